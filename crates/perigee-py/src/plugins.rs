@@ -349,7 +349,7 @@ pub fn load(
     given: Option<&Bound<'_, PyDict>>,
 ) -> Result<perigee_scenario::Scenario, ScenarioError> {
     let Source::Constellation(c) = &scenario.source else { return Ok(scenario) };
-    for f in c.functions.clone() {
+    for f in c.functions() {
         let call = Arc::new(one(py, &f, given)?);
         match f.key {
             "attach" => scenario.plugins.attach = Some(call),

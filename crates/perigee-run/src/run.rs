@@ -95,14 +95,14 @@ impl Ends {
             Ends::Simulated => Box::new(Simulator { plugins }),
             Ends::Linux(hosts) => {
                 let programs = all_programs(world, &hosts.programs);
-                let own_kernels = world.scenario.own_kernels;
-                let offload = world.scenario.offload;
-                let carrier = world.scenario.carrier.clone();
+                let own_kernels = world.scenario.hosts.own_kernels();
+                let offload = world.scenario.hosts.offload;
+                let carrier = world.scenario.hosts.carrier.clone();
                 Box::new(LinuxHosts { plugins, programs, own_kernels, offload, carrier, ..hosts.clone() })
             }
             Ends::RealTime(hosts) => {
                 let programs = all_programs(world, &hosts.programs);
-                let carrier = world.scenario.carrier.clone();
+                let carrier = world.scenario.hosts.carrier.clone();
                 Box::new(RealTimeHosts { plugins, programs, carrier, ..hosts.clone() })
             }
         }

@@ -307,9 +307,10 @@ fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
         }
     }
     assert!(tried > 50, "{tried}");
-    for source in sources::SOURCE.keys.iter().filter(|s| s.name != "dumbbell") {
+    for source in sources::Sources::SECTION.keys.iter().filter(|s| s.name != "dumbbell") {
         let Content::One(section) = source.content else { panic!() };
-        let Content::One(own) = sources::SOURCE.keys.iter().find(|k| k.name == "dumbbell").unwrap().content
+        let Content::One(own) =
+            sources::Sources::SECTION.keys.iter().find(|k| k.name == "dumbbell").unwrap().content
         else {
             panic!()
         };

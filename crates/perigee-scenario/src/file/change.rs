@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[change]]`, `[schedule]` and `[handover]`: what happens to links, and when.
+//! `[[change]]`: what happens to links, and when.
 
-use crate::file::checked::Checked;
+use crate::file::checked::{Checked, Part};
 use crate::file::error::{Place, Problem};
-use crate::file::kind::Draw;
+use crate::file::field::FromPart;
+use crate::file::grammar::Only;
+use crate::file::kind::{Draw, Kind};
+use crate::file::parameters::parameters;
+use crate::file::rows::{ANY_TIME, SHORT_DRAW};
 use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
@@ -19,17 +23,16 @@ pub enum Direction {
     Reverse,
 }
 
-/// An outage: how long, and what it does.
-#[derive(Clone, Debug)]
-pub struct OutageSpec {
-    /// Length.
-    pub length: Draw<Nanos>,
-    /// A recorded distribution instead, and where it was named.
-    pub file: Option<(PathBuf, Place)>,
-    /// And this many times the propagation delays to the old and the new satellite.
-    pub per_delay: f64,
-    /// What it does to packets.
-    pub mode: OutageMode,
+impl FromPart for Direction {
+    const SHAPES: u64 = <String as FromPart>::SHAPES;
+
+    fn from_part(part: &Part, place: &Place) -> Option<Self> {
+        Some(match String::from_part(part, place)?.as_str() {
+            "forward" => Direction::Forward,
+            "reverse" => Direction::Reverse,
+            _ => Direction::Both,
+        })
+    }
 }
 
 /// When changes happen.
@@ -52,7 +55,7 @@ pub enum When {
 
 /// What changes, and to what.
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs)] // keys::CHANGE documents each
+#[allow(missing_docs)] // the keys document each
 pub struct Changes {
     pub rate: Option<Draw<BitRate>>,
     pub delay: Option<Draw<Nanos>>,
@@ -61,9 +64,23 @@ pub struct Changes {
     pub outage: Option<Draw<Nanos>>,
 }
 
+parameters! {
+    /// `[[change]]`.
+    Change = "change", "Something that happens at a given time. Keys that are absent stay as they are.";
+    at: Nanos = required(ANY_TIME, "when");
+    on: String = bottleneck();
+    direction: Option<Direction> = direction();
+    rate: Option<Draw<BitRate>> = optional(Kind::RateDraw, "new rate of the port; zero blocks it");
+    delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
+    rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
+    loss: Option<Draw<f64>> = optional(Kind::LossDraw, "new probability of random loss");
+    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long");
+    mode: OutageMode = outage_mode(), only &[Only::Given(&["outage"])];
+}
+
 /// `[[change]]` or `[schedule]`.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)] // keys::CHANGE and keys::SCHEDULE document each
+#[allow(missing_docs)] // the keys document each
 pub struct ChangeSpec {
     pub when: When,
     pub on: String,
@@ -73,30 +90,17 @@ pub struct ChangeSpec {
     pub place: Place,
 }
 
-/// Outage modes by their word.
-pub fn outage_mode(word: &str) -> OutageMode {
-    match word {
-        "hold" => OutageMode::Hold,
-        "blackhole" => OutageMode::Blackhole,
-        _ => OutageMode::Flush,
+impl Change {
+    pub(crate) fn spec(self, duration: Nanos, problems: &mut Vec<Problem>) -> ChangeSpec {
+        if self.at >= duration {
+            let why = format!("not before the end of the run at {duration}");
+            problems.push(self.written.problem("at", why));
+        }
+        some_effect(&self.written, problems, &["rate", "delay", "rtt", "loss", "outage"]);
+        let Change { at, on, direction, rate, delay, rtt, loss, outage, mode, written } = self;
+        let to = Changes { rate, delay, rtt, loss, outage };
+        ChangeSpec { when: When::At(at), on, direction, to, mode, place: written.place.clone() }
     }
-}
-
-/// Reads `[[change]]`.
-pub fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> ChangeSpec {
-    let at = c.time("at");
-    if at >= duration {
-        problems.push(c.problem("at", format!("not before the end of the run at {duration}")));
-    }
-    some_effect(c, problems, &["rate", "delay", "rtt", "loss", "outage"]);
-    let to = Changes {
-        rate: c.opt_rate_draw("rate"),
-        delay: c.opt_time_draw("delay"),
-        rtt: c.opt_time_draw("rtt"),
-        loss: c.opt_loss_draw("loss"),
-        outage: c.opt_time_draw("outage"),
-    };
-    change(c, When::At(at), to)
 }
 
 /// For a `[[change]]` or `[schedule]` that says how to change, but not what.
@@ -105,15 +109,4 @@ pub(crate) fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str
         let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));
         problems.push(p);
     }
-}
-
-/// A [`ChangeSpec`] with the keys that `[[change]]` and `[schedule]` share.
-pub(crate) fn change(c: &Checked, when: When, to: Changes) -> ChangeSpec {
-    let direction = c.has("direction").then(|| match c.text("direction").as_str() {
-        "forward" => Direction::Forward,
-        "reverse" => Direction::Reverse,
-        _ => Direction::Both,
-    });
-    let mode = outage_mode(&c.text("mode"));
-    ChangeSpec { when, on: c.text("on"), direction, to, mode, place: c.place.clone() }
 }

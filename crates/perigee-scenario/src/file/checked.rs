@@ -3,12 +3,12 @@
 
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
-use crate::file::kind::{function, Draw, Val};
+use crate::file::kind::{function, Val};
 pub use crate::file::tree::{Axis, Given};
 use crate::file::tree::{Entry, Table};
-use perigee_timeline::Law;
-use perigee_units::{BitRate, Nanos, Size};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What was found behind a key.
 #[derive(Clone, Debug)]
@@ -16,11 +16,11 @@ pub enum Part {
     /// A value within its bounds.
     Value(Val),
     /// A section.
-    One(Checked),
+    One(Arc<Checked>),
     /// Sections by name, in file order.
-    Named(Vec<(String, Checked)>),
+    Named(Vec<(String, Arc<Checked>)>),
     /// A list of sections.
-    List(Vec<Checked>),
+    List(Vec<Arc<Checked>>),
     /// Parameters, checked against their table.
     Params(Given),
     /// Parameters by scheme.
@@ -52,22 +52,6 @@ pub(crate) struct Idle {
     pub gives_way: bool,
 }
 
-macro_rules! getter {
-    ($(#[$doc:meta])* $name:ident, $optional:ident, $variant:ident, $ty:ty) => {
-        $(#[$doc])*
-        pub fn $name(&self, key: &str) -> $ty {
-            self.$optional(key).unwrap_or_else(|| panic!("{}.{key} has no default in the grammar", self.path))
-        }
-        /// The same, where it may be absent.
-        pub fn $optional(&self, key: &str) -> Option<$ty> {
-            match self.value(key)? {
-                Val::$variant(v) => Some(v),
-                other => panic!("{}.{key} is {other:?} in the grammar", self.path),
-            }
-        }
-    };
-}
-
 impl Checked {
     /// An absent section: every key has its default.
     pub fn absent(section: &'static Section, parent: &Checked) -> Self {
@@ -89,115 +73,45 @@ impl Checked {
         self.kind.map_or("", |k| k.name)
     }
 
-    fn spec(&self, key: &str) -> &'static Key {
+    fn row(&self, key: &str) -> Option<&'static Key> {
         let own = self.kind.iter().flat_map(|k| k.keys);
-        let found = self.section.keys.iter().chain(own).find(|k| k.name == key);
-        found.unwrap_or_else(|| panic!("{key} is not a key of [{}] in the grammar", self.section.name))
+        self.section.keys.iter().chain(own).find(|k| k.name == key)
     }
 
-    /// The value of `key`, or its default.
-    pub fn value(&self, key: &str) -> Option<Val> {
-        let spec = self.spec(key);
-        match (self.parts.get(key), &spec.content, spec.default) {
-            (Some((Part::Value(v), _)), ..) => Some(v.clone()),
-            (None, Content::Value(kind), Some(text)) => Some(kind.read_default(text)),
+    /// What a key of the section's type holds, or its default, and where it was written.
+    pub(crate) fn part<'a>(&'a self, row: &Key) -> Option<(Cow<'a, Part>, &'a Place)> {
+        if let Some((part, place)) = self.written(row.name) {
+            return Some((Cow::Borrowed(part), place));
+        }
+        let part = match (&row.content, row.default) {
+            (Content::Value(kind), Some(text)) => Part::Value(kind.read_default(text)),
+            (Content::One(section), _) => Part::One(Arc::new(Checked::absent(section, self))),
+            _ => return None,
+        };
+        Some((Cow::Owned(part), &self.place))
+    }
+
+    /// What was written behind a key, and where.
+    pub(crate) fn written(&self, key: &str) -> Option<(&Part, &Place)> {
+        self.parts.get(key).map(|(part, place)| (part, place))
+    }
+
+    /// What was written behind a key that is a word, or its default.
+    pub(crate) fn word(&self, key: &str) -> Option<String> {
+        match self.part(self.row(key)?)?.0.as_ref() {
+            Part::Value(Val::Text(word)) => Some(word.clone()),
             _ => None,
         }
     }
 
-    getter!(/// A boolean.
-        bool, opt_bool, Bool, bool);
-    getter!(/// A whole number.
-        int, opt_int, Int, i64);
-    getter!(/// A number.
-        number, opt_number, Number, f64);
-    getter!(/// A time.
-        time, opt_time, Time, Nanos);
-    getter!(/// A rate.
-        rate, opt_rate, Rate, BitRate);
-    getter!(/// A queue.
-        queue, opt_queue, Queue, Size);
-    getter!(/// A law of random times or amounts.
-        law, opt_law, Law, Law);
-    getter!(/// An amount of data.
-        bytes, opt_bytes, Bytes, u64);
-    getter!(/// An angle in degrees.
-        degrees, opt_degrees, Degrees, f64);
-    getter!(/// A length in metres.
-        metres, opt_metres, Metres, f64);
-    getter!(/// A text or word.
-        text, opt_text, Text, String);
-    getter!(/// A time that may be drawn.
-        time_draw, opt_time_draw, TimeDraw, Draw<Nanos>);
-    getter!(/// A rate that may be drawn.
-        rate_draw, opt_rate_draw, RateDraw, Draw<BitRate>);
-    getter!(/// A probability that may be drawn.
-        loss_draw, opt_loss_draw, LossDraw, Draw<f64>);
-    getter!(/// One or many values.
-        many, opt_many, Many, Vec<Val>);
-
     /// It stands in the file.
     pub fn has(&self, key: &str) -> bool {
-        debug_assert!(self.spec(key).name == key);
         self.parts.contains_key(key)
     }
 
     /// Where `key` was written, else where the section starts.
     pub fn place_of(&self, key: &str) -> &Place {
         self.parts.get(key).map_or(&self.place, |(_, place)| place)
-    }
-
-    /// The section `key`, if it was given.
-    pub fn one(&self, key: &str) -> Option<&Checked> {
-        match self.parts.get(key) {
-            Some((Part::One(c), _)) => Some(c),
-            _ => None,
-        }
-    }
-
-    /// The section `key`, or one full of defaults.
-    pub fn one_or_default(&self, section: &'static Section) -> Checked {
-        self.one(section.name).cloned().unwrap_or_else(|| Checked::absent(section, self))
-    }
-
-    /// The sections under `key.NAME`.
-    pub fn named(&self, key: &str) -> &[(String, Checked)] {
-        match self.parts.get(key) {
-            Some((Part::Named(n), _)) => n,
-            _ => &[],
-        }
-    }
-
-    /// The list `[[key]]`.
-    pub fn list(&self, key: &str) -> &[Checked] {
-        match self.parts.get(key) {
-            Some((Part::List(l), _)) => l,
-            _ => &[],
-        }
-    }
-
-    /// The parameters under `key`.
-    pub fn params(&self, key: &str) -> Given {
-        match self.parts.get(key) {
-            Some((Part::Params(p) | Part::Tcp(p, _), _)) => p.clone(),
-            _ => Given::new(),
-        }
-    }
-
-    /// The parameters of each scheme under `key`.
-    pub fn by_scheme(&self, key: &str) -> BTreeMap<String, Given> {
-        match self.parts.get(key) {
-            Some((Part::ByScheme(p) | Part::Tcp(_, p), _)) => p.clone(),
-            _ => BTreeMap::new(),
-        }
-    }
-
-    /// What is swept under `key`.
-    pub fn sweep(&self, key: &str) -> Vec<Axis> {
-        match self.parts.get(key) {
-            Some((Part::Sweep(axes), _)) => axes.clone(),
-            _ => Vec::new(),
-        }
     }
 
     /// A problem with the value of `key`.
@@ -212,9 +126,7 @@ impl Checked {
     pub(crate) fn look_for_idle(&mut self, table: &Table) {
         let mut found = Vec::new();
         for (&name, (_, place)) in self.parts.iter().filter(|(_, (_, place))| !place.is_default()) {
-            let own = self.kind.iter().flat_map(|k| k.keys);
-            let Some(spec) = self.section.keys.iter().chain(own).find(|k| k.name == name) else { continue };
-            let Some((only, chosen)) = self.unmet(spec) else { continue };
+            let Some((only, chosen)) = self.row(name).and_then(|row| self.unmet(row)) else { continue };
             let path = join(&self.path, name);
             let mut problem = Problem::new(path, format!("no effect {}", only.where_not())).at(place);
             problem.found = entry(self.section, table, name).map(|e| e.item.value.shown());
@@ -232,10 +144,9 @@ impl Checked {
 
     /// The first condition of a key that does not hold, and where the key that it is about was written.
     fn unmet(&self, spec: &Key) -> Option<(Only, Option<&Place>)> {
-        let word = |key: &str| match self.value(key) {
-            Some(Val::Text(word)) if function(&word).is_some() => A_FUNCTION.to_string(),
-            Some(Val::Text(word)) => word,
-            _ => String::new(),
+        let word = |key: &str| match self.word(key) {
+            Some(word) if function(&word).is_some() => A_FUNCTION.to_string(),
+            word => word.unwrap_or_default(),
         };
         let written = |key: &str| self.parts.get(key).map(|(_, place)| place);
         let holds = |only: &Only| match only {

@@ -5,7 +5,8 @@
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::grammar::DISCIPLINE_PARAMS;
+use crate::file::field::{Field, FromPart};
+use crate::file::grammar::{Key, DISCIPLINE_PARAMS};
 use crate::file::suggestions;
 use crate::file::tree::{Entry, Given};
 use perigee_queue::{info, owners, DisciplineInfo, Setup, DISCIPLINES};
@@ -37,12 +38,18 @@ pub struct Chosen {
     pub params: Given,
 }
 
-impl Chosen {
-    /// What a `[port.NAME]` says.
-    pub fn read(section: &Checked) -> Self {
-        Chosen { name: section.opt_text("discipline"), params: section.params(DISCIPLINE_PARAMS) }
-    }
+impl Field for Chosen {
+    const SHAPES: u64 = <String as FromPart>::SHAPES;
+    const OPTIONAL: bool = true;
 
+    fn read(section: &Checked, row: &Key) -> Self {
+        let name = section.written(row.name).and_then(|(part, place)| String::from_part(part, place));
+        let params = section.written(DISCIPLINE_PARAMS).and_then(|(p, place)| Given::from_part(p, place));
+        Chosen { name, params: params.unwrap_or_default() }
+    }
+}
+
+impl Chosen {
     /// What another table says on top.
     pub fn add(&mut self, other: &Chosen) {
         if other.name.is_some() {
@@ -171,7 +178,8 @@ fn told(of: &[(&str, &ParamSpec)], text: &dyn Fn(&ParamSpec) -> String, always: 
     texts.iter().map(|(text, ids)| format!("{}: {text}", ids.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
-fn shown(value: &Param) -> String {
+/// A value as a reference writes it.
+pub(crate) fn shown(value: &Param) -> String {
     match value {
         Param::Text(t) => t.clone(),
         other => other.to_string(),

@@ -2,17 +2,47 @@
 //! `[[flow]]`: who sends what to whom.
 
 use crate::file::apps;
-use crate::file::checked::{Checked, Given};
+use crate::file::checked::Given;
 use crate::file::error::{Place, Problem};
+use crate::file::grammar::{By, Kinds, Only};
+use crate::file::kind::Kind;
 use crate::file::matrix::{self, Demand};
 use crate::file::node::NodeSpec;
+use crate::file::parameters::parameters;
+use crate::file::rows::{ANY_TIME, MAX_FLOWS};
 use crate::file::split::{self, LegPlace, Split};
 use perigee_timeline::{App, Hosts, Law};
 use perigee_units::Nanos;
+use std::path::PathBuf;
 
-/// `[[flow]]`.
+/// UDP has neither a congestion control nor transport options.
+const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice"])];
+/// Programs say themselves when they send, and what.
+const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
+const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "programs"])];
+
+parameters! {
+    /// `[[flow]]`.
+    Flow = "flow", "A flow, or several alike.", kinds Kinds { by: By::Word("app"), of: apps::APPS };
+    name: Option<String> = optional(Kind::Text, "unique; default: made from the ends");
+    from: Option<String> = optional(Kind::Text, "sending node; with neither from nor to: one flow for each pair of the source");
+    to: Option<String> = optional(Kind::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground");
+    pattern: Option<String> = optional(Kind::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
+    matrix: Option<PathBuf> = optional(Kind::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
+    cc: String = key(Kind::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
+    hosts: Option<Hosts> = optional(Kind::Word(&Hosts::NAMES), "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
+    app: String = key(Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
+    start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only TIMED;
+    stagger: Nanos = key(ANY_TIME, "0 s", "each further flow of this entry starts this much later"), only TIMED;
+    stop: Option<Nanos> = optional(ANY_TIME, "when it stops sending; default: the end"), only TIMED;
+    count: u64 = key(Kind::Int(1, MAX_FLOWS), "1", "identical flows"), only TIMED;
+    cc_params: Given = scheme_params("cc", "parameters of this flow's scheme (its cc must be named)"), only TCP_OF_OURS;
+    tcp: Given = tcp_options("transport options of this flow"), only TCP;
+}
+
+/// A flow, or several alike.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)] // keys::FLOW documents each
+#[allow(missing_docs)] // the keys document each
 pub struct FlowSpec {
     pub name: Option<String>,
     pub ends: Option<(String, String)>,
@@ -64,92 +94,98 @@ pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
     }
 }
 
-/// Reads `[[flow]]`; `nodes` are those of a constellation.
-pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> FlowSpec {
-    let pattern = match c.has("matrix") {
-        true => matrix::read(c, duration, problems).map(Pattern::Matrix),
-        false => read_pattern(c, nodes, problems),
-    };
-    let ends = match (c.opt_text("from"), c.opt_text("to")) {
-        _ if c.has("pattern") || c.has("matrix") => None,
-        (Some(from), Some(to)) if from == to => {
-            problems.push(c.problem("to", "a flow from a node to itself").found(format!("{to:?}")));
-            None
+impl Flow {
+    /// `nodes` are those of a constellation.
+    pub(crate) fn spec(self, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> FlowSpec {
+        let pattern = match &self.matrix {
+            Some(file) => matrix::read(&self.written, file, duration, problems).map(Pattern::Matrix),
+            None => self.pattern(nodes, problems),
+        };
+        let ends = self.ends(problems);
+        let apps::Spec { mut app, arrivals } = apps::read(&self.written, problems);
+        if let Some(Pattern::Matrix(rows)) = &pattern {
+            // What has a rate is sent at that rate.
+            app = rows.iter().find_map(Demand::app).unwrap_or(app);
         }
-        (Some(from), Some(to)) => Some((from, to)),
-        (None, None) => None,
-        (from, _) => {
-            let missing = if from.is_some() { "to" } else { "from" };
-            problems.push(c.problem(missing, "must be given with the other end, or neither"));
-            None
+        let split = split::read(&self.written, &ends, problems);
+        self.times(duration, problems);
+        FlowSpec {
+            name: self.name,
+            ends,
+            pattern,
+            cc: self.cc,
+            hosts: self.hosts,
+            app,
+            arrivals,
+            start: self.start,
+            stagger: self.stagger,
+            stop: self.stop,
+            count: self.count,
+            split,
+            leg: None,
+            cc_params: self.cc_params,
+            tcp: self.tcp,
+            place: self.written.place.clone(),
         }
-    };
-    let apps::Spec { mut app, arrivals } = apps::read(c, problems);
-    if let Some(Pattern::Matrix(rows)) = &pattern {
-        // What has a rate is sent at that rate.
-        app = rows.iter().find_map(Demand::app).unwrap_or(app);
     }
-    let split = split::read(c, &ends, problems);
-    let flow = FlowSpec {
-        name: c.opt_text("name"),
-        ends,
-        pattern,
-        cc: c.text("cc"),
-        hosts: c.opt_text("hosts").and_then(|name| Hosts::named(&name)),
-        app,
-        arrivals,
-        start: c.time("start"),
-        stagger: c.time("stagger"),
-        stop: c.opt_time("stop"),
-        count: c.int("count") as u64,
-        split,
-        leg: None,
-        cc_params: c.params("cc_params"),
-        tcp: c.params("tcp"),
-        place: c.place.clone(),
-    };
-    times(c, &flow, duration, problems);
-    flow
-}
 
-fn read_pattern(c: &Checked, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> Option<Pattern> {
-    let word = c.opt_text("pattern")?;
-    if c.has("from") {
-        problems.push(c.problem("from", "a pattern chooses the senders"));
-    }
-    match (word.as_str(), c.opt_text("to")) {
-        ("all-to-one", Some(to)) => match nodes.iter().any(|n| n.name == to) {
-            true => Some(Pattern::AllToOne(to)),
-            false => {
-                problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));
+    fn ends(&self, problems: &mut Vec<Problem>) -> Option<(String, String)> {
+        match (&self.from, &self.to) {
+            _ if self.pattern.is_some() || self.matrix.is_some() => None,
+            (Some(from), Some(to)) if from == to => {
+                let p = self.written.problem("to", "a flow from a node to itself");
+                problems.push(p.found(format!("{to:?}")));
                 None
             }
-        },
-        ("all-to-one", None) => {
-            problems.push(c.problem("pattern", "all-to-one needs `to`"));
-            None
+            (Some(from), Some(to)) => Some((from.clone(), to.clone())),
+            (None, None) => None,
+            (from, _) => {
+                let missing = if from.is_some() { "to" } else { "from" };
+                let why = "must be given with the other end, or neither";
+                problems.push(self.written.problem(missing, why));
+                None
+            }
         }
-        (_, Some(_)) => {
-            problems.push(c.problem("to", "this pattern chooses the receivers"));
-            None
-        }
-        ("permutation", None) => Some(Pattern::Permutation),
-        _ => Some(Pattern::Gravity),
     }
-}
 
-fn times(c: &Checked, flow: &FlowSpec, duration: Nanos, problems: &mut Vec<Problem>) {
-    let last = flow.stagger.0 as u128 * u128::from(flow.count - 1) + flow.start.0 as u128;
-    if last >= duration.0 as u128 {
-        let key = if flow.start >= duration { "start" } else { "stagger" };
-        let why = format!(
-            "the flow would start at {} s, after the end of the run at {}",
-            last as f64 / 1e9,
-            duration
-        );
-        problems.push(c.problem(key, why).hint("start it earlier or make the run longer"));
+    fn pattern(&self, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> Option<Pattern> {
+        let (word, c) = (self.pattern.as_deref()?, &self.written);
+        if self.from.is_some() {
+            problems.push(c.problem("from", "a pattern chooses the senders"));
+        }
+        match (word, &self.to) {
+            ("all-to-one", Some(to)) => match nodes.iter().any(|n| n.name == *to) {
+                true => Some(Pattern::AllToOne(to.clone())),
+                false => {
+                    problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));
+                    None
+                }
+            },
+            ("all-to-one", None) => {
+                problems.push(c.problem("pattern", "all-to-one needs `to`"));
+                None
+            }
+            (_, Some(_)) => {
+                problems.push(c.problem("to", "this pattern chooses the receivers"));
+                None
+            }
+            ("permutation", None) => Some(Pattern::Permutation),
+            _ => Some(Pattern::Gravity),
+        }
     }
-    if flow.stop.is_some_and(|stop| stop <= flow.start) {
-        problems.push(c.problem("stop", format!("not after its start at {}", flow.start)));
+
+    fn times(&self, duration: Nanos, problems: &mut Vec<Problem>) {
+        let last = self.stagger.0 as u128 * u128::from(self.count - 1) + self.start.0 as u128;
+        if last >= duration.0 as u128 {
+            let key = if self.start >= duration { "start" } else { "stagger" };
+            let last_s = last as f64 / 1e9;
+            let why = format!("the flow would start at {last_s} s, after the end of the run at {duration}");
+            let p = self.written.problem(key, why);
+            problems.push(p.hint("start it earlier or make the run longer"));
+        }
+        if self.stop.is_some_and(|stop| stop <= self.start) {
+            let why = format!("not after its start at {}", self.start);
+            problems.push(self.written.problem("stop", why));
+        }
     }
 }

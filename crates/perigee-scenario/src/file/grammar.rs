@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a grammar is made of: sections, their kinds, and keys.
 
-use crate::file::kind::Kind;
+use crate::file::kind::{Kind, Shape};
 use std::fmt;
 
 /// A table of the file.
@@ -133,6 +133,32 @@ pub enum Content {
     Sweep,
     /// Parameters of the scheme that this other key of the section names.
     SchemeOf(&'static str),
+}
+
+impl Content {
+    /// The [`Shape`] of what is read from it.
+    pub(crate) const fn shape(&self) -> u64 {
+        match self {
+            Content::Value(kind) | Content::Discipline(kind) => kind.shape(),
+            Content::One(_) => Shape::Section as u64,
+            Content::Named(_) => Shape::Named as u64,
+            Content::List(_) => (Shape::Section as u64) << Shape::MANY,
+            Content::Tcp | Content::SchemeOf(_) => Shape::Params as u64,
+            Content::TcpOfAll => Shape::Tcp as u64,
+            Content::ByScheme => Shape::ByScheme as u64,
+            Content::Sweep => Shape::Sweep as u64,
+        }
+    }
+
+    /// A section that can be left out: none of its keys is required.
+    pub(crate) const fn is_all_optional(&self) -> bool {
+        let Content::One(section) = self else { return false };
+        let mut i = 0;
+        while i < section.keys.len() && !section.keys[i].required {
+            i += 1;
+        }
+        i == section.keys.len()
+    }
 }
 
 /// Where a section keeps the parameters of its queue discipline.

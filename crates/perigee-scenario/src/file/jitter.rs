@@ -2,9 +2,11 @@
 //! `[jitter]`: the RTT of a path as a measured distribution, and rare losses.
 
 use crate::file::change::Direction;
-use crate::file::checked::Checked;
-use crate::file::error::{Place, Problem};
-use crate::file::kind::Val;
+use crate::file::error::Problem;
+use crate::file::grammar::Only;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use crate::file::rows::SOME_TIME;
 use perigee_units::{parse_time, Nanos};
 
 /// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in 625 to 1500 ms,
@@ -12,79 +14,70 @@ use perigee_units::{parse_time, Nanos};
 const GEO: &[(f64, u64)] =
     &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
 
-/// `[jitter]`, read.
+/// What happens in a loss event.
+const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
+
+parameters! {
+    /// `[jitter]`.
+    JitterKeys = "jitter", "The RTT of a path as a measured distribution, drawn anew again and again, and rare losses. For chains, dumbbells and parking lots.";
+    preset: Option<String> = optional(Kind::Word(&["geo"]), "a known distribution: the RTT of a geostationary service");
+    rtt: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %");
+    added: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "quantiles of what is added to the RTT that the path has at the time, instead");
+    on: String = bottleneck();
+    direction: Direction = key(Kind::Word(&["forward", "reverse"]), "forward", "which direction varies");
+    step: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws");
+    correlation: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other");
+    loss_every: Option<Nanos> = optional(SOME_TIME, "mean time between loss events; default: none");
+    loss_single: f64 = key(Kind::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"), only LOSS_EVENTS;
+    loss_mean: f64 = key(Kind::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"), only LOSS_EVENTS;
+    loss_longest: u64 = key(Kind::Int(2, 100_000), "11", "their longest"), only LOSS_EVENTS;
+    loss_slot: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"), only LOSS_EVENTS;
+}
+
+/// `[jitter]` with the quantiles that its keys name.
 #[derive(Clone, Debug)]
 pub struct Jitter {
-    /// The bottleneck that varies.
-    pub on: String,
-    /// Which of its directions.
-    pub direction: Direction,
+    /// As written.
+    pub keys: JitterKeys,
     /// (share of the samples, RTT), rising in both.
     pub quantiles: Vec<(f64, Nanos)>,
-    /// The quantiles are of what is added to the RTT of the path, whatever that is.
-    pub added: bool,
-    /// Time between draws.
-    pub step: Nanos,
-    /// Time over which draws resemble each other.
-    pub correlation: Nanos,
-    /// Mean time between loss events; zero = none.
-    pub loss_every: Nanos,
-    /// Share of the events in which one packet is lost.
-    pub loss_single: f64,
-    /// Mean length of the others, in slots.
-    pub loss_mean: f64,
-    /// Their longest.
-    pub loss_longest: u64,
-    /// Length of a slot.
-    pub loss_slot: Nanos,
-    /// Where it was written.
-    pub place: Place,
 }
 
 impl Jitter {
-    /// From a checked section.
-    pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let added = c.opt_many("added");
-        let is_added = added.is_some();
-        let key = if is_added { "added" } else { "rtt" };
-        let quantiles = match (c.opt_text("preset"), c.opt_many("rtt"), added) {
-            (Some(_), None, None) => GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect(),
-            (None, Some(rows), None) | (None, None, Some(rows)) => match quantiles(&rows) {
-                Ok(found) => found,
-                Err(why) => {
-                    problems.push(
-                        c.problem(key, why)
-                            .hint("write \"50 % 598 ms\", shares and times rising from 0 % to 100 %"),
-                    );
-                    return None;
-                }
-            },
+    /// From its keys.
+    pub fn new(keys: JitterKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+        let c = &keys.written;
+        let (key, rows) = match (&keys.preset, &keys.rtt[..], &keys.added[..]) {
+            (Some(_), [], []) => {
+                let quantiles = GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect();
+                return Some(Jitter { keys, quantiles });
+            }
+            (None, rows @ [_, ..], []) => ("rtt", rows),
+            (None, [], rows @ [_, ..]) => ("added", rows),
             _ => {
                 let why = "give one of preset, rtt (quantiles of the RTT) and added (of what is added to it)";
                 problems.push(c.problem("preset", why));
                 return None;
             }
         };
-        Some(Jitter {
-            on: c.text("on"),
-            direction: if c.text("direction") == "reverse" { Direction::Reverse } else { Direction::Forward },
-            quantiles,
-            added: is_added,
-            step: c.time("step"),
-            correlation: c.time("correlation"),
-            loss_every: c.opt_time("loss_every").unwrap_or(Nanos::ZERO),
-            loss_single: c.number("loss_single"),
-            loss_mean: c.number("loss_mean"),
-            loss_longest: c.int("loss_longest") as u64,
-            loss_slot: c.time("loss_slot"),
-            place: c.place.clone(),
-        })
+        match quantiles(rows) {
+            Ok(quantiles) => Some(Jitter { keys, quantiles }),
+            Err(why) => {
+                let hint = "write \"50 % 598 ms\", shares and times rising from 0 % to 100 %";
+                problems.push(c.problem(key, why).hint(hint));
+                None
+            }
+        }
+    }
+
+    /// The quantiles are of what is added to the RTT of the path, whatever that is.
+    pub fn is_added(&self) -> bool {
+        !self.keys.added.is_empty()
     }
 }
 
-fn quantiles(rows: &[Val]) -> Result<Vec<(f64, Nanos)>, String> {
-    let one = |row: &Val| {
-        let Val::Text(text) = row else { return Err("a quantile is a text".to_string()) };
+fn quantiles(rows: &[String]) -> Result<Vec<(f64, Nanos)>, String> {
+    let one = |text: &String| -> Result<(f64, Nanos), String> {
         let (share, time) = text.split_once('%').ok_or(format!("{text:?} has no %"))?;
         let share: f64 = share.trim().parse().map_err(|_| format!("{text:?} begins with no number"))?;
         let time = parse_time(time.trim()).map_err(|e| format!("{text:?}: {}", e.0))?;

@@ -96,6 +96,37 @@ pub enum Val {
     Many(Vec<Val>),
 }
 
+/// What is read from a key, a bit each: values, then what sections and parameters are.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the values above, and the contents of a key
+pub enum Shape {
+    Bool = 1,
+    Int = 1 << 1,
+    Number = 1 << 2,
+    Time = 1 << 3,
+    TimeDraw = 1 << 4,
+    Rate = 1 << 5,
+    RateDraw = 1 << 6,
+    LossDraw = 1 << 7,
+    Law = 1 << 8,
+    Queue = 1 << 9,
+    Bytes = 1 << 10,
+    Degrees = 1 << 11,
+    Metres = 1 << 12,
+    Text = 1 << 13,
+    Section = 1 << 14,
+    Named = 1 << 15,
+    Params = 1 << 16,
+    ByScheme = 1 << 17,
+    Tcp = 1 << 18,
+    Sweep = 1 << 19,
+}
+
+impl Shape {
+    /// Several of a shape are its bit, shifted by this.
+    pub const MANY: u32 = 20;
+}
+
 /// Why a value was refused.
 #[derive(Debug)]
 pub struct Refusal {
@@ -125,6 +156,33 @@ impl From<ParseError> for Refusal {
 }
 
 impl Kind {
+    /// The [`Shape`] of its values.
+    pub(crate) const fn shape(&self) -> u64 {
+        let shape = match self {
+            Kind::Bool => Shape::Bool,
+            Kind::Int(..) => Shape::Int,
+            Kind::Number(..) => Shape::Number,
+            Kind::Time(..) => Shape::Time,
+            Kind::TimeDraw(..) => Shape::TimeDraw,
+            Kind::TimeLaw | Kind::DataLaw => Shape::Law,
+            Kind::Rate => Shape::Rate,
+            Kind::RateDraw => Shape::RateDraw,
+            Kind::LossDraw => Shape::LossDraw,
+            Kind::Queue => Shape::Queue,
+            Kind::Data => Shape::Bytes,
+            Kind::Angle(..) => Shape::Degrees,
+            Kind::Length(..) => Shape::Metres,
+            Kind::Word(_)
+            | Kind::WordOrFunction(_)
+            | Kind::Scheme(_)
+            | Kind::Text
+            | Kind::Instant
+            | Kind::File => Shape::Text,
+            Kind::OneOrMany(kind) => return kind.shape() << Shape::MANY,
+        };
+        shape as u64
+    }
+
     /// Reads `item`.
     ///
     /// # Errors

@@ -4,9 +4,9 @@
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::rows::MAX_FLOWS;
-use crate::file::tree;
 use perigee_timeline::App;
 use perigee_units::{files, names, BitRate, Nanos};
+use std::path::Path;
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +36,17 @@ impl Demand {
     }
 }
 
-/// The rows of the file that `matrix` names.
-pub(crate) fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> Option<Vec<Demand>> {
-    for key in ["from", "to", "pattern"] {
-        if c.has(key) {
-            problems.push(c.problem(key, "no effect: a matrix says who talks to whom").hint("leave it out"));
-        }
+/// The rows of the file that a flow's `matrix` names.
+pub(crate) fn read(
+    c: &Checked,
+    path: &Path,
+    duration: Nanos,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Demand>> {
+    for key in ["from", "to", "pattern"].into_iter().filter(|key| c.has(key)) {
+        problems.push(c.problem(key, "no effect: a matrix says who talks to whom").hint("leave it out"));
     }
-    let path = tree::resolve(c.place_of("matrix"), &c.opt_text("matrix")?);
-    let found = files::read(&path).and_then(|text| {
+    let found = files::read(path).and_then(|text| {
         let rows = parse(&text, duration).map_err(|why| format!("{}: {why}", path.display()))?;
         let rated = rows.iter().any(|r| r.rate.is_some());
         match rated && (c.has("app") || c.has("cc")) {

@@ -3,10 +3,12 @@
 //!
 //! From text to types:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with their places.
-//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation ([`validate`], [`checked`]),
-//!   [`schema`] and the reference page. [`parameters`]: a section's table and its type from one declaration.
-//! * [`disciplines`]: the parameters that queue disciplines add to ports.
-//! * [`sources`], [`schedules`], [`apps`]: the sections that come in kinds, one file each; [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
+//! * [`kind`], [`grammar`]: what may be written. [`parameters`]: a section's table of keys and its type from one declaration,
+//!   with the rows of [`rows`] for types of [`field`]; the table drives validation ([`validate`], [`checked`]), [`schema`] and the reference page.
+//! * [`top`]: the sections of a file, and [`run`], [`node`], [`port`], [`change`], [`flow`] and others: one file each;
+//!   [`sources`], [`schedules`], [`apps`]: those that come in kinds. [`disciplines`]: the parameters that queue disciplines
+//!   add to ports.
+//! * [`scenario`]: the complete scenario, with what needs more than one section checked.
 
 pub mod aliases;
 pub mod apps;
@@ -16,19 +18,24 @@ pub mod checked;
 mod directions;
 pub mod disciplines;
 pub mod error;
+pub mod field;
 pub mod flow;
 pub mod grammar;
+pub mod handover;
+pub mod hosts;
 pub mod jitter;
-pub mod keys;
 pub mod kind;
 pub mod matrix;
 pub mod node;
-mod node_sets;
+pub mod node_sets;
+pub mod notices;
 pub mod parameters;
+pub mod port;
 mod printable;
 pub mod profiles;
 pub mod programs;
 pub mod rows;
+pub mod run;
 pub mod scenario;
 pub mod schedules;
 pub mod schema;
@@ -37,6 +44,8 @@ pub mod sources;
 pub mod split;
 pub(crate) mod suggestions;
 mod sweep;
+pub mod telemetry;
+pub mod top;
 pub mod tree;
 pub mod validate;
 pub mod vary;

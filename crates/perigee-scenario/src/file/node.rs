@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[node.NAME]`: a place on the ground.
 
-use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
-use crate::file::tree;
+use crate::file::grammar::Only;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
 use std::path::PathBuf;
 
-/// `[node.NAME]`.
+/// A terminal has one dish.
+pub(crate) const STATION: &[Only] = &[Only::With("kind", &["station"])];
+
+parameters! {
+    /// `[node.NAME]`.
+    Node = "node", "A place on the ground.";
+    kind: String = key(Kind::Word(&["terminal", "station", "host"]), "terminal", "terminal: one dish, hard handovers; station: several dishes, soft handovers");
+    place: Option<String> = optional(Kind::Text, "a city of the shipped list");
+    lat: Option<f64> = optional(Kind::Number(-90.0, 90.0), "degrees north, instead of a place");
+    lon: Option<f64> = optional(Kind::Number(-180.0, 360.0), "degrees east");
+    height_m as height: f64 = key(Kind::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid");
+    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation for this node alone");
+    weight: f64 = key(Kind::Number(0.0, 1e12), "1", "population or demand, for the traffic pattern `gravity`");
+    dishes: Option<u32> = optional(Kind::Int(1, 10_000), "satellites that a station can talk to at once, the nearest ones; default: all in view"), only STATION;
+    weather: Option<PathBuf> = optional(Kind::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\"");
+}
+
+/// A node on the ground: of `[node.NAME]`, or one of `[[nodes]]`.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
     /// Name.
@@ -38,26 +56,19 @@ pub enum Position {
     Degrees(f64, f64),
 }
 
-/// Reads `[node.NAME]`.
-pub fn read(name: &str, c: &Checked, problems: &mut Vec<Problem>) -> Option<NodeSpec> {
-    let position = match (c.opt_text("place"), c.opt_number("lat"), c.opt_number("lon")) {
-        (Some(city), None, None) => Position::City(city),
-        (None, Some(lat), Some(lon)) => Position::Degrees(lat, lon),
-        _ => {
-            let key = if c.has("place") { "place" } else { "lat" };
-            problems.push(c.problem(key, "give either a place, or lat and lon"));
-            return None;
-        }
-    };
-    Some(NodeSpec {
-        name: name.into(),
-        kind: c.text("kind"),
-        position,
-        height_m: c.metres("height"),
-        mask_deg: c.opt_degrees("mask"),
-        dishes: c.opt_int("dishes").map(|n| n as u32),
-        weight: c.number("weight"),
-        weather: c.opt_text("weather").map(|f| tree::resolve(c.place_of("weather"), &f)),
-        place: c.place.clone(),
-    })
+impl Node {
+    pub(crate) fn spec(self, name: &str, problems: &mut Vec<Problem>) -> Option<NodeSpec> {
+        let position = match (&self.place, self.lat, self.lon) {
+            (Some(city), None, None) => Position::City(city.clone()),
+            (None, Some(lat), Some(lon)) => Position::Degrees(lat, lon),
+            _ => {
+                let key = if self.place.is_some() { "place" } else { "lat" };
+                problems.push(self.written.problem(key, "give either a place, or lat and lon"));
+                return None;
+            }
+        };
+        let Node { kind, height_m, mask_deg, dishes, weight, weather, written, .. } = self;
+        let (name, place) = (name.into(), written.place.clone());
+        Some(NodeSpec { name, kind, position, height_m, mask_deg, dishes, weight, weather, place })
+    }
 }

@@ -1,33 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[nodes]]`: many places at once, from a table of this project or a file of the user's.
 
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::node::{NodeSpec, Position};
-use crate::file::tree;
+use crate::file::kind::Kind;
+use crate::file::node::{NodeSpec, Position, STATION};
+use crate::file::parameters::parameters;
 use perigee_orbit::sky::cities;
 use perigee_units::{files, names};
 use std::path::{Path, PathBuf};
+
+parameters! {
+    /// `[[nodes]]`.
+    NodeSet = "nodes", "Many nodes at once, each under its own name.";
+    set: Option<String> = optional(Kind::Word(&["cities", "gateways", "study-cities"]), "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities");
+    file: Option<PathBuf> = optional(Kind::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight, weather (a file as of [node.NAME] weather, beside this one)");
+    count: Option<usize> = optional(Kind::Int(1, 100_000), "only so many, from the top");
+    kind: String = key(Kind::Word(&["terminal", "station"]), "station", "as of [node.NAME]");
+    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation");
+    dishes: Option<u32> = optional(Kind::Int(1, 10_000), "satellites that a station can talk to at once"), only STATION;
+}
 
 /// The nodes of an entry and the file that they came from.
 ///
 /// # Errors
 /// What is wrong with the entry or its file.
-pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
-    let count = c.opt_int("count").map_or(usize::MAX, |n| n as usize);
+pub fn read(nodes: &NodeSet) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
+    let c = &nodes.written;
     let node = |name: &str, lat: f64, lon: f64, weight: f64| NodeSpec {
         name: name.into(),
-        kind: c.text("kind"),
+        kind: nodes.kind.clone(),
         position: Position::Degrees(lat, lon),
         height_m: 0.0,
-        mask_deg: c.opt_degrees("mask"),
-        dishes: c.opt_int("dishes").map(|n| n as u32),
+        mask_deg: nodes.mask_deg,
+        dishes: nodes.dishes,
         weight,
         weather: None,
         place: c.place.clone(),
     };
-    let (mut all, file): (Vec<NodeSpec>, _) = match (c.opt_text("set"), c.opt_text("file")) {
-        (Some(set), None) if set == "cities" => {
+    let (mut all, file): (Vec<NodeSpec>, _) = match (nodes.set.as_deref(), &nodes.file) {
+        (Some("cities"), None) => {
             let city =
                 |(name, c): (String, &cities::City)| node(&name, c.lat_deg, c.lon_deg, c.population as f64);
             (unique(cities::largest()).into_iter().map(city).collect(), None)
@@ -40,18 +51,19 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
             (chosen.into_iter().map(|(_, n)| n).collect(), None)
         }
         (None, Some(file)) => {
-            let path = tree::resolve(c.place_of("file"), &file);
-            let text = files::read(&path).map_err(|why| c.problem("file", why))?;
-            let rows = table(&text, &node).map(|all| beside(all, &path));
-            (rows.map_err(|why| c.problem("file", format!("{}: {why}", path.display())))?, Some(path))
+            let text = files::read(file).map_err(|why| c.problem("file", why))?;
+            let rows = table(&text, &node).map(|all| beside(all, file));
+            (rows.map_err(|why| c.problem("file", format!("{}: {why}", file.display())))?, Some(file.clone()))
         }
         _ => return Err(c.problem("set", "give either a set or a file")),
     };
-    if count != usize::MAX && count > all.len() {
-        let why = format!("{count} nodes of {}", all.len());
-        return Err(c.problem("count", why).allowed(format!("at most {}", all.len())));
+    if let Some(count) = nodes.count {
+        if count > all.len() {
+            let why = format!("{count} nodes of {}", all.len());
+            return Err(c.problem("count", why).allowed(format!("at most {}", all.len())));
+        }
+        all.truncate(count);
     }
-    all.truncate(count);
     Ok((all, file))
 }
 
@@ -82,14 +94,14 @@ fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &
 }
 
 /// An entry of gateways or stations of a study.
-pub fn are_stations(c: &Checked) -> bool {
-    c.opt_text("set").is_some_and(|set| set != "cities")
+pub fn are_stations(nodes: &NodeSet) -> bool {
+    nodes.set.as_ref().is_some_and(|set| set != "cities")
 }
 
 /// Some gateways and stations of the studies are called as the cities that they stand in: where a city is a node
 /// already, theirs is "Los Angeles station".
-pub fn tell_apart(c: &Checked, nodes: &mut [NodeSpec], taken: &std::collections::BTreeSet<&str>) {
-    if are_stations(c) {
+pub fn tell_apart(set: &NodeSet, nodes: &mut [NodeSpec], taken: &std::collections::BTreeSet<&str>) {
+    if are_stations(set) {
         for n in nodes.iter_mut().filter(|n| taken.contains(n.name.as_str())) {
             n.name.push_str(" station");
         }

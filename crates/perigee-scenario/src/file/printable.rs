@@ -3,7 +3,7 @@
 //! pages, scripts and terminals. What programs read and run is content, and may be anything.
 
 use crate::file::error::{Place, Problem};
-use crate::file::programs::PROGRAM;
+use crate::file::programs::Program;
 use crate::file::tree::{Item, Raw, Table};
 use perigee_units::names;
 
@@ -23,7 +23,9 @@ fn in_table(table: &Table, path: &str) -> Result<(), Problem> {
         fit(&e.key, path, &e.place, "a key here ")?;
         let path = if path.is_empty() { e.key.clone() } else { format!("{path}.{}", e.key) };
         match &e.item.value {
-            Raw::List(programs) if path == PROGRAM.name => programs.iter().try_for_each(in_program)?,
+            Raw::List(programs) if path == Program::SECTION.name => {
+                programs.iter().try_for_each(in_program)?
+            }
             _ => in_item(&e.item, &path)?,
         }
     }
@@ -32,8 +34,8 @@ fn in_table(table: &Table, path: &str) -> Result<(), Problem> {
 
 fn in_program(item: &Item) -> Result<(), Problem> {
     match &item.value {
-        Raw::Table(t) => in_table(&t.without(&CONTENT.map(String::from)), PROGRAM.name),
-        _ => in_item(item, PROGRAM.name),
+        Raw::Table(t) => in_table(&t.without(&CONTENT.map(String::from)), Program::SECTION.name),
+        _ => in_item(item, Program::SECTION.name),
     }
 }
 

@@ -1,47 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[program]]`: what runs on a node, where hosts are real.
 
-use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
 use crate::file::flow::FlowSpec;
-use crate::file::grammar::{Key, Only, Section};
-use crate::file::kind::{Kind, Val};
-use crate::file::rows::{key, optional, required, ANY_TIME};
-use crate::file::tree::{self, Entry, Item, Raw, Table};
+use crate::file::grammar::Only;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use crate::file::rows::ANY_TIME;
+use crate::file::tree::{Entry, Item, Raw, Table};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 use std::path::PathBuf;
 
-/// `[[program]]`.
-pub const PROGRAM: Section = Section {
-    name: "program",
-    help: "A program of this machine that runs on a node, where hosts are real (--hosts linux).",
-    keys: &[
-        required("node", Kind::Text, "where it runs: an end of a flow with app = \"programs\""),
-        required(
-            "command",
-            Kind::OneOrMany(&Kind::Text),
-            "a line for the shell, or a list of words: the program and its arguments",
-        ),
-        key("start", ANY_TIME, "0 s", "when it starts"),
-        key(
-            "namespace",
-            Kind::Word(&["node", "first"]),
-            "node",
-            "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets",
-        ),
-        key("wait", Kind::Bool, "false", "the run ends when all programs with wait = true have ended"),
-        optional("environment", Kind::OneOrMany(&Kind::Text), "variables, \"NAME=VALUE\""),
-        optional("folder", Kind::File, "where it starts; default: the folder of this file"),
-        optional("stdin", Kind::File, "its standard input; default: empty"),
-        Key { only: &[Only::Absent("stdin")], ..optional("input", Kind::Text, "its standard input as text") },
-    ],
-    kinds: None,
-};
+parameters! {
+    /// `[[program]]`.
+    Program = "program", "A program of this machine that runs on a node, where hosts are real (--hosts linux).";
+    node: String = required(Kind::Text, "where it runs: an end of a flow with app = \"programs\"");
+    command: Vec<String> = required(Kind::OneOrMany(&Kind::Text), "a line for the shell, or a list of words: the program and its arguments");
+    start: Nanos = key(ANY_TIME, "0 s", "when it starts");
+    namespace: String = key(Kind::Word(&["node", "first"]), "node", "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets");
+    wait: bool = key(Kind::Bool, "false", "the run ends when all programs with wait = true have ended");
+    environment: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "variables, \"NAME=VALUE\"");
+    folder: Option<PathBuf> = optional(Kind::File, "where it starts; default: the folder of this file");
+    stdin: Option<PathBuf> = optional(Kind::File, "its standard input; default: empty");
+    input: Option<String> = optional(Kind::Text, "its standard input as text"), only &[Only::Absent("stdin")];
+}
 
-/// `[[program]]`.
+/// A program that runs on a node.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)] // PROGRAM documents each
+#[allow(missing_docs)] // the keys document each
 pub struct ProgramSpec {
     pub node: String,
     /// The program and its arguments.
@@ -77,7 +64,7 @@ pub enum Input {
 
 /// Writes the folder of the file into programs without one: resolved scenarios are read elsewhere.
 pub fn name_folders(table: &mut Table) {
-    let lists = table.0.iter_mut().filter(|e| e.key == PROGRAM.name);
+    let lists = table.0.iter_mut().filter(|e| e.key == Program::SECTION.name);
     for item in lists.flat_map(|e| match &mut e.item.value {
         Raw::List(items) => items.iter_mut(),
         _ => [].iter_mut(),
@@ -92,35 +79,28 @@ pub fn name_folders(table: &mut Table) {
     }
 }
 
-/// Reads `[[program]]`.
-pub fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> ProgramSpec {
-    let start = c.time("start");
-    if start >= duration {
-        problems.push(c.problem("start", format!("after the end of the run at {duration}")));
+impl Program {
+    pub(crate) fn spec(self, duration: Nanos, problems: &mut Vec<Problem>) -> ProgramSpec {
+        let c = self.written;
+        if self.start >= duration {
+            problems.push(c.problem("start", format!("after the end of the run at {duration}")));
+        }
+        for variable in self.environment.iter().filter(|v| v.find('=').is_none_or(|at| at == 0)) {
+            let p = c.problem("environment", "a variable without a value").found(format!("{variable:?}"));
+            problems.push(p.allowed("NAME=VALUE"));
+        }
+        ProgramSpec {
+            node: self.node,
+            words: words(self.command),
+            start: self.start,
+            wait: self.wait,
+            environment: self.environment,
+            folder: self.folder.unwrap_or_default(),
+            input: self.stdin.map(Input::File).or(self.input.map(|t| Input::Bytes(t.into_bytes()))),
+            first_namespace: self.namespace == "first",
+            place: c.place_of("node").clone(),
+        }
     }
-    let environment = texts(c, "environment");
-    for variable in environment.iter().filter(|v| v.find('=').is_none_or(|at| at == 0)) {
-        let p = c.problem("environment", "a variable without a value").found(format!("{variable:?}"));
-        problems.push(p.allowed("NAME=VALUE"));
-    }
-    let file = |name: &str| c.opt_text(name).map(|f| tree::resolve(c.place_of(name), &f));
-    ProgramSpec {
-        node: c.text("node"),
-        words: words(texts(c, "command")),
-        start,
-        wait: c.bool("wait"),
-        environment,
-        folder: file("folder").unwrap_or_default(),
-        input: file("stdin").map(Input::File).or(c.opt_text("input").map(|t| Input::Bytes(t.into_bytes()))),
-        first_namespace: c.text("namespace") == "first",
-        place: c.place_of("node").clone(),
-    }
-}
-
-/// One text or several, none where the key is absent.
-pub fn texts(c: &Checked, key: &str) -> Vec<String> {
-    let text = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
-    c.opt_many(key).unwrap_or_default().into_iter().filter_map(text).collect()
 }
 
 /// One text is a line for the shell, unless it is the plain name of a program.

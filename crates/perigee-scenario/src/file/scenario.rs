@@ -2,27 +2,28 @@
 //! The scenario as types: every value read, every name resolved that can be resolved without building the network.
 
 use crate::file::aliases;
-use crate::file::bursts::{self, BurstSpec};
-use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec, When};
+use crate::file::bursts::Bursts;
+use crate::file::change::{ChangeSpec, When};
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
-use crate::file::flow::{self, FlowSpec};
-use crate::file::jitter::Jitter;
-use crate::file::keys;
-use crate::file::kind::Val;
-use crate::file::node::{self, NodeSpec};
-use crate::file::node_sets;
+use crate::file::flow::FlowSpec;
+use crate::file::handover::Handover;
+use crate::file::hosts::Hosts;
+use crate::file::jitter::{Jitter, JitterKeys};
+use crate::file::node::NodeSpec;
+use crate::file::node_sets::{self, NodeSet};
+use crate::file::port::Port;
 use crate::file::printable;
 use crate::file::programs::{self, ProgramSpec};
 use crate::file::rows::MAX_FLOWS;
-use crate::file::schedules;
+use crate::file::run::RunSpec;
 use crate::file::sources::{self, Source};
-use crate::file::sources::{Satellites, LEOEM};
+use crate::file::telemetry::Telemetry;
+use crate::file::top::Top;
 use crate::file::tree::{self, Table};
 use crate::file::validate::check;
-use crate::file::vary::{Varied, Vary};
+use crate::file::vary::Varied;
 use perigee_units::params::Value;
-use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,25 +45,21 @@ pub struct Scenario {
     /// `[node.NAME]`.
     pub nodes: Vec<NodeSpec>,
     /// `[port.NAME]`, in file order.
-    pub ports: Vec<(String, Checked)>,
+    pub ports: Vec<(String, Port)>,
     /// `[[change]]` and `[schedule]`.
     pub changes: Vec<ChangeSpec>,
     /// `[jitter]`.
     pub jitter: Option<Jitter>,
     /// `[handover]`.
-    pub handover: OutageSpec,
+    pub handover: Handover,
     /// `[bursts]`.
-    pub bursts: Option<BurstSpec>,
+    pub bursts: Option<Bursts>,
     /// `[notices]`; `None` = nobody is told anything.
     pub notices: Option<perigee_timeline::Notices>,
-    /// `[hosts]`: each real host has a kernel of its own.
-    pub own_kernels: bool,
-    /// Interfaces of real hosts cut large TCP segments into packets.
-    pub offload: bool,
-    /// Nodes whose interfaces lose their carrier in outages, where hosts are real.
-    pub carrier: Vec<String>,
+    /// `[hosts]`.
+    pub hosts: Hosts,
     /// `[telemetry]`.
-    pub telemetry: TelemetrySpec,
+    pub telemetry: Telemetry,
     /// Name of the transport profile.
     pub profile: &'static str,
     /// `[tcp]`.
@@ -85,32 +82,6 @@ pub struct Scenario {
     pub files: Vec<PathBuf>,
     /// The functions that the source names, once somebody has loaded them.
     pub plugins: perigee_orbit::Plugins,
-}
-
-/// `[run]`.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)] // keys::RUN documents each
-pub struct RunSpec {
-    pub duration: Nanos,
-    pub seed: u64,
-    pub runs: u64,
-    pub vary: Vary,
-    pub cc: Vec<String>,
-    pub sample: Nanos,
-    pub warmup: Nanos,
-    pub start_jitter: Nanos,
-    pub host_jitter: Nanos,
-    pub rtt_spread: f64,
-    pub rtt_changes: u32,
-}
-
-/// `[telemetry]`.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)] // keys::TELEMETRY documents each
-pub struct TelemetrySpec {
-    pub overhead: Option<String>,
-    pub echo: Option<String>,
-    pub max_hops: Option<usize>,
 }
 
 impl Scenario {
@@ -142,9 +113,9 @@ impl Scenario {
         let table = &table;
         let origin = Origin::File { name: file.into(), folder: PathBuf::new(), depth: 0 };
         let place = Place { origin: Arc::new(origin), line: None };
-        let (top, remarks) = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
+        let (top, remarks) = check(&Top::SECTION, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
-        let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(name);
+        let scenario = Reader { nodes: Vec::new(), problems: &mut problems }.scenario(name, Top::read(&top));
         match scenario {
             Some(s) if problems.is_empty() => {
                 // What gives way is not in the scenario as resolved: read again, it would be a key without effect.
@@ -161,26 +132,6 @@ impl Scenario {
     }
 }
 
-/// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
-const ERROR_QUANTILES: u64 = 64;
-
-fn notices(c: &Checked) -> Option<perigee_timeline::Notices> {
-    let error = c.time_draw("error");
-    let (low, high) = (error.low.0, error.high.0);
-    let errors = (0..ERROR_QUANTILES).flat_map(|k| {
-        let e = (low + (high - low) / (ERROR_QUANTILES - 1) * k) as i64;
-        [e, -e]
-    });
-    let errors: Vec<i64> = if high == 0 { Vec::new() } else { errors.collect() };
-    let (lead, hold) = (c.time("lead"), c.time("hold"));
-    c.bool("on").then(|| perigee_timeline::Notices {
-        lead,
-        hold,
-        errors: errors.into(),
-        loss: c.number("loss"),
-    })
-}
-
 /// Files that schemes are given: those of `[cc.SCHEME]` and of flows.
 fn scheme_files(cc: &BTreeMap<String, Given>, flows: &[FlowSpec]) -> Vec<PathBuf> {
     let of_flows = flows.iter().map(|f| (&f.cc, &f.cc_params));
@@ -195,123 +146,75 @@ fn scheme_files(cc: &BTreeMap<String, Given>, flows: &[FlowSpec]) -> Vec<PathBuf
 }
 
 struct Reader<'a> {
-    top: &'a Checked,
     nodes: Vec<NodeSpec>,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Reader<'_> {
-    fn scenario(&mut self, name: &str) -> Option<Scenario> {
-        let top = self.top;
-        let run = self.run();
-        let source = sources::read(&top.one_or_default(&sources::SOURCE), self.problems);
-        self.nodes =
-            top.named("node").iter().filter_map(|(name, c)| node::read(name, c, self.problems)).collect();
-        let node_files = self.node_sets();
+    fn scenario(&mut self, name: &str, top: Top) -> Option<Scenario> {
+        let run = top.run;
+        run.check(self.problems);
+        let source = sources::read(top.source, self.problems);
+        let first_node = top.node.first().map(|(_, n)| &n.written).or(top.nodes.first().map(|n| &n.written));
+        let misplaced = first_node.map(|node| {
+            node.problem("kind", "nodes are placed by the source; [node.NAME] belongs to a constellation")
+        });
+        self.nodes = top.node.into_iter().filter_map(|(name, n)| n.spec(&name, self.problems)).collect();
+        let node_files = self.node_sets(&top.nodes);
         let nodes = self.nodes.clone();
         let node_files: Vec<_> =
             node_files.into_iter().chain(nodes.iter().filter_map(|n| n.weather.clone())).collect();
-        let first_node = top.named("node").first().map(|(_, c)| c).or(top.list("nodes").first());
         let is_sky = matches!(source, Some(Source::Constellation(_)));
         self.check_varied(&run, source.as_ref());
-        if let (false, Some(node)) = (is_sky || source.is_none(), first_node) {
-            self.problems.push(
-                node.problem(
-                    "kind",
-                    "nodes are placed by the source; [node.NAME] belongs to a constellation",
-                ),
-            );
+        if !is_sky && source.is_some() {
+            self.problems.extend(misplaced);
         }
         if is_sky && nodes.len() < 2 {
-            self.problems.push(top.problem("node", "a constellation needs at least two nodes on the ground"));
+            let why = "a constellation needs at least two nodes on the ground";
+            self.problems.push(top.written.problem("node", why));
         }
-        let flows: Vec<_> = top
-            .list("flow")
-            .iter()
-            .map(|c| flow::read(c, run.duration, &self.nodes, self.problems))
-            .collect();
-        self.flow_totals(&flows, &run);
-        let programs: Vec<_> =
-            top.list("program").iter().map(|c| programs::read(c, run.duration, self.problems)).collect();
+        let matrices: Vec<_> = top.flow.iter().filter_map(|f| f.matrix.clone()).collect();
+        let flows = top.flow.into_iter().map(|f| f.spec(run.duration, &nodes, self.problems));
+        let flows: Vec<_> = flows.collect();
+        self.flow_totals(&flows, &run, &top.written);
+        let programs = top.program.into_iter().map(|p| p.spec(run.duration, self.problems));
+        let programs: Vec<_> = programs.collect();
         programs::check(&programs, &flows, self.problems);
-        let mut changes: Vec<_> =
-            top.list("change").iter().map(|c| change::read(c, run.duration, self.problems)).collect();
-        changes.extend(
-            top.one("schedule").and_then(|c| {
-                schedules::read(c, self.problems).map(|(when, to)| change::change(c, when, to))
-            }),
-        );
-        let jitter = top.one("jitter").and_then(|c| Jitter::read(c, self.problems));
-        let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
-        if let (Some(c), false) = (top.one("jitter"), fixed || source.is_none()) {
-            self.problems.push(c.problem("on", "this source sets its own delays"));
-        }
-        let changes_satellites = match &source {
-            Some(Source::Constellation(_)) | None => true,
-            Some(Source::PathLog(p)) => p.is_broken(),
-            Some(_) => false,
-        };
-        if let (Some(c), false) = (top.one("handover"), changes_satellites) {
-            let why = "no effect: nobody changes satellites in this source";
-            self.problems.push(
-                Problem::new("handover", why).at(&c.place).hint("use [[change]] or [schedule] for outages"),
-            );
-        }
-        let handover = top.one_or_default(&keys::HANDOVER);
-        let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
-        // A base's draw gives way to a file of the scenario that extends it.
-        let (file, draw) = (handover.place_of("file"), handover.place_of("outage"));
-        if handover.has("file") && handover.has("outage") && file.origin == draw.origin {
-            let why = "given together with a file of outages";
-            self.problems.push(handover.problem("outage", why).hint("keep one of them"));
-        }
-        let telemetry = top.one_or_default(&keys::TELEMETRY);
-        let cc = top.by_scheme("cc");
+        let changes = top.change.into_iter().map(|c| c.spec(run.duration, self.problems));
+        let mut changes: Vec<_> = changes.collect();
+        changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));
+        let jitter = self.jitter(top.jitter, source.as_ref());
+        self.check_handover(&top.handover, &top.written, source.as_ref());
         let schedule_files = changes.iter().filter_map(|c| match &c.when {
             When::File(path) => Some(path.clone()),
             _ => None,
         });
+        let outages = top.handover.file.iter().map(|named| named.path.clone());
         let of_the_network = source.iter().flat_map(Source::files).chain(outages).chain(node_files);
-        let matrix = |c: &Checked| Some(tree::resolve(c.place_of("matrix"), &c.opt_text("matrix")?));
-        let matrices: Vec<_> = top.list("flow").iter().filter_map(matrix).collect();
         let read_by_programs = programs.iter().filter_map(ProgramSpec::file);
         let of_flows =
-            schedule_files.chain(scheme_files(&cc, &flows)).chain(matrices).chain(read_by_programs);
+            schedule_files.chain(scheme_files(&top.cc, &flows)).chain(matrices).chain(read_by_programs);
         let files = of_the_network.chain(of_flows).collect();
         Some(Scenario {
             name: name.into(),
-            title: top.opt_text("title").unwrap_or_else(|| name.into()),
+            title: top.title.unwrap_or_else(|| name.into()),
             run,
             files,
             source: source?,
             nodes,
-            ports: top.named("port").to_vec(),
+            ports: top.port,
             changes,
             jitter,
-            handover: OutageSpec {
-                length: handover.time_draw("outage"),
-                file: handover.opt_text("file").map(|f| {
-                    let place = handover.place_of("file");
-                    (tree::resolve(place, &f), place.clone())
-                }),
-                per_delay: handover.number("per_delay"),
-                mode: outage_mode(&handover.text("mode")),
-            },
-            bursts: top.one("bursts").map(bursts::read),
-            notices: notices(&top.one_or_default(&keys::NOTICES)),
-            offload: top.one_or_default(&keys::HOSTS).bool("offload"),
-            carrier: programs::texts(&top.one_or_default(&keys::HOSTS), "carrier"),
-            own_kernels: top.one_or_default(&keys::HOSTS).text("kernel") == "own",
-            telemetry: TelemetrySpec {
-                overhead: telemetry.opt_text("overhead"),
-                echo: telemetry.opt_text("echo"),
-                max_hops: telemetry.opt_int("max_hops").map(|n| n as usize),
-            },
+            handover: top.handover,
+            bursts: top.bursts,
+            notices: top.notices.notices(),
+            hosts: top.hosts,
+            telemetry: top.telemetry,
             profile: crate::file::profiles::PROFILES[0].id,
-            tcp: top.params("tcp"),
-            tcp_of: top.by_scheme("tcp"),
-            cc,
-            sweep: top.sweep("sweep"),
+            tcp: top.tcp.all,
+            tcp_of: top.tcp.of,
+            cc: top.cc,
+            sweep: top.sweep,
             flows,
             programs,
             resolved_toml: String::new(),
@@ -320,38 +223,37 @@ impl Reader<'_> {
         })
     }
 
-    fn run(&mut self) -> RunSpec {
-        let c = self.top.one_or_default(&keys::RUN);
-        let word = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
-        let run = RunSpec {
-            duration: c.time("duration"),
-            seed: c.int("seed") as u64,
-            runs: c.int("runs") as u64,
-            vary: Vary(c.opt_many("vary").map(|v| v.into_iter().filter_map(word).collect())),
-            cc: c.opt_many("cc").unwrap_or_default().into_iter().filter_map(word).collect(),
-            sample: c.time("sample"),
-            warmup: c.time("warmup"),
-            start_jitter: c.time("start_jitter"),
-            host_jitter: c.time("host_jitter"),
-            rtt_spread: c.number("rtt_spread"),
-            rtt_changes: c.int("rtt_changes") as u32,
+    fn jitter(&mut self, keys: Option<JitterKeys>, source: Option<&Source>) -> Option<Jitter> {
+        let written = keys.as_ref()?.written.clone();
+        let jitter = Jitter::new(keys?, self.problems);
+        let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
+        if !fixed && source.is_some() {
+            self.problems.push(written.problem("on", "this source sets its own delays"));
+        }
+        jitter
+    }
+
+    fn check_handover(&mut self, handover: &Handover, top: &Checked, source: Option<&Source>) {
+        let changes_satellites = match source {
+            Some(Source::Constellation(_)) | None => true,
+            Some(Source::PathLog(p)) => p.is_broken(),
+            Some(_) => false,
         };
-        if run.warmup >= run.duration {
-            self.problems.push(c.problem("warmup", format!("nothing is left of a run of {}", run.duration)));
+        if top.has("handover") && !changes_satellites {
+            let why = "no effect: nobody changes satellites in this source";
+            let p = Problem::new("handover", why).at(handover.place());
+            self.problems.push(p.hint("use [[change]] or [schedule] for outages"));
         }
-        if run.sample > run.duration {
-            self.problems.push(c.problem("sample", format!("longer than the run of {}", run.duration)));
-        }
-        run
+        handover.check(self.problems);
     }
 
     /// Only what moves has a phase.
     fn check_varied(&mut self, run: &RunSpec, source: Option<&Source>) {
         let moves = match source {
-            Some(Source::Constellation(c)) => !matches!(&c.satellites, Satellites::Preset(p) if p == LEOEM),
+            Some(Source::Constellation(c)) => !c.is_leoem(),
             _ => source.is_none(),
         };
-        let c = self.top.one_or_default(&keys::RUN);
+        let c = &run.written;
         if !moves && run.vary.names(Varied::Phase) {
             let p = c.problem("vary", "this source has no orbits: a phase has no effect");
             self.problems.push(p.hint("phase belongs to a [source.constellation]"));
@@ -368,20 +270,19 @@ impl Reader<'_> {
     }
 
     /// Adds the nodes of `[[nodes]]`; the files that they come from.
-    fn node_sets(&mut self) -> Vec<PathBuf> {
+    fn node_sets(&mut self, sets: &[NodeSet]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         // Names of stations give way to those of cities, wherever these stand.
-        let (stations, plain): (Vec<_>, Vec<_>) =
-            self.top.list("nodes").iter().partition(|c| node_sets::are_stations(c));
-        for c in plain.into_iter().chain(stations) {
-            match node_sets::read(c) {
+        let (stations, plain): (Vec<_>, Vec<_>) = sets.iter().partition(|set| node_sets::are_stations(set));
+        for set in plain.into_iter().chain(stations) {
+            match node_sets::read(set) {
                 Ok((mut nodes, file)) => {
                     let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
-                    node_sets::tell_apart(c, &mut nodes, &names);
+                    node_sets::tell_apart(set, &mut nodes, &names);
                     if let Some(n) = nodes.iter().find(|n| names.contains(n.name.as_str())) {
                         let why = "a node of that name exists already";
-                        let key = if c.has("set") { "set" } else { "file" };
-                        self.problems.push(c.problem(key, why).found(format!("{:?}", n.name)));
+                        let key = if set.set.is_some() { "set" } else { "file" };
+                        self.problems.push(set.written.problem(key, why).found(format!("{:?}", n.name)));
                     }
                     self.nodes.extend(nodes);
                     files.extend(file);
@@ -392,10 +293,10 @@ impl Reader<'_> {
         files
     }
 
-    fn flow_totals(&mut self, flows: &[FlowSpec], run: &RunSpec) {
+    fn flow_totals(&mut self, flows: &[FlowSpec], run: &RunSpec, top: &Checked) {
         let n: u128 = flows.iter().map(|f| f.count as u128).sum();
         if n > MAX_FLOWS as u128 {
-            let p = self.top.problem("flow", format!("{n} flows in all"));
+            let p = top.problem("flow", format!("{n} flows in all"));
             self.problems.push(p.allowed(format!("at most {MAX_FLOWS}")).hint("lower count"));
         }
         let rows = n * u128::from(run.duration.0 / run.sample.0.max(1));

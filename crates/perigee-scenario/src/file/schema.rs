@@ -3,15 +3,15 @@
 
 use crate::file::disciplines;
 use crate::file::grammar::{By, Content, Key, Only, Section};
-use crate::file::keys::SCENARIO;
 use crate::file::profiles::{Preset, Profile, PROFILES};
-use perigee_cc::{Domain, ParamSpec, Value as Param};
+use crate::file::top::Top;
+use perigee_cc::{Domain, ParamSpec};
 use serde_json::{json, Map, Value as Json};
 use std::fmt::Write;
 
 /// JSON Schema (draft 2020-12) of a scenario file.
 pub fn json_schema() -> Json {
-    let mut schema = section(&SCENARIO);
+    let mut schema = section(&Top::SECTION);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Perigee scenario");
     // `extends` may supply what a file leaves out, so nothing is required of a single file.
@@ -183,12 +183,7 @@ fn param(p: &ParamSpec) -> Json {
         Domain::Time { .. } | Domain::Data { .. } => json!({"type": "string"}),
         Domain::Choice(words) => json!({"enum": words}),
     };
-    schema["default"] = match p.domain.default_value() {
-        Param::Bool(b) => json!(b),
-        Param::Int(i) => json!(i),
-        Param::Float(f) => json!(f),
-        Param::Text(t) => json!(t),
-    };
+    schema["default"] = json!(p.domain.default_value());
     schema["description"] = json!(format!("{} ({}source: {})", p.help, in_unit(p, "; "), p.source));
     schema
 }
@@ -225,7 +220,7 @@ pub fn reference() -> String {
         "# Scenario file\n\nTOML. Quantities carry their unit (`\"100 Mbit\"`, `\"50 ms\"`, `\"1 bdp\"`). Every key can be \
          set from the command line with `--set section.key=value`. A hyphen may stand for an underscore in keys.\n",
     );
-    page(&SCENARIO, "", &mut out);
+    page(&Top::SECTION, "", &mut out);
     let help = "Transport options of all flows. `profile` names a set of other defaults (below); `[tcp.SCHEME]` holds \
                 for the flows of that scheme only.";
     parameters("[tcp]", help, perigee_tcp::OPTIONS, &mut out);
@@ -300,12 +295,7 @@ fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) 
         "\n## {heading}\n\n{help}\n\n| key | value | default | meaning | source |\n|---|---|---|---|---|\n"
     );
     for p in specs {
-        let default = match p.domain.default_value() {
-            Param::Text(t) => t,
-            Param::Bool(b) => b.to_string(),
-            Param::Int(i) => i.to_string(),
-            Param::Float(f) => f.to_string(),
-        };
+        let default = disciplines::shown(&p.domain.default_value());
         let _ = writeln!(
             out,
             "| `{}` | {} | `{default}`{} | {} | {} |",
@@ -354,7 +344,7 @@ mod tests {
                 }
             }
         }
-        visit(&SCENARIO);
+        visit(&Top::SECTION);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use perigee_timeline::Leg;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Where a flow is split, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl LegPlace {
 }
 
 /// The keys `via…` of a `[[flow]]`.
-pub fn read(c: &Checked, ends: &Option<(String, String)>, problems: &mut Vec<Problem>) -> Option<Split> {
+pub fn read(c: &Arc<Checked>, ends: &Option<(String, String)>, problems: &mut Vec<Problem>) -> Option<Split> {
     if c.kind() != Bulk::SECTION.name {
         return None;
     }

@@ -11,6 +11,7 @@ use crate::file::tree::{Entry, Item, Raw, Table};
 use perigee_cc::{FileSpec, Needs, ParamError, ParamSpec, Params, SchemeInfo, Value as Param};
 use perigee_queue::{DisciplineInfo, DISCIPLINES};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// More problems than this are not read by anybody.
 const MAX_PROBLEMS: usize = 20;
@@ -23,13 +24,13 @@ pub fn check(
     section: &'static Section,
     tree: &Table,
     place: &Place,
-) -> Result<(Checked, Vec<Problem>), Vec<Problem>> {
+) -> Result<(Arc<Checked>, Vec<Problem>), Vec<Problem>> {
     let mut problems = Vec::new();
     let checked = walk(section, tree, place, "", &mut problems);
     let mut remarks = Vec::new();
     checked.gather(&mut problems, &mut remarks);
     if problems.is_empty() {
-        Ok((checked, remarks))
+        Ok((Arc::new(checked), remarks))
     } else {
         problems.truncate(MAX_PROBLEMS);
         Err(problems)
@@ -72,7 +73,7 @@ fn walk(
         }
     }
     if !of_discipline.is_empty() {
-        let name = discipline.and_then(|k| checked.opt_text(k.name));
+        let name = discipline.filter(|k| checked.has(k.name)).and_then(|k| checked.word(k.name));
         let given = disciplines::read(name.as_deref(), &of_discipline, path, out);
         checked.parts.insert(DISCIPLINE_PARAMS, (Part::Params(given), place.clone()));
     }
@@ -189,7 +190,7 @@ fn content(
         },
         Content::One(section) => {
             let t = as_table(item, path, out)?;
-            Some(Part::One(walk(section, t, &entry.place, path, out)))
+            Some(Part::One(Arc::new(walk(section, t, &entry.place, path, out))))
         }
         Content::Named(section) => {
             let t = as_table(item, path, out)?;
@@ -197,7 +198,7 @@ fn content(
             for e in &t.0 {
                 let path = join(path, &e.key);
                 if let Some(t) = as_table(&e.item, &path, out) {
-                    named.push((e.key.clone(), walk(section, t, &e.place, &path, out)));
+                    named.push((e.key.clone(), Arc::new(walk(section, t, &e.place, &path, out))));
                 }
             }
             Some(Part::Named(named))
@@ -257,7 +258,7 @@ fn list(section: &'static Section, item: &Item, path: &str, out: &mut Vec<Proble
         if let Some(t) = as_table(item, &path, out) {
             // The item's own place may be that of the list: its first key is nearer to the point.
             let place = t.0.first().map_or(&item.place, |e| &e.place);
-            sections.push(walk(section, t, place, &path, out));
+            sections.push(Arc::new(walk(section, t, place, &path, out)));
         }
     }
     Some(Part::List(sections))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[run] vary`: what differs between runs with different seeds.
 
+use crate::file::checked::Part;
+use crate::file::error::Place;
+use crate::file::field::FromPart;
 use perigee_units::draw::{mix, unit};
 use perigee_units::Nanos;
 
@@ -31,6 +34,15 @@ const SHIFTS: u64 = 0x7068_6173_6500;
 /// What differs between seeds; `None` = all but the phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vary(pub Option<Vec<String>>);
+
+impl FromPart for Vary {
+    const SHAPES: u64 = <Vec<String>>::SHAPES;
+    const EMPTY: Option<fn() -> Self> = Some(Vary::default);
+
+    fn from_part(part: &Part, place: &Place) -> Option<Self> {
+        FromPart::from_part(part, place).map(|words| Vary(Some(words)))
+    }
+}
 
 impl Vary {
     /// The word is written.

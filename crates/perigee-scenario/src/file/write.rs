@@ -2,15 +2,15 @@
 //! A resolved tree back to TOML, for manifests: a record can be run again without the file it came from.
 
 use crate::file::grammar::{Content, Section};
-use crate::file::keys::SCENARIO;
 use crate::file::kind::{function, Kind};
+use crate::file::top::Top;
 use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
 /// The tree as TOML; paths become paths from where the scenario was loaded. Keys are sorted, but for named sections,
 /// whose order numbers nodes.
 pub fn toml(table: &Table) -> String {
-    toml::to_string(&tree(table, Some(&SCENARIO))).unwrap_or_default()
+    toml::to_string(&tree(table, Some(&Top::SECTION))).unwrap_or_default()
 }
 
 /// One value in TOML, as an override takes it.

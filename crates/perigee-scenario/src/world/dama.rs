@@ -2,17 +2,14 @@
 //! The keys of ports that ask for their capacity, and what is wrong with them.
 
 use super::ports::Settled;
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
+use crate::file::port::Port;
 use perigee_timeline::Dama;
 use perigee_units::{BitRate, Nanos};
 use serde::Serialize;
 
 /// All but the one that makes a port such a one.
 const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
-
-/// Those that are rates.
-const RATES: [&str; 4] = ["dama_cra", "dama_rbdc", "dama_vbdc", "dama_fca"];
 
 /// What tables have said so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,14 +25,14 @@ pub(crate) struct DamaKeys {
 
 impl DamaKeys {
     /// What a further table says on top.
-    pub(crate) fn apply(&mut self, c: &Checked) {
-        self.delay = c.opt_time("dama_delay").or(self.delay);
-        self.frame = c.opt_time("dama_frame").or(self.frame);
-        self.cra = c.opt_rate("dama_cra").or(self.cra);
-        self.rbdc = c.opt_rate("dama_rbdc").or(self.rbdc);
-        self.by_volume = c.opt_bool("dama_by_volume").or(self.by_volume);
-        self.vbdc = c.opt_rate("dama_vbdc").or(self.vbdc);
-        self.fca = c.opt_rate("dama_fca").or(self.fca);
+    pub(crate) fn apply(&mut self, port: &Port) {
+        self.delay = port.dama_delay.or(self.delay);
+        self.frame = port.dama_frame.or(self.frame);
+        self.cra = port.dama_cra.or(self.cra);
+        self.rbdc = port.dama_rbdc.or(self.rbdc);
+        self.by_volume = port.dama_by_volume.or(self.by_volume);
+        self.vbdc = port.dama_vbdc.or(self.vbdc);
+        self.fca = port.dama_fca.or(self.fca);
     }
 
     /// The port's demand assignment; `None` without a delay, which means that it sends whenever it wants.
@@ -59,49 +56,55 @@ const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
 /// trace or a row of a network does.
 pub(crate) fn problems(
     own: &str,
-    section: &Checked,
+    section: &Port,
     concerned: impl Iterator<Item = Settled>,
     rate_is_said: bool,
 ) -> Vec<Problem> {
     let concerned: Vec<Settled> = concerned.collect();
     let on: Vec<Dama> = concerned.iter().filter_map(|s| s.dama().resolved()).collect();
-    let problem = |key: &str, why: &str| Problem::new(format!("port.{own}.{key}"), why).at(&section.place);
+    let problem = |key: &str, why: &str| Problem::new(format!("port.{own}.{key}"), why).at(section.place());
     let mut found = Vec::new();
     if on.is_empty() {
-        let without = FURTHER.iter().filter(|key| section.has(key));
+        let without = FURTHER.iter().filter(|key| section.written.has(key));
         let why = "no effect: no port of this table asks for its capacity";
         found.extend(without.map(|key| problem(key, why).hint("say dama_delay too, or leave it out")));
     }
     if on.is_empty() || on.len() < concerned.len() {
         return found;
     }
-    if section.has("burst") {
+    if section.burst.is_some() {
         let why = "no effect: a port that asks for its capacity sends in slots, not from a token bucket";
         found.push(problem("burst", why).hint("leave it out, or leave out dama_delay"));
     }
-    if section.has("count_in_service") {
+    if section.count_in_service.is_some() {
         let why = "no effect: a packet that waits for its slots always counts";
         found.push(problem("count_in_service", why).hint("leave it out, or leave out dama_delay"));
     }
-    if concerned.iter().all(|s| s.dama().by_volume == Some(false)) && section.has("dama_vbdc") {
+    if concerned.iter().all(|s| s.dama().by_volume == Some(false)) && section.dama_vbdc.is_some() {
         let why = "no effect: the port does not ask by volume";
         found.push(problem("dama_vbdc", why).hint("leave it out, or leave out dama_by_volume"));
     }
     let silent = on.iter().find_map(|dama| dama.check().err());
-    if let (Some(why), true) = (silent, section.has("dama_delay") || section.has("dama_by_volume")) {
+    if let (Some(why), true) = (silent, section.dama_delay.is_some() || section.dama_by_volume.is_some()) {
         let mute = concerned.iter().all(|s| s.dama().by_volume == Some(false));
         let or = if mute { "leave out dama_by_volume = false" } else { "a longer frame" };
         found.push(
             problem("dama_delay", &why).hint(format!("give it dama_cra, dama_rbdc, dama_fca, or {or}")),
         );
     }
-    let rates = RATES.iter().filter_map(|key| Some((key, section.opt_rate(key)?)));
+    let rates = [
+        ("dama_cra", section.dama_cra),
+        ("dama_rbdc", section.dama_rbdc),
+        ("dama_vbdc", section.dama_vbdc),
+        ("dama_fca", section.dama_fca),
+    ];
+    let rates = rates.into_iter().filter_map(|(key, rate)| Some((key, rate?)));
     for (key, rate) in rates.filter(|(_, rate)| on.iter().all(|dama| dama.per_frame(*rate) == 0)) {
         let why = format!("no effect: {rate} is less than a byte in a frame of {}", on[0].frame);
         found.push(problem(key, &why).hint("more, a longer dama_frame, or leave it out"));
     }
     let fastest = concerned.iter().map(|s| s.rate).max().filter(|_| rate_is_said);
-    if let (Some(cra), Some(rate)) = (section.opt_rate("dama_cra"), fastest) {
+    if let (Some(cra), Some(rate)) = (section.dama_cra, fastest) {
         if cra > rate {
             let why = format!("{cra} of constant capacity on a port of {rate}");
             found.push(problem("dama_cra", &why).hint("at most its rate, or leave out dama_delay"));

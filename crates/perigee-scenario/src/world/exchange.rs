@@ -3,8 +3,8 @@
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
+use crate::file::sources::Source;
 use crate::file::sources::LEOEM;
-use crate::file::sources::{Satellites, Source};
 use crate::world::from_source;
 use crate::world::saved;
 use crate::world::sky;
@@ -121,10 +121,10 @@ fn leoem_log(
     seed: u64,
 ) -> Result<(PathLog, Vec<String>), ScenarioError> {
     if let Source::Constellation(c) = &scenario.source {
-        if matches!(&c.satellites, Satellites::Preset(name) if name == LEOEM) {
+        if c.is_leoem() {
             let pairs = sky::pairs(scenario)?;
             return match pairs[..] {
-                [pair] if ends.is_empty() => Ok((sky::leoem_log(scenario, c, pair)?, c.remarks.clone())),
+                [pair] if ends.is_empty() => Ok((sky::leoem_log(scenario, c, pair)?, c.remarks())),
                 _ => Err(problem("export", format!("{} needs one pair, of the flows", LEOEM))),
             };
         }

@@ -29,7 +29,8 @@ pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network
         return Ok(net);
     }
     let seed = scenario.run.vary.seed_of(Varied::Changes, seed);
-    let mut what = Fading { seed, bursts: scenario.bursts.as_ref().map(|b| b.bursts), ..Fading::default() };
+    let mut what =
+        Fading { seed, bursts: scenario.bursts.as_ref().map(|b| b.process()), ..Fading::default() };
     for (node, file) in weathered {
         let key = format!("node.{}.weather", node.name);
         let wrong = |why: String| Problem::new(key.clone(), why).at(&node.place);
@@ -50,12 +51,12 @@ fn links(
 ) -> Result<Option<std::collections::BTreeSet<LinkId>>, ScenarioError> {
     let place = |key: &str, why: &str| {
         let p = Problem::new(key, why);
-        scenario.bursts.as_ref().map_or(p.clone(), |b| p.at(&b.place))
+        scenario.bursts.as_ref().map_or(p.clone(), |b| p.at(b.place()))
     };
     match &scenario.source {
-        Source::Constellation(c) if weather && !c.ports_per_link => {
+        Source::Constellation(c) if weather && c.ground_ports != "per-link" => {
             let p =
-                Problem::new("source.constellation.ground_ports", "weather slows single links").at(&c.place);
+                Problem::new("source.constellation.ground_ports", "weather slows single links").at(c.place());
             Err(p.hint("give ground_ports = \"per-link\": a radio that all peers share has one rate").into())
         }
         Source::Constellation(_) => Ok(None),

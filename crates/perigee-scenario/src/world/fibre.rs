@@ -31,7 +31,8 @@ const BOTTLENECKS: u32 = 1 << 30;
 /// Those of the sky; ends that no fibre connects with a station.
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
     if c.routing == Routing::PerHop {
-        let p = Problem::new("source.constellation.routing", "fibres need a path for each pair").at(&c.place);
+        let p =
+            Problem::new("source.constellation.routing", "fibres need a path for each pair").at(c.place());
         return Err(p.found("\"per-hop\"").hint("write routing = \"per-path\"").into());
     }
     let plan = Plan::new(scenario, &c.fibres)?;
@@ -117,7 +118,7 @@ impl Plan {
         let gates = reached.into_iter().filter(|(n, _)| on_ground(n));
         gates.min_by_key(|(n, delay)| (*delay, n.clone())).map(|(n, _)| n).ok_or_else(|| {
             let names = || {
-                let of_fibres = fibres.iter().flat_map(|f| f.ends.iter().map(String::as_str));
+                let of_fibres = fibres.iter().flat_map(|f| [f.from.as_str(), f.to.as_str()]);
                 scenario.nodes.iter().map(|n| n.name.as_str()).chain(of_fibres)
             };
             let mut p = Problem::new("flow", "no such node, or no fibre leads from it to a station")
@@ -232,15 +233,16 @@ impl Stretch {
 
 fn wrong(fibres: &[Fibre], why: String) -> ScenarioError {
     let problem = Problem::new("source.constellation.fibre", why);
-    fibres.first().map_or(problem.clone(), |f| problem.at(&f.place)).into()
+    fibres.first().map_or(problem.clone(), |f| problem.at(f.place())).into()
 }
 
 /// Fibres end at stations and at places without a dish.
 fn check(scenario: &Scenario, fibres: &[Fibre]) -> Result<(), ScenarioError> {
     for f in fibres {
-        let terminal = scenario.nodes.iter().find(|n| f.ends.contains(&n.name) && n.kind != "station");
+        let terminal =
+            scenario.nodes.iter().find(|n| [&f.from, &f.to].contains(&&n.name) && n.kind != "station");
         if let Some(n) = terminal {
-            let p = Problem::new("source.constellation.fibre", "a fibre ends at a terminal").at(&f.place);
+            let p = Problem::new("source.constellation.fibre", "a fibre ends at a terminal").at(f.place());
             let p = p.found(format!("{:?}", n.name));
             return Err(p.hint(format!("give [node.{}] kind = \"station\"", n.name)).into());
         }
@@ -250,7 +252,7 @@ fn check(scenario: &Scenario, fibres: &[Fibre]) -> Result<(), ScenarioError> {
 
 fn row(f: &Fibre) -> LinkRow {
     LinkRow {
-        ends: f.ends.clone(),
+        ends: [f.from.clone(), f.to.clone()],
         rate: Some(f.rate),
         delay: Some(f.delay),
         loss: Some(f.loss),

@@ -8,10 +8,10 @@
 
 use crate::file::change::Direction;
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::jitter::Jitter;
+use crate::file::jitter::{Jitter, JitterKeys};
 use crate::file::scenario::Scenario;
 use perigee_sources::topology::{Built, Duplex};
-use perigee_timeline::{Change, Delay, OutageMode, Timed};
+use perigee_timeline::{Change, Delay, LinkId, OutageMode, Timed};
 use perigee_units::Nanos;
 
 /// Steps of one run beyond which something is mistyped.
@@ -48,51 +48,53 @@ impl Jitter {
 pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
     let Some(jitter) = &scenario.jitter else { return Ok(Vec::new()) };
     let duration = scenario.run.duration;
-    let steps = duration.0.div_ceil(jitter.step.0.max(1));
+    let steps = duration.0.div_ceil(jitter.keys.step.0.max(1));
     if steps > MAX_STEPS {
-        let p =
-            Problem::new("jitter.step", format!("{steps} steps in a run of {duration}")).at(&jitter.place);
+        let p = Problem::new("jitter.step", format!("{steps} steps in a run of {duration}"))
+            .at(jitter.keys.place());
         return Err(p.allowed(format!("at most {MAX_STEPS}")).into());
     }
-    let events = duration.0 / jitter.loss_every.0.max(1);
-    if jitter.loss_every > Nanos::ZERO && events > MAX_STEPS {
+    let events = jitter.keys.loss_every.map_or(0, |every| duration.0 / every.0.max(1));
+    if events > MAX_STEPS {
         let why = format!("about {events} loss events in a run of {duration}");
-        let p = Problem::new("jitter.loss_every", why).at(&jitter.place);
+        let p = Problem::new("jitter.loss_every", why).at(jitter.keys.place());
         return Err(p.allowed(format!("at most {MAX_STEPS}")).hint("set source.loss for random loss").into());
     }
     let duplex = chosen(jitter, built)?;
-    let hop = if jitter.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
+    let hop = if jitter.keys.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
     let rest = others(built, hop.link)
-        .ok_or_else(|| Problem::new("jitter.on", "no flow uses this link").at(&jitter.place))?;
+        .ok_or_else(|| Problem::new("jitter.on", "no flow uses this link").at(jitter.keys.place()))?;
     let own = built.header.links[hop.link.ix()].delay.base;
-    if !jitter.added && jitter.quantiles[0].1 < rest {
+    if !jitter.is_added() && jitter.quantiles[0].1 < rest {
         let why = format!("the smallest RTT is below the {rest} that the other links take");
-        return Err(Problem::new("jitter.rtt", why).at(&jitter.place).hint("lower the source's rtt").into());
+        return Err(Problem::new("jitter.rtt", why)
+            .at(jitter.keys.place())
+            .hint("lower the source's rtt")
+            .into());
     }
     let mut out = Vec::with_capacity(steps as usize);
-    let keep = libm::exp(-jitter.step.as_secs_f64() / jitter.correlation.as_secs_f64().max(1e-9));
+    let keep = libm::exp(-jitter.keys.step.as_secs_f64() / jitter.keys.correlation.as_secs_f64().max(1e-9));
     let fresh = libm::sqrt(1.0 - keep * keep);
     let mut state = normal(seed, 0);
     for k in 0..steps {
         let u = 0.5 * libm::erfc(-state / std::f64::consts::SQRT_2);
         let drawn = Nanos::from_secs_f64(jitter.quantile(u));
-        let delay = if jitter.added { own + drawn } else { drawn.saturating_sub(rest) };
-        out.push(Timed { at: jitter.step * k, change: Change::Delay(hop.link, Delay::constant(delay)) });
+        let delay = if jitter.is_added() { own + drawn } else { drawn.saturating_sub(rest) };
+        out.push(Timed { at: jitter.keys.step * k, change: Change::Delay(hop.link, Delay::constant(delay)) });
         state = keep * state + fresh * normal(seed, k + 1);
     }
-    losses(jitter, hop.link, duration, seed, &mut out);
+    if let Some(every) = jitter.keys.loss_every {
+        losses(&jitter.keys, every, hop.link, duration, seed, &mut out);
+    }
     out.sort_by_key(|t| t.at);
     Ok(out)
 }
 
-fn losses(j: &Jitter, link: perigee_timeline::LinkId, duration: Nanos, seed: u64, out: &mut Vec<Timed>) {
-    if j.loss_every == Nanos::ZERO {
-        return;
-    }
+fn losses(j: &JitterKeys, every: Nanos, link: LinkId, duration: Nanos, seed: u64, out: &mut Vec<Timed>) {
     let mut at = Nanos::ZERO;
     for event in 0.. {
         let draw = |what: u64| unit(seed ^ LOSSES, event * 4 + what);
-        at += Nanos::from_secs_f64(-j.loss_every.as_secs_f64() * libm::log(1.0 - draw(0)));
+        at += Nanos::from_secs_f64(-every.as_secs_f64() * libm::log(1.0 - draw(0)));
         if at >= duration {
             return;
         }
@@ -112,10 +114,11 @@ fn losses(j: &Jitter, link: perigee_timeline::LinkId, duration: Nanos, seed: u64
 
 fn chosen<'a>(jitter: &Jitter, built: &'a Built) -> Result<&'a Duplex, ScenarioError> {
     let name = |d: &Duplex| built.header.ports[d.forward.port.ix()].name.as_str();
-    let found = built.bottlenecks.iter().find(|d| jitter.on == "bottleneck" || name(d) == jitter.on);
+    let found =
+        built.bottlenecks.iter().find(|d| jitter.keys.on == "bottleneck" || name(d) == jitter.keys.on);
     found.ok_or_else(|| {
-        let p = Problem::new("jitter.on", "no bottleneck is called that").at(&jitter.place);
-        p.found(format!("{:?}", jitter.on)).into()
+        let p = Problem::new("jitter.on", "no bottleneck is called that").at(jitter.keys.place());
+        p.found(format!("{:?}", jitter.keys.on)).into()
     })
 }
 

@@ -21,11 +21,11 @@ use std::collections::BTreeSet;
 /// # Errors
 /// Files that cannot be read, nodes that no link has, links of which nobody says the rate.
 pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Network, ScenarioError> {
-    let read = |key: &str, file: &crate::file::parameters::Named| {
+    let read = |key: &str, file: &crate::file::field::Named| {
         files::read(&file.path)
             .map_err(|why| Problem::new(format!("source.network.{key}"), why).at(&file.place))
     };
-    let damaged = |key: &str, file: &crate::file::parameters::Named, why: String| {
+    let damaged = |key: &str, file: &crate::file::field::Named, why: String| {
         let what = format!("{}: {why}", file.path.display());
         Problem::new(format!("source.network.{key}"), what).at(&file.place)
     };
@@ -50,7 +50,7 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
     };
     let wrong = |why: String| match &n.links {
         Some(file) => damaged("links", file, why),
-        None => Problem::new("source.network.link", why).at(n.link.first().map_or(&n.place, |l| &l.place)),
+        None => Problem::new("source.network.link", why).at(n.link.first().map_or(n.place(), |l| l.place())),
     };
     ends_exist(scenario, &rows)?;
     let own = network(&rows, &routes, &pairs(scenario)?).map_err(|e| wrong(e.0))?;
@@ -92,7 +92,7 @@ fn ends_exist(scenario: &Scenario, rows: &[LinkRow]) -> Result<(), ScenarioError
 
 fn row(l: &sources::Link) -> LinkRow {
     LinkRow {
-        ends: l.ends.clone(),
+        ends: [l.from.clone(), l.to.clone()],
         at: l.at,
         rate: l.rate,
         delay: l.delay,
@@ -137,7 +137,7 @@ fn finish(
     }
     let mut all = own.changes.clone();
     all.extend(changes::expand(scenario, &own.built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
-    if let Some(after) = n.reroute {
+    if let Some(after) = n.reroute() {
         all.extend(own.reroute(&all, after));
     }
     let Own { built, given, .. } = own;

@@ -3,9 +3,9 @@
 //! bytes behind `bdp`.
 
 use super::dama::{self, DamaKeys, DamaReport};
-use crate::file::checked::Checked;
 use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
+use crate::file::port as file;
 use crate::file::suggestions;
 use perigee_queue::Setup;
 use perigee_sources::topology::PortSpec;
@@ -65,20 +65,20 @@ fn defaults(class: &str) -> Settled {
 
 impl Settled {
     /// What `[port.NAME]` says on top.
-    fn apply(&mut self, c: &Checked) {
-        self.discipline.add(&Chosen::read(c));
-        self.rate = c.opt_rate("rate").unwrap_or(self.rate);
-        self.queue = c.opt_queue("queue").unwrap_or(self.queue);
-        self.framing = c.opt_int("framing").map_or(self.framing, |v| v as u32);
-        self.burst = c.opt_bytes("burst").unwrap_or(self.burst);
-        self.dama.apply(c);
-        self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
-        self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
-        self.metered = c.opt_bool("metered").unwrap_or(self.metered);
-        self.integer_meter = c.opt_text("meter").map_or(self.integer_meter, |w| w == "integer");
-        self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
-        self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
-        self.loss = c.opt_number("loss").or(self.loss);
+    fn apply(&mut self, port: &file::Port) {
+        self.discipline.add(&port.discipline);
+        self.rate = port.rate.unwrap_or(self.rate);
+        self.queue = port.queue.unwrap_or(self.queue);
+        self.framing = port.framing.unwrap_or(self.framing);
+        self.burst = port.burst.map_or(self.burst, |b| b.0);
+        self.dama.apply(port);
+        self.count_in_service = port.count_in_service.unwrap_or(self.count_in_service);
+        self.probe_priority = port.probe_priority.unwrap_or(self.probe_priority);
+        self.metered = port.metered.unwrap_or(self.metered);
+        self.integer_meter = port.meter.as_ref().map_or(self.integer_meter, |w| w == "integer");
+        self.bdp_rate = port.bdp_rate.or(self.bdp_rate);
+        self.bdp_rtt = port.bdp_rtt.or(self.bdp_rtt);
+        self.loss = port.loss.or(self.loss);
     }
 
     /// What it asks for.
@@ -136,7 +136,7 @@ fn layers(class: &str) -> Vec<&str> {
 /// All `[port.NAME]` of a scenario, ready to be applied.
 #[derive(Clone, Debug)]
 pub struct PortTable<'a> {
-    settings: &'a [(String, Checked)],
+    settings: &'a [(String, file::Port)],
 }
 
 /// A port, or a class of ports, as the manifest tells it.
@@ -168,7 +168,7 @@ impl<'a> PortTable<'a> {
     /// # Errors
     /// A name that is neither.
     pub fn new(
-        settings: &'a [(String, Checked)],
+        settings: &'a [(String, file::Port)],
         classes: &[&str],
         ports: &[Port],
     ) -> Result<Self, ScenarioError> {
@@ -179,7 +179,7 @@ impl<'a> PortTable<'a> {
                 continue;
             }
             let mut p = Problem::new(format!("port.{name}"), "no such port or class of ports");
-            p = p.at(&section.place);
+            p = p.at(section.place());
             p.allowed = Some(known_names(classes, ports));
             p.hint = suggestions::hint(name, classes.iter().copied());
             problems.push(p);
@@ -201,37 +201,38 @@ impl<'a> PortTable<'a> {
         let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
         for (own, section) in self.settings {
-            if section.opt_bytes("burst").is_some() && section.opt_bool("count_in_service").is_some() {
+            if section.burst.is_some() && section.count_in_service.is_some() {
                 let why = "no effect: a packet that waits for a token bucket always counts";
-                let p = Problem::new(format!("port.{own}.count_in_service"), why).at(&section.place);
+                let p = Problem::new(format!("port.{own}.count_in_service"), why).at(section.place());
                 problems.push(p.hint("leave it out, or leave out burst"));
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
             // Rows of a network, or a trace, may say another rate than what is said of all.
             let as_own = |n: &str| n == own || (n != "all" && layers(own).contains(&n));
-            let says_rate = |(n, c): &(String, Checked)| c.has("rate") && as_own(n);
+            let says_rate = |(n, c): &(String, file::Port)| c.rate.is_some() && as_own(n);
             let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
             problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n)), said));
-            if section.has("meter") && concerned().all(|(class, name)| !self.settled(class, name).metered) {
+            if section.meter.is_some() && concerned().all(|(class, name)| !self.settled(class, name).metered)
+            {
                 let why = "no effect: no port of this table is metered";
-                let p = Problem::new(format!("port.{own}.meter"), why).at(&section.place);
+                let p = Problem::new(format!("port.{own}.meter"), why).at(section.place());
                 problems.push(p.hint("leave it out, or set metered = true"));
             }
-            let (params, probe_priority) = (Chosen::read(section).params, section.opt_bool("probe_priority"));
-            if params.is_empty() && probe_priority != Some(true) {
+            let (params, probe_priority) = (&section.discipline.params, section.probe_priority == Some(true));
+            if params.is_empty() && !probe_priority {
                 continue;
             }
             let disciplines = || concerned().map(|(class, name)| self.settled(class, name).discipline.info());
             let Some(first) = disciplines().next() else { continue };
-            for (key, (_, place)) in &params {
+            for (key, (_, place)) in params {
                 if disciplines().all(|d| d.parameter(key).is_none()) {
                     problems.push(not_its_own(&format!("port.{own}.{key}"), key, first).at(place));
                 }
             }
-            if probe_priority == Some(true) && disciplines().all(|d| d.has_own_queues()) {
+            if probe_priority && disciplines().all(|d| d.has_own_queues()) {
                 let why = format!("no effect: {} decides itself whose turn it is", first.id);
-                let p = Problem::new(format!("port.{own}.probe_priority"), why).at(&section.place);
+                let p = Problem::new(format!("port.{own}.probe_priority"), why).at(section.place());
                 problems.push(p.hint("leave it out, or use a discipline with one queue"));
             }
         }
@@ -239,12 +240,12 @@ impl<'a> PortTable<'a> {
     }
 
     /// The tables themselves, names not checked.
-    pub(crate) fn unchecked(settings: &'a [(String, Checked)]) -> Self {
+    pub(crate) fn unchecked(settings: &'a [(String, file::Port)]) -> Self {
         PortTable { settings }
     }
 
     /// The tables.
-    pub(crate) fn all(&self) -> &'a [(String, Checked)] {
+    pub(crate) fn all(&self) -> &'a [(String, file::Port)] {
         self.settings
     }
 
@@ -267,8 +268,8 @@ impl<'a> PortTable<'a> {
     /// # Errors
     /// When one is given.
     pub(crate) fn refuse_loss(&self, why: &str) -> Result<(), ScenarioError> {
-        match self.settings.iter().find(|(_, s)| s.opt_number("loss").is_some()) {
-            Some((name, s)) => Err(Problem::new(format!("port.{name}.loss"), why).at(&s.place).into()),
+        match self.settings.iter().find(|(_, s)| s.loss.is_some()) {
+            Some((name, s)) => Err(Problem::new(format!("port.{name}.loss"), why).at(s.place()).into()),
             None => Ok(()),
         }
     }
@@ -313,7 +314,7 @@ impl<'a> PortTable<'a> {
         s.rate = given.rate.unwrap_or(s.rate);
         s.queue = given.queue_packets.map_or(s.queue, Size::Packets);
         let says_rate =
-            |(n, c): &&(String, Checked)| [name, "all", "link"].contains(&n.as_str()) && c.has("rate");
+            |(n, c): &&(String, file::Port)| [name, "all", "link"].contains(&n.as_str()) && c.rate.is_some();
         if given.rate.is_none() && self.settings.iter().find(says_rate).is_none() {
             return Err(format!("nobody says the rate of {name}"));
         }

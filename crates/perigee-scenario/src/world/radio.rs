@@ -40,7 +40,7 @@ impl<'a> RadioTable<'a> {
             match radios.is_known(name, satellites) {
                 Ok(true) => {}
                 Ok(false) => radios.satellites.push(name.clone()),
-                Err(p) => problems.push(p.at(&section.place)),
+                Err(p) => problems.push(p.at(section.place())),
             }
         }
         match problems.is_empty() {
@@ -54,7 +54,7 @@ impl<'a> RadioTable<'a> {
         let kind = |kind: &str| if kind == "station" { "station" } else { "terminal" };
         let nodes = scenario.nodes.iter().map(|n| (n.name.as_str(), kind(&n.kind))).collect();
         let table = PortTable::unchecked(&scenario.ports);
-        RadioTable { table, nodes, per_link: c.ports_per_link, satellites: Vec::new() }
+        RadioTable { table, nodes, per_link: c.ground_ports == "per-link", satellites: Vec::new() }
     }
 
     /// Whether a name is that of a class or of ground points (false: of a satellite).

@@ -2,7 +2,7 @@
 //! Recorded networks: `[source.path_log]` and `[source.trace]`.
 
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::parameters::Named;
+use crate::file::field::Named;
 use crate::file::scenario::Scenario;
 use crate::file::sources::{PathLog, Trace};
 use crate::file::vary::Varied;

@@ -26,7 +26,7 @@ pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, Scen
     refuse_changes(scenario, "a saved timeline has its changes already")?;
     if let Some((name, section)) = scenario.ports.first() {
         let why = "a saved timeline has its ports already; set them where it is made";
-        return Err(Problem::new(format!("port.{name}"), why).at(&section.place).into());
+        return Err(Problem::new(format!("port.{name}"), why).at(section.place()).into());
     }
     let wrong = |why: String| Problem::new("source.timeline.file", why).at(&s.file.place);
     let timeline = load(&s.file.path).map_err(wrong)?;

@@ -2,7 +2,7 @@
 //! From `[source.constellation]` to a network that changes by itself.
 
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::parameters::Named;
+use crate::file::field::Named;
 use crate::file::scenario::Scenario;
 use crate::file::sources::LEOEM;
 use crate::file::sources::{self, Constellation};
@@ -26,9 +26,9 @@ use std::sync::Arc;
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "changes of links belong to the small networks; a sky changes by itself")?;
     let wrong =
-        |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
+        |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(c.place()));
     let pairs = pairs(scenario)?;
-    if matches!(&c.satellites, sources::Satellites::Preset(name) if name == LEOEM) {
+    if c.is_leoem() {
         return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
@@ -44,7 +44,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let ports = table.report(largest);
     let sky =
         Arc::new(sky.with_ports(table.usual(largest), isl.spec(largest)).with_radios(table.radios(largest)));
-    let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
+    let (report, warnings) = (sky.report().to_vec(), [c.remarks(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
     let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
     let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name).unwrap_or(0);
@@ -72,18 +72,19 @@ fn leoem(
     seed: u64,
 ) -> Result<Network, ScenarioError> {
     let wrong =
-        |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(&c.place));
+        |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(c.place()));
     let &[(from, to)] = pairs else {
         return Err(wrong(format!("{}: a path log has one pair of nodes, not {}", LEOEM, pairs.len())));
     };
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = sources::PathLog {
-        file: Named { path: "".into(), place: c.place.clone() },
+        file: Named { path: "".into(), place: c.place().clone() },
         // What its emulator breaks are the hops of a row.
-        hops: if c.breaks { "chain" } else { "nodes" }.into(),
+        hops: if c.is_broken() { "chain" } else { "nodes" }.into(),
         first: Nanos::ZERO,
-        breaks: if c.breaks { "emulator" } else { "none" }.into(),
-        reordering: if c.breaks { LinkOrder::Reorder } else { LinkOrder::Fifo },
+        breaks: if c.is_broken() { "emulator" } else { "none" }.into(),
+        reordering: if c.is_broken() { LinkOrder::Reorder } else { LinkOrder::Fifo },
+        written: c.written.clone(),
     };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
     replay::of_log(scenario, &log, &replay, ends, seed).map_err(|e| match e {
@@ -102,7 +103,7 @@ pub(crate) fn leoem_log(
     (from, to): (usize, usize),
 ) -> Result<PathLog, ScenarioError> {
     let place = |n: usize| sky_spec::ground(&scenario.nodes[n], sky_spec::MASK_DEG, false).map(|g| g.place);
-    let way = if c.isls.pattern == "none" {
+    let way = if c.isls == "none" {
         let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
         interop::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
     } else {

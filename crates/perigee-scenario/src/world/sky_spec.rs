@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
 
-use crate::file::change::OutageSpec;
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
+use crate::file::handover::Handover as OutageKeys;
 use crate::file::kind;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
@@ -49,9 +49,10 @@ pub fn spec(
     loaded(scenario, c)?;
     let (satellites, own_mask) = satellites(c)?;
     let mask = c.mask_deg.unwrap_or(own_mask);
-    let ground = scenario.nodes.iter().map(|n| ground(n, mask, c.relay)).collect::<Result<_, _>>()?;
+    let ground =
+        scenario.nodes.iter().map(|n| ground(n, mask, c.relay == "stations")).collect::<Result<_, _>>()?;
     let start = c.start.as_deref().map(Epoch::parse).transpose();
-    let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(&c.place))?;
+    let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(c.place()))?;
     let mut spec = SkySpec {
         title: scenario.title.clone(),
         satellites,
@@ -62,20 +63,20 @@ pub fn spec(
         routing: c.routing,
         rule: rule(scenario, c)?,
         attach: policy(&c.attach),
-        attach_for: if c.attach_first { Peers::First } else { Peers::All },
+        attach_for: if c.attach_for.as_deref() == Some("first") { Peers::First } else { Peers::All },
         reselect: reselect(c),
         hysteresis: c.hysteresis,
         step: c.step,
         duration: scenario.run.duration,
-        ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
+        ground_ports: if c.ground_ports == "per-link" { GroundPorts::PerLink } else { GroundPorts::PerNode },
         handover: handover(&scenario.handover)?,
         seed: scenario.run.vary.seed_of(Varied::Outages, seed),
         later: scenario.run.vary.phase(seed),
         plugins: scenario.plugins.clone(),
         ..SkySpec::default()
     };
-    if let sources::Satellites::Preset(name) = &c.satellites {
-        interop::apply(name, &mut spec, &|key| c.given.contains(&key));
+    if let sources::Satellites::Preset(name) = c.satellites() {
+        interop::apply(name, &mut spec, &|key| c.written.has(key));
     }
     Ok(spec)
 }
@@ -98,7 +99,7 @@ fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
         "route" => p.route.is_some(),
         _ => p.isls.is_some(),
     };
-    match c.functions.iter().find(|f| !there(f.key)) {
+    match c.functions().into_iter().find(|f| !there(f.key)) {
         None => Ok(()),
         Some(f) => {
             let why = format!("the function {} of {} is not loaded", f.name, f.file.display());
@@ -114,8 +115,8 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
         "load-aware" => {
             let radios = RadioTable::unchecked(scenario, c);
             let isl_bps = radios.isl().rate.0;
-            let demand_bps = demands(scenario, c.load.demand, &|node| radios.up(node).rate.0);
-            let (delay, period) = (c.load.delay, c.load.period);
+            let demand_bps = demands(scenario, c.load_demand, &|node| radios.up(node).rate.0);
+            let (delay, period) = (c.load_delay, c.load_period);
             Ok(PathRule::LoadAware(LoadRule { demand_bps, isl_bps, delay, period }))
         }
         _ => Ok(PathRule::Shortest),
@@ -179,7 +180,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
 
 /// The element sets that a key names.
 fn elements(c: &Constellation, key: &str, file: &Path) -> Result<Satellites, ScenarioError> {
-    let text = read(&format!("source.constellation.{key}"), file, &c.place)?;
+    let text = read(&format!("source.constellation.{key}"), file, c.place())?;
     let name = file.display().to_string();
     let planes = PlaneOptions { min_altitude_km: c.min_altitude_m / 1e3, ..PlaneOptions::default() };
     Ok(Satellites::Elements { name, text, planes, gravity: Gravity::Wgs72 })
@@ -191,7 +192,7 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
         "sgp4" => Propagation::Sgp4 { revs_per_day: None, epoch: None },
         _ => Propagation::J2,
     };
-    match &c.satellites {
+    match c.satellites() {
         sources::Satellites::Preset(name) => {
             // Another tool's sky replaces what stands here.
             let known = presets::find(name).or_else(|| presets::find("starlink-shell1"));
@@ -215,28 +216,34 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
                 propagation,
                 isls: s.isls,
             };
-            Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
+            Ok((Satellites::Shells(all.into_iter().map(shell).collect()), MASK_DEG))
         }
         sources::Satellites::Elements(file) => Ok((elements(c, "tle", file)?, MASK_DEG)),
     }
 }
 
 fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
-    let l = &c.isls;
-    let pattern = match (&l.list, l.pattern.as_str()) {
-        (Some(file), _) => Pattern::List(link_list(file, &c.place)?),
+    let pattern = match (&c.isl_list, c.isls.as_str()) {
+        (Some(file), _) => Pattern::List(link_list(file, c.place())?),
         (None, function) if kind::function(function).is_some() => Pattern::Function,
         (None, "none") => Pattern::None,
-        (None, "nearest") => Pattern::Nearest(l.count),
+        (None, "nearest") => Pattern::Nearest(c.isl_count),
         _ => Pattern::PlusGrid,
     };
-    let seam = match l.seam.as_str() {
+    let seam = match c.isl_seam.as_str() {
         "linked" => Seam::Linked,
         "open" => Seam::Open,
         _ => Seam::Auto,
     };
-    let limits = Limits { max_range_m: l.range_m.unwrap_or(f64::INFINITY), grazing_height_m: l.height_m };
-    Ok(Isls { pattern, seam, cross_shell: l.cross_shell, limits, period: l.period, set_up: l.set_up })
+    let max_range_m = c.isl_range_m.unwrap_or(f64::INFINITY);
+    Ok(Isls {
+        pattern,
+        seam,
+        cross_shell: c.cross_shell,
+        limits: Limits { max_range_m, grazing_height_m: c.isl_height_m },
+        period: c.isl_period,
+        set_up: c.isl_setup,
+    })
 }
 
 /// A line with two numbers for each link, as in Hypatia's `isls.txt`.
@@ -257,9 +264,9 @@ fn link_list(file: &Path, place: &Place) -> Result<Vec<(u32, u32)>, ScenarioErro
     text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).map(link).collect()
 }
 
-fn handover(spec: &OutageSpec) -> Result<Handover, ScenarioError> {
+fn handover(spec: &OutageKeys) -> Result<Handover, ScenarioError> {
     let outage = match (&spec.file, spec.length.as_fixed()) {
-        (Some((file, place)), _) => Outage::Recorded(recorded(file, place)?.into()),
+        (Some(file), _) => Outage::Recorded(recorded(&file.path, &file.place)?.into()),
         (None, Some(fixed)) => Outage::Fixed(fixed),
         (None, None) => Outage::Uniform(spec.length.low, spec.length.high),
     };

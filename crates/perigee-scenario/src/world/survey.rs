@@ -4,8 +4,7 @@
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
-use crate::file::sources::LEOEM;
-use crate::file::sources::{Constellation, Satellites, Source};
+use crate::file::sources::{Constellation, Source};
 use crate::world::fibre;
 use crate::world::sky;
 use crate::world::sky_spec;
@@ -62,8 +61,8 @@ pub fn look(
             .hint("skies need a [source.constellation]; perigee paths follows the routes of other networks")
             .into());
     };
-    if matches!(&c.satellites, Satellites::Preset(name) if name == LEOEM) {
-        let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(&c.place);
+    if c.is_leoem() {
+        let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(c.place());
         return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
     }
     let mut scenario = Scenario::clone(&traffic::expand(&Arc::new(scenario.clone()), seed));
@@ -99,9 +98,10 @@ pub fn look(
         }
     }
     spec.pairs = all.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-    let wrong = |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(&c.place);
+    let wrong =
+        |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(c.place());
     let sky = Arc::new(Sky::new(spec).map_err(wrong)?);
-    let warnings = [c.remarks.clone(), sky.warnings().to_vec()].concat();
+    let warnings = [c.remarks(), sky.warnings().to_vec()].concat();
     let ids = pairs.iter().map(|&(a, b)| {
         let along = all.iter().position(|&p| p == (a, b)).map(|i| 2 * i);
         let against = || all.iter().position(|&p| p == (b, a)).map(|i| 2 * i + 1);
@@ -133,7 +133,7 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
         dishes: None,
         weight: 1.0,
         weather: None,
-        place: c.place.clone(),
+        place: c.place().clone(),
     });
     Ok(scenario.nodes.len() - 1)
 }

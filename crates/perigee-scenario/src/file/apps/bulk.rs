@@ -3,10 +3,10 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::checked::Checked;
 use crate::file::grammar::Only;
 use crate::file::kind::Kind;
-use crate::file::parameters::{parameters, Bytes};
+use crate::file::field::Bytes;
+use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
 
 const ARRIVALS: &[Only] = &[Only::Given(&["arrivals"])];
@@ -48,15 +48,15 @@ parameters! {
 }
 
 impl Bulk {
-    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         let Some(gap) = self.arrivals else {
             return App::Bulk { bytes: self.bytes.map(|b| b.0) }.into();
         };
         if matches!(gap, Law::Fixed(g) if g < 1e-6) {
-            problems.push(c.problem("arrivals", "arrivals without time between them never end"));
+            problems.push(self.written.problem("arrivals", "arrivals without time between them never end"));
         }
         let object = self.object.unwrap_or_else(|| {
-            let p = c.problem("object", "the size of the transfers that arrive must be given");
+            let p = self.written.problem("object", "the size of the transfers that arrive must be given");
             problems.push(p.hint("write object = \"pareto(100 kB, 1.3)\""));
             Law::Fixed(1.0)
         });

@@ -3,7 +3,6 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::checked::Checked;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
 use perigee_timeline::App;
@@ -20,11 +19,11 @@ parameters! {
 }
 
 impl Cbr {
-    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         let interval = self.rate.time_for(u64::from(self.size));
         if interval < SHORTEST_GAP {
             let why = format!("packets of {} bytes would follow each other every {interval}", self.size);
-            problems.push(c.problem("rate", why).hint("lower the rate, or send larger packets"));
+            problems.push(self.written.problem("rate", why).hint("lower the rate, or send larger packets"));
         }
         App::Cbr { interval: interval.max(SHORTEST_GAP), size: self.size }.into()
     }

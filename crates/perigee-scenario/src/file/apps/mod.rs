@@ -6,6 +6,7 @@ use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::grammar::Section;
 use perigee_timeline::{App, Law};
+use std::sync::Arc;
 
 /// An application as it stands in a file.
 pub struct Spec {
@@ -32,9 +33,9 @@ macro_rules! apps {
         pub const NAMES: &[&str] = &[$($app::SECTION.name),*];
 
         /// The application of a checked `[[flow]]`.
-        pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Spec {
-            match c.text("app") {
-                $(name if name == $app::SECTION.name => $app::read(c).spec(c, problems),)*
+        pub fn read(flow: &Arc<Checked>, problems: &mut Vec<Problem>) -> Spec {
+            match flow.kind() {
+                $(name if name == $app::SECTION.name => $app::read(flow).spec(problems),)*
                 other => unreachable!("the grammar knows no application {other:?}"),
             }
         }

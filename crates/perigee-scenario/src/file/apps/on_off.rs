@@ -3,7 +3,6 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::checked::Checked;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
@@ -20,12 +19,12 @@ parameters! {
 }
 
 impl OnOff {
-    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         for (key, law) in [("on", &self.on), ("off", &self.off)] {
             // Zero would be an endless change between the two.
             if law.mean() < SHORTEST.as_secs_f64() {
                 let why = "sending and silence would follow each other without end";
-                let p = c.problem(key, why).allowed(format!("times of {SHORTEST} and more in the mean"));
+                let p = self.written.problem(key, why).allowed(format!("times of {SHORTEST} and more in the mean"));
                 problems.push(p.hint("app = \"bulk\" sends all the time"));
             }
         }

@@ -3,7 +3,6 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::checked::Checked;
 use crate::file::rows::SOME_TIME;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -18,7 +17,7 @@ parameters! {
 }
 
 impl Ping {
-    pub(super) fn spec(self, _: &Checked, _: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, _: &mut Vec<Problem>) -> Spec {
         App::Ping { interval: self.interval, size: self.size }.into()
     }
 }

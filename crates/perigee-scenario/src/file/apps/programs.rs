@@ -2,7 +2,6 @@
 //! `app = "programs"`: what programs on real hosts send.
 
 use crate::file::apps::Spec;
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::parameters::parameters;
 use perigee_timeline::App;
@@ -13,7 +12,7 @@ parameters! {
 }
 
 impl Programs {
-    pub(super) fn spec(self, _c: &Checked, _problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, _problems: &mut Vec<Problem>) -> Spec {
         App::Programs.into()
     }
 }

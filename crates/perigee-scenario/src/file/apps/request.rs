@@ -3,7 +3,6 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::checked::Checked;
 use crate::file::rows::ANY_TIME;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -20,7 +19,7 @@ parameters! {
 }
 
 impl Request {
-    pub(super) fn spec(self, _: &Checked, _: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, _: &mut Vec<Problem>) -> Spec {
         let count = self.objects.unwrap_or(u64::MAX);
         App::Request { size: self.object, think: self.think, period: self.period, count }.into()
     }

@@ -2,7 +2,6 @@
 //! `app = "video"`: video over HTTP (DASH), with a player that adapts the quality.
 
 use crate::file::apps::Spec;
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -34,20 +33,20 @@ parameters! {
 }
 
 impl Video {
-    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         let rates = self.ladder.unwrap_or_else(|| LADDER_KBIT.map(|k| BitRate(k * 1000)).into());
         let ladder = Ladder::new(&rates).unwrap_or_else(|| {
-            let p = c.problem("ladder", "the rates do not ascend, or are too many");
+            let p = self.written.problem("ladder", "the rates do not ascend, or are too many");
             let p = p.allowed(format!("up to {MAX_QUALITIES} rates, each above the one before it"));
             problems.push(p.hint("write ladder = [\"1 Mbit\", \"3 Mbit\", \"6 Mbit\"]"));
             Ladder::new(&[BitRate::from_mbit(1)]).expect("one rate is a ladder")
         });
         if self.buffer < self.segment {
-            let p = c.problem("buffer", format!("a segment of {} does not fit into it", self.segment));
+            let p = self.written.problem("buffer", format!("a segment of {} does not fit into it", self.segment));
             problems.push(p.found(format!("{}", self.buffer)).hint("make it two segments at least"));
         } else if self.start_up.0 > self.buffer.0 / self.segment.0 * self.segment.0 {
             let why = "it would never play: so many whole segments do not fit into `buffer`";
-            let p = c.problem("start_up", why);
+            let p = self.written.problem("start_up", why);
             problems.push(p.found(format!("{}", self.start_up)).hint("lower start_up, or raise buffer"));
         }
         App::Video(perigee_timeline::Video {

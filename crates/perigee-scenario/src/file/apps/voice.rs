@@ -2,7 +2,6 @@
 //! `app = "voice"`: one direction of a call.
 
 use crate::file::apps::Spec;
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -33,10 +32,10 @@ parameters! {
 }
 
 impl Voice {
-    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         for (key, law) in [("talk", &self.talk), ("silence", &self.silence)] {
             if law.mean() < SHORTEST.as_secs_f64() {
-                let p = c.problem(key, "talk and silence would follow each other without end");
+                let p = self.written.problem(key, "talk and silence would follow each other without end");
                 let p = p.allowed(format!("times of {SHORTEST} and more in the mean"));
                 problems.push(p.hint("app = \"cbr\" sends all the time"));
             }

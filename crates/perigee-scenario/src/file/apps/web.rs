@@ -2,7 +2,6 @@
 //! `app = "web"`: pages of objects.
 
 use crate::file::apps::Spec;
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -19,7 +18,7 @@ parameters! {
 }
 
 impl Web {
-    pub(super) fn spec(self, _: &Checked, _: &mut Vec<Problem>) -> Spec {
+    pub(super) fn spec(self, _: &mut Vec<Problem>) -> Spec {
         App::Web(perigee_timeline::Web {
             document: self.document,
             objects: self.objects,

@@ -2,7 +2,6 @@
 //! `[schedule] every`: drawn anew again and again.
 
 use crate::file::change::{some_effect, Changes, When};
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::{Draw, Kind};
 use crate::file::parameters::parameters;
@@ -21,9 +20,9 @@ parameters! {
 }
 
 impl Every {
-    pub(super) fn changes(self, c: &Checked, problems: &mut Vec<Problem>) -> (When, Changes) {
-        some_effect(c, problems, &["rate", "rtt", "loss", "outage"]);
-        let Every { every, first, rate, rtt, loss, outage } = self;
+    pub(super) fn changes(self, problems: &mut Vec<Problem>) -> (When, Changes) {
+        some_effect(&self.written, problems, &["rate", "rtt", "loss", "outage"]);
+        let Every { every, first, rate, rtt, loss, outage, .. } = self;
         (When::Every(first, every), Changes { rate, rtt, loss, outage, delay: None })
     }
 }

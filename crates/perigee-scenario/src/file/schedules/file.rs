@@ -2,10 +2,10 @@
 //! `[schedule] file`: as a file says.
 
 use crate::file::change::{Changes, When};
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
-use crate::file::parameters::{parameters, Named};
+use crate::file::field::Named;
+use crate::file::parameters::parameters;
 
 parameters! {
     /// `[schedule] file`.
@@ -14,7 +14,7 @@ parameters! {
 }
 
 impl File {
-    pub(super) fn changes(self, _: &Checked, _: &mut Vec<Problem>) -> (When, Changes) {
+    pub(super) fn changes(self, _: &mut Vec<Problem>) -> (When, Changes) {
         (When::File(self.file.path), Changes::default())
     }
 }

@@ -3,10 +3,13 @@
 //! line of `schedules!` makes it known to the grammar, the schema and the reference. A schedule is chosen by the key that
 //! is called as it is.
 
-use crate::file::change::{Changes, When};
+use crate::file::change::{ChangeSpec, Changes, Direction, When};
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::grammar::Section;
+use crate::file::grammar::{By, Kinds, Section};
+use crate::file::parameters::parameters;
+use perigee_timeline::OutageMode;
+use std::sync::Arc;
 
 macro_rules! schedules {
     ($($module:ident::$schedule:ident),* $(,)?) => {
@@ -17,9 +20,9 @@ macro_rules! schedules {
         pub const SCHEDULES: &[&Section] = &[$(&$schedule::SECTION),*];
 
         /// When a checked `[schedule]` changes what.
-        pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<(When, Changes)> {
+        fn read(c: &Arc<Checked>, problems: &mut Vec<Problem>) -> Option<(When, Changes)> {
             match c.kind() {
-                $(name if name == $schedule::SECTION.name => Some($schedule::read(c).changes(c, problems)),)*
+                $(name if name == $schedule::SECTION.name => Some($schedule::read(c).changes(problems)),)*
                 _ => {
                     let names: Vec<&str> = SCHEDULES.iter().map(|s| s.name).collect();
                     problems.push(c.problem(names[0], format!("give one of {}", names.join(", "))));
@@ -28,6 +31,22 @@ macro_rules! schedules {
             }
         }
     };
+}
+
+parameters! {
+    /// `[schedule]`.
+    Schedule = "schedule", "Changes that repeat: drawn from the seed, read from a file, or drawn as a published study did.", kinds Kinds { by: By::Presence, of: SCHEDULES };
+    on: String = bottleneck();
+    direction: Option<Direction> = direction();
+    mode: OutageMode = outage_mode();
+}
+
+impl Schedule {
+    pub(crate) fn spec(self, problems: &mut Vec<Problem>) -> Option<ChangeSpec> {
+        let (when, to) = read(&self.written, problems)?;
+        let Schedule { on, direction, mode, written } = self;
+        Some(ChangeSpec { when, on, direction, to, mode, place: written.place.clone() })
+    }
 }
 
 schedules! {

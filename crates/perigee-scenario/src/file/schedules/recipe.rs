@@ -2,7 +2,6 @@
 //! `[schedule] recipe`: as a published study drew it.
 
 use crate::file::change::{Changes, When};
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -15,7 +14,7 @@ parameters! {
 }
 
 impl Recipe {
-    pub(super) fn changes(self, _: &Checked, _: &mut Vec<Problem>) -> (When, Changes) {
+    pub(super) fn changes(self, _: &mut Vec<Problem>) -> (When, Changes) {
         (When::Recipe { study: self.recipe, loss: self.loss }, Changes::default())
     }
 }

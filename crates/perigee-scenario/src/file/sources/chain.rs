@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.chain]`.
 
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -24,14 +23,13 @@ parameters! {
 }
 
 impl SourceSpec for Chain {
-    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let read = Chain::read(c);
-        let (links, copies) = (read.links, read.copies);
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Self> {
+        let (links, copies) = (self.links, self.copies);
         if links * copies > MAX_LINKS {
-            let p = c.problem("copies", format!("{copies} chains of {links} links are {} links", links * copies));
+            let p = self.written.problem("copies", format!("{copies} chains of {links} links are {} links", links * copies));
             problems.push(p.allowed(format!("at most {MAX_LINKS} in all")));
             return None;
         }
-        Some(read)
+        Some(self)
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.crossing]`.
 
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -20,9 +19,8 @@ parameters! {
 }
 
 impl SourceSpec for Crossing {
-    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let read = Crossing::read(c);
-        let rtt = one_for_each(c, &read.rtt, read.staying + read.moving, problems)?;
-        Some(Crossing { rtt, ..read })
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Self> {
+        let rtt = one_for_each(&self.written, &self.rtt, self.staying + self.moving, problems)?;
+        Some(Crossing { rtt, ..self })
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.dumbbell]`.
 
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -27,9 +26,8 @@ parameters! {
 }
 
 impl SourceSpec for Dumbbell {
-    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let read = Dumbbell::read(c);
-        let rtt = one_for_each(c, &read.rtt, read.pairs, problems)?;
-        Some(Dumbbell { rtt, ..read })
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Self> {
+        let rtt = one_for_each(&self.written, &self.rtt, self.pairs, problems)?;
+        Some(Dumbbell { rtt, ..self })
     }
 }

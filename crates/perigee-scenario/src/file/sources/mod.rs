@@ -4,15 +4,17 @@
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::grammar::{Only, Section};
-use crate::file::rows::one;
+use crate::file::grammar::Only;
+use crate::file::parameters::parameters;
 use perigee_units::Nanos;
 use std::path::PathBuf;
 
 /// A section of `[source]`.
 trait SourceSpec: Sized {
     /// What was written; the grammar has checked each key by itself.
-    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self>;
+    fn check(self, _: &mut Vec<Problem>) -> Option<Self> {
+        Some(self)
+    }
 
     /// Files that it reads.
     fn files(&self) -> Vec<PathBuf> {
@@ -25,13 +27,11 @@ macro_rules! sources {
         $(mod $module;)*
         $(pub use $module::$source;)*
 
-        /// `[source]`: exactly one of its sections is given.
-        pub const SOURCE: Section = Section {
-            name: "source",
-            help: "Where the network comes from: exactly one of these sections.",
-            keys: &[$(one(&$source::SECTION)),*],
-            kinds: None,
-        };
+        parameters! {
+            /// `[source]`: exactly one of its sections is given.
+            Sources = "source", "Where the network comes from: exactly one of these sections.";
+            $($module: Option<$source> = one();)*
+        }
 
         /// Where the network comes from.
         #[derive(Clone, Debug)]
@@ -49,13 +49,11 @@ macro_rules! sources {
             }
         }
 
-        fn parse(name: &str, c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
-            match name {
-                $(name if name == $source::SECTION.name => {
-                    $source::parse(c, problems).map(|s| Source::$source(Box::new(s)))
-                })*
-                other => unreachable!("the grammar knows no source {other:?}"),
-            }
+        fn first(sources: Sources, problems: &mut Vec<Problem>) -> Option<Source> {
+            $(if let Some(source) = sources.$module {
+                return source.check(problems).map(|s| Source::$source(Box::new(s)));
+            })*
+            None
         }
     };
 }
@@ -72,14 +70,15 @@ sources! {
     constellation::Constellation,
 }
 
-pub use constellation::{Fibre, Function, Isls, Load, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
+pub use constellation::{Fibre, Function, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
 pub use network::{is_graphml, Link};
 
 /// Reads `[source]`.
-pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
-    let names: Vec<&str> = SOURCE.keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
-    let [name] = names[..] else {
-        let all: Vec<_> = SOURCE.keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
+pub fn read(sources: Sources, problems: &mut Vec<Problem>) -> Option<Source> {
+    let (c, keys) = (&sources.written, Sources::SECTION.keys);
+    let names: Vec<&str> = keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
+    let [_] = names[..] else {
+        let all: Vec<_> = keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
         // The one written last is the likelier mistake; overrides (no line) come after every file.
         let places = names.iter().map(|name| c.place_of(name));
         let place = places.max_by_key(|p| p.line.unwrap_or(usize::MAX)).unwrap_or(&c.place);
@@ -91,7 +90,7 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
             .push(Problem::new("source", message).at(place).allowed(format!("one of {}", all.join(", "))));
         return None;
     };
-    parse(name, c.one(name)?, problems)
+    first(sources, problems)
 }
 
 /// Other placements set the delay of the bottleneck themselves.

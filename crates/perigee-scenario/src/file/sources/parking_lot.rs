@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.parking_lot]`.
 
-use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
@@ -22,9 +21,8 @@ parameters! {
 }
 
 impl SourceSpec for ParkingLot {
-    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let read = ParkingLot::read(c);
-        let rtt = one_for_each(c, &read.rtt, read.bottlenecks + 1, problems)?;
-        Some(ParkingLot { rtt, ..read })
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Self> {
+        let rtt = one_for_each(&self.written, &self.rtt, self.bottlenecks + 1, problems)?;
+        Some(ParkingLot { rtt, ..self })
     }
 }

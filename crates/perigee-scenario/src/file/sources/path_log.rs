@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.path_log]`.
 
-use crate::file::checked::Checked;
-use crate::file::error::Problem;
 use crate::file::kind::Kind;
-use crate::file::parameters::{parameters, Named};
+use crate::file::field::Named;
+use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use crate::file::sources::SourceSpec;
 use perigee_timeline::LinkOrder;
@@ -26,10 +25,6 @@ parameters! {
 }
 
 impl SourceSpec for PathLog {
-    fn parse(c: &Checked, _: &mut Vec<Problem>) -> Option<Self> {
-        Some(PathLog::read(c))
-    }
-
     fn files(&self) -> Vec<PathBuf> {
         vec![self.file.path.clone()]
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.timeline]`.
 
-use crate::file::checked::Checked;
-use crate::file::error::Problem;
 use crate::file::kind::Kind;
-use crate::file::parameters::{parameters, Named};
+use crate::file::field::Named;
+use crate::file::parameters::parameters;
 use crate::file::sources::SourceSpec;
 use std::path::PathBuf;
 
@@ -15,10 +14,6 @@ parameters! {
 }
 
 impl SourceSpec for Timeline {
-    fn parse(c: &Checked, _: &mut Vec<Problem>) -> Option<Self> {
-        Some(Timeline::read(c))
-    }
-
     fn files(&self) -> Vec<PathBuf> {
         vec![self.file.path.clone()]
     }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.trace]`.
 
-use crate::file::checked::Checked;
-use crate::file::error::Problem;
 use crate::file::grammar::Only;
 use crate::file::kind::Kind;
-use crate::file::parameters::{parameters, Named};
+use crate::file::field::Named;
+use crate::file::parameters::parameters;
 use crate::file::rows::RTT;
 use crate::file::sources::SourceSpec;
 use perigee_timeline::LinkOrder;
@@ -29,10 +28,6 @@ parameters! {
 }
 
 impl SourceSpec for Trace {
-    fn parse(c: &Checked, _: &mut Vec<Problem>) -> Option<Self> {
-        Some(Trace::read(c))
-    }
-
     fn files(&self) -> Vec<PathBuf> {
         std::iter::once(&self.rate_file).chain(&self.reverse_rate_file).chain(&self.delay_file).map(|named| named.path.clone()).collect()
     }

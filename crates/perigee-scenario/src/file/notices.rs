@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[notices]`: what schemes and programs are told of handovers, outages and reconfigurations.
+
+use crate::file::kind::{Draw, Kind};
+use crate::file::parameters::parameters;
+use crate::file::rows::{ANY_TIME, SHORT_DRAW};
+use perigee_timeline::Notices;
+use perigee_units::Nanos;
+
+/// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
+const ERROR_QUANTILES: u64 = 64;
+
+parameters! {
+    /// `[notices]`.
+    NoticeSpec = "notices", "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing), and programs on real hosts.";
+    on: bool = key(Kind::Bool, "true", "whether they are told anything");
+    lead: Nanos = key(ANY_TIME, "0 s", "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)");
+    hold: Nanos = key(ANY_TIME, "2.3 s", "the end is told this long after the beginning was");
+    error: Draw<Nanos> = key(SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this");
+    loss: f64 = key(Kind::Number(0.0, 1.0), "0", "probability that a notice does not arrive");
+}
+
+impl NoticeSpec {
+    /// For the simulator; `None` = nobody is told anything.
+    pub fn notices(&self) -> Option<Notices> {
+        let (low, high) = (self.error.low.0, self.error.high.0);
+        let errors = (0..ERROR_QUANTILES).flat_map(|k| {
+            let e = (low + (high - low) / (ERROR_QUANTILES - 1) * k) as i64;
+            [e, -e]
+        });
+        let errors: Vec<i64> = if high == 0 { Vec::new() } else { errors.collect() };
+        let (lead, hold, loss) = (self.lead, self.hold, self.loss);
+        self.on.then(|| Notices { lead, hold, errors: errors.into(), loss })
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The top level of the scenario file: its sections. Validation, the JSON Schema and the reference page of the guide are all
+//! made from the tables of these types, so a key that is added to one exists everywhere.
+
+use crate::file::bursts::Bursts;
+use crate::file::change::Change;
+use crate::file::checked::{Axis, Given};
+use crate::file::field::TcpOfAll;
+use crate::file::flow::Flow;
+use crate::file::handover::Handover;
+use crate::file::hosts::Hosts;
+use crate::file::jitter::JitterKeys;
+use crate::file::kind::Kind;
+use crate::file::node::Node;
+use crate::file::node_sets::NodeSet;
+use crate::file::notices::NoticeSpec;
+use crate::file::parameters::parameters;
+use crate::file::port::Port;
+use crate::file::programs::Program;
+use crate::file::run::RunSpec;
+use crate::file::schedules::Schedule;
+use crate::file::sources::Sources;
+use crate::file::telemetry::Telemetry;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+parameters! {
+    /// The whole file.
+    Top = "scenario", "An experiment: what moves, what is sent over it, and what is written down.";
+    title: Option<String> = optional(Kind::Text, "one line for tables and reports");
+    extends: Option<PathBuf> = optional(Kind::File, "a scenario file whose keys hold unless they are given here");
+    run: RunSpec = needed();
+    source: Sources = one();
+    node: Vec<(String, Node)> = named("[node.NAME]: a terminal, station or host of a constellation");
+    nodes: Vec<NodeSet> = list("[[nodes]]: many nodes at once: the largest cities, the gateways of a study, the rows of a file");
+    port: Vec<(String, Port)> = named("[port.NAME]: rate and queue of one port or of a class of ports (also written [link.NAME])");
+    change: Vec<Change> = list("[[change]]: something that happens at a given time");
+    schedule: Option<Schedule> = one();
+    jitter: Option<JitterKeys> = one();
+    handover: Handover = one();
+    bursts: Option<Bursts> = one();
+    notices: NoticeSpec = one();
+    telemetry: Telemetry = one();
+    tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it");
+    cc: BTreeMap<String, Given> = by_scheme("[cc.SCHEME]: parameters of a congestion control for all flows that run it");
+    flow: Vec<Flow> = some("[[flow]]: who sends what to whom");
+    hosts: Hosts = one();
+    sweep: Vec<Axis> = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run");
+    program: Vec<Program> = list("[[program]]: what runs on the nodes, where hosts are real");
+}
