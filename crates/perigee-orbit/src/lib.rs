@@ -30,6 +30,7 @@ pub use sky::error::SkyError;
 pub use sky::plugin::Plugins;
 pub use sky::{Route, Sky};
 pub use stream::plan::Recorded;
+pub use stream::reach::Reach;
 pub use stream::snapshot::TableScratch;
 
 /// The example of the README, as a test.

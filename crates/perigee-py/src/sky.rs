@@ -3,14 +3,18 @@
 
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray2};
 use perigee_scenario::survey::{self, Look};
 use perigee_scenario::timeline_paths;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// Round-trip times and directions at every step.
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
+
+/// Satellites in view and lengths of paths, by place.
+type Reach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// Satellites and ground points of a scenario, and the pairs that were asked for.
 #[pyclass(frozen, module = "perigee_lab._core")]
@@ -66,6 +70,31 @@ impl Sky {
     fn shared_choices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let look = self.0.clone();
         interruptible(py, move || look.shared_choices())?.map_err(RunError::new_err)
+    }
+
+    /// What places (a row of latitude and longitude in degrees for each) and then the ground points see at an instant: the satellites that
+    /// stand at least `mask_deg` above the horizon, and the length of the shortest path from the ground point `origin` in
+    /// metres (infinite = none).
+    #[pyo3(signature = (t_ns, places, mask_deg, origin=None))]
+    fn reach<'py>(
+        &self,
+        py: Python<'py>,
+        t_ns: u64,
+        places: PyReadonlyArray2<'_, f64>,
+        mask_deg: f64,
+        origin: Option<usize>,
+    ) -> PyResult<Reach<'py>> {
+        let look = self.0.clone();
+        let places = places.as_array();
+        if places.ncols() != 2 {
+            return Err(PyValueError::new_err("places are rows of latitude and longitude"));
+        }
+        let places: Vec<[f64; 2]> = places.rows().into_iter().map(|p| [p[0], p[1]]).collect();
+        let found = interruptible(py, move || look.reach(t_ns, &places, mask_deg, origin))?;
+        let found = found.map_err(RunError::new_err)?;
+        let in_view = found.iter().map(|r| r.in_view as f64).collect();
+        let path_m = found.iter().map(|r| r.path_m.unwrap_or(f64::INFINITY)).collect();
+        Ok((PyArray1::from_vec(py, in_view), PyArray1::from_vec(py, path_m)))
     }
 
     /// Everything at an instant, as JSON.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Maps of a constellation over hours: latency from a place, coverage, handovers, load.
 
-A map is made of pictures of the sky at many instants (`skymap.picture`). Places are on the ellipsoid of WGS 84.
+A map is made of snapshots of the sky at many instants (`skymap.picture`, and `Sky.reach` for the places of the grid).
 Latencies are propagation at the speed of light over the shortest path: up to any satellite above the mask, along the
 lasers of that instant, and down to any satellite that the other place sees. A policy can only add to them.
 """
@@ -34,8 +34,6 @@ C_M_PER_S = 299_792_458.0
 INSTANTS = 144
 # A terminal changes its satellite at the earliest after so long in the constellations that are known (s).
 HANDOVER_STEP_S = 15.0
-# WGS 84.
-EQUATOR_M, FLATTENING = 6_378_137.0, 1 / 298.257223563
 
 
 @dataclass(frozen=True)
@@ -74,23 +72,20 @@ def grid() -> tuple[Floats, Floats]:
     return np.arange(-90 + half, 90, CELL_DEG), np.arange(-180 + half, 180, CELL_DEG)
 
 
-def positions(lat_deg: Floats, lon_deg: Floats, height_m: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """Cartesian coordinates in metres, fixed to the Earth, and the vertical there (WGS 84)."""
-    lat, lon = np.radians(lat_deg), np.radians(lon_deg)
-    up = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
-    e2 = FLATTENING * (2 - FLATTENING)
-    n = EQUATOR_M / np.sqrt(1 - e2 * np.sin(lat) ** 2)
-    scale = np.stack([n + height_m, n + height_m, n * (1 - e2) + height_m], axis=-1)
-    return up * scale, up
-
-
 def pictures(
     scenario: Scenario, t_s: Floats, ends: Sequence[tuple[str, str]], tick: Callable[[], None]
 ) -> Iterator[Picture]:
     """The sky at each instant; `tick` is called after each."""
+    return (at for _, _, at in _skies(scenario, t_s, ends, tick))
+
+
+def _skies(
+    scenario: Scenario, t_s: Floats, ends: Sequence[tuple[str, str]], tick: Callable[[], None]
+) -> Iterator[tuple[_core.Sky, int, Picture]]:
+    """The sky, an instant in nanoseconds, and the snapshot at that instant."""
     sky = _core.Sky(scenario.core, list(ends), None)
-    for t in t_s:
-        yield json.loads(sky.picture(round(float(t) * 1e9)))
+    for t_ns in (round(float(t) * 1e9) for t in t_s):
+        yield sky, t_ns, json.loads(sky.picture(t_ns))
         tick()
 
 
@@ -109,33 +104,16 @@ def instants(over_s: float, step_s: float | None, what: str, *, moving: bool) ->
 class _Targets:
     """The cells and ground points whose numbers are wanted."""
 
-    def __init__(self, ground: Sequence[dict[str, Any]]) -> None:
-        lat, lon = grid()
-        of_cells = [axis.ravel() for axis in np.meshgrid(lat, lon, indexing="ij")]
-        places = np.array([g["place"] for g in ground], dtype=np.float64).reshape(-1, 2)
-        self.cells = len(of_cells[0])
-        self.shape = (len(lat), len(lon))
-        at, up = positions(np.concatenate([of_cells[0], places[:, 0]]), np.concatenate([of_cells[1], places[:, 1]]))
-        # Metres in single precision: half a metre at the Earth's radius.
-        self.at, self.up = at.astype(np.float32), up.astype(np.float32)
+    def __init__(self) -> None:
+        axes = grid()
+        self.shape = (len(axes[0]), len(axes[1]))
+        self.places = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+        """Latitude and longitude of each cell."""
 
     def split(self, values: Floats) -> tuple[Floats, Floats]:
         """Cells, on the grid, and ground points."""
-        return values[: self.cells].reshape(self.shape), values[self.cells :]
-
-
-def _satellites(at: Picture) -> Floats:
-    flat = np.array([s[:3] for s in at["satellites"]], dtype=np.float64).reshape(-1, 3)
-    return positions(flat[:, 0], flat[:, 1], flat[:, 2] * 1e3)[0]
-
-
-def _seen(at: Any, up: Any, satellites: Floats, mask_deg: float) -> tuple[Any, Any]:
-    """Distance to each satellite in metres, and whether it stands above the mask: by place, then satellite."""
-    s = satellites.astype(at.dtype)
-    square = (at * at).sum(axis=1)[:, None] + (s * s).sum(axis=1)[None, :] - 2 * (at @ s.T)
-    distance = np.sqrt(np.maximum(square, 1))
-    height = up @ s.T - (at * up).sum(axis=1)[:, None]
-    return distance, height >= np.sin(np.radians(mask_deg)) * distance
+        cells = len(self.places)
+        return values[:cells].reshape(self.shape), values[cells:]
 
 
 def mask_deg(at: Picture) -> float:
@@ -144,40 +122,18 @@ def mask_deg(at: Picture) -> float:
     return float(masks[0]) if masks else DEFAULT_MASK_DEG
 
 
-def _from_origin(at: Picture, satellites: Floats, origin: int) -> Floats:
-    """Shortest way in metres from a ground point to each satellite; infinite = none."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import dijkstra
-
-    n = len(satellites)
-    place = np.array([at["ground"][origin]["place"]], dtype=np.float64)
-    here, up = positions(place[:, 0], place[:, 1])
-    own = at["ground"][origin]["mask_deg"]
-    distance, visible = _seen(here, up, satellites, mask_deg(at) if own is None else own)
-    first = np.flatnonzero(visible[0])
-    lasers = np.array(at["isls"], dtype=np.int64).reshape(-1, 2)
-    lengths = np.linalg.norm(satellites[lasers[:, 0]] - satellites[lasers[:, 1]], axis=1)
-    rows = np.concatenate([lasers[:, 0], np.full(len(first), n)])
-    columns = np.concatenate([lasers[:, 1], first])
-    graph = csr_matrix((np.concatenate([lengths, distance[0, first]]), (rows, columns)), shape=(n + 1, n + 1))
-    return np.asarray(dijkstra(graph, directed=False, indices=n)[:n], dtype=np.float64)
-
-
 def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], None]) -> OverTime:
     """RTT from a place to everywhere: its median over time, how much it varies, and how long there is a path."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
     start = 0
-    for at in pictures(scenario, t_s, ends_from(scenario, origin), tick):
+    targets = _Targets()
+    for sky, t_ns, at in _skies(scenario, t_s, ends_from(scenario, origin), tick):
         if first is None:
             first, start = at, at["paths"][0]["from"]
-            targets = _Targets(at["ground"])
-        satellites = _satellites(at)
-        to_satellite = _from_origin(at, satellites, start).astype(np.float32)
-        distance, visible = _seen(targets.at, targets.up, satellites, mask_deg(at))
-        way = np.where(visible, distance + to_satellite[None, :], np.inf).min(axis=1)
-        frames.append(np.where(np.isfinite(way), way * (2e3 / C_M_PER_S), np.nan).astype(np.float64))
+        path_m = sky.reach(t_ns, targets.places, mask_deg(at), start)[1]
+        frames.append(np.where(np.isfinite(path_m), path_m * (2e3 / C_M_PER_S), np.nan))
         kept.append(at)
     assert first is not None
     all_ms = np.stack(frames)
@@ -204,10 +160,10 @@ def coverage(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverT
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
-    for at in pictures(scenario, t_s, (), tick):
-        if first is None:
-            first, targets = at, _Targets(at["ground"])
-        frames.append(_seen(targets.at, targets.up, _satellites(at), mask_deg(at))[1].sum(axis=1).astype(np.float64))
+    targets = _Targets()
+    for sky, t_ns, at in _skies(scenario, t_s, (), tick):
+        first = first or at
+        frames.append(sky.reach(t_ns, targets.places, mask_deg(at))[0])
         kept.append(at)
     assert first is not None
     counts = np.stack(frames)

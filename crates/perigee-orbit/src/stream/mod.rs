@@ -6,6 +6,7 @@
 mod handover;
 mod network;
 pub(crate) mod plan;
+pub mod reach;
 pub(crate) mod snapshot;
 pub mod survey;
 

@@ -11,7 +11,7 @@ use crate::world::sky_spec;
 use crate::world::traffic;
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::stream::survey::{Hop, Leg, PairSurvey};
-use perigee_orbit::{Sky, SkySpec};
+use perigee_orbit::{Reach, Sky, SkySpec};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
@@ -234,6 +234,24 @@ impl Look {
             "ascending": h.ascending,
             "over": degrees(h.over),
         })
+    }
+
+    /// What places (degrees north and east) and then the ground points of the sky see at an instant, with the paths from the
+    /// ground point `origin`: see [`Sky::reach`].
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn reach(
+        &self,
+        t_ns: u64,
+        places: &[[f64; 2]],
+        mask_deg: f64,
+        origin: Option<usize>,
+    ) -> Result<Vec<Reach>, String> {
+        let place = |&[lat_deg, lon_deg]: &[f64; 2]| GeoPoint { lat_deg, lon_deg, height_m: 0.0 };
+        let ground = self.sky.spec().ground.iter().map(|g| g.place);
+        let all: Vec<GeoPoint> = places.iter().map(place).chain(ground).collect();
+        self.sky.reach(Nanos(t_ns), &all, mask_deg, origin)
     }
 
     /// Everything at an instant of the run, in nanoseconds from its start.
