@@ -18,7 +18,7 @@ from conftest import ROOT, Cli
 from perigee_lab import _core
 from perigee_lab import cli as room
 from perigee_lab.cli.ending import reported
-from perigee_lab.cli.groups import SECTIONS, SEPARATE, Commands, module_of, summary
+from perigee_lab.cli.groups import FORMER, SECTIONS, SEPARATE, Commands, module_of, summary
 from perigee_lab.common.errors import CommandError, PerigeeError, stop
 from perigee_lab.common.files import writing
 
@@ -62,7 +62,7 @@ def test_every_command_has_a_file_and_every_file_with_a_command_is_listed() -> N
         assert hasattr(importlib.import_module(module_of(name)), "command"), name
     modules = [f"perigee_lab.cli.{m.name}" for m in pkgutil.iter_modules(room.__path__)]
     with_command = {m for m in modules if hasattr(importlib.import_module(m), "command")}
-    assert with_command == {module_of(name) for name in NAMES}
+    assert with_command == {module_of(name) for name in (*NAMES, *FORMER)}
 
 
 def test_every_command_has_a_summary_of_a_line() -> None:

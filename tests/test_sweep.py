@@ -119,8 +119,13 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
     assert lines[0] == "port.bottleneck.queue,source.dumbbell.loss,cc,seed,goodput_mbps"
     assert [line.split(",")[:2] for line in lines[1:]] == [["2bdp", "0"], ["2bdp", "0.01"]]
     for same in ("queue=2.0 bdp", "loss=1e-2"):
-        assert cli("cells", "s", "--where", same, "--columns", "goodput_mbps").returncode == 0, same
-    assert cli("cells", "s", "--plot", "p.png", "--x", "loss").returncode == 0
+        assert cli("results", "s", "--means", "--where", same, "--columns", "goodput_mbps").returncode == 0, same
+    means = cli("results", "s", "--means", "--json")
+    assert [c["runs"] for c in json.loads(means.stdout)["cells"]] == [1, 1, 1, 1]
+    former = cli("cells", "s", "--json")
+    assert former.stdout == means.stdout
+    assert "perigee results FOLDER --means" in former.stderr
+    assert cli("results", "s", "--plot", "p.png", "--x", "loss").returncode == 0
     assert (tiny.parent / "p.png").stat().st_size > 1000
     for wrong, says in [
         (["--where", "queue=9bdp"], "there are 1bdp, 2bdp"),
@@ -129,9 +134,13 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
         (["--x", "loss"], "--plot"),
         (["--plot", "q.png", "--x", "loss", "--y", "source.dumbbell.loss"], "x and y are both source.dumbbell.loss"),
     ]:
-        refused = cli("cells", "s", *wrong)
+        refused = cli("results", "s", "--means", *wrong)
         assert refused.returncode == 2
         assert says in refused.stderr
+    for wrong in (["s"], ["--join"], ["--sort", "seed"], ["--out", "x.csv"]):
+        refused = cli("results", "s", "--means", *wrong)
+        assert refused.returncode == 2
+        assert "--means and --plot are of one sweep" in refused.stderr
     frame = perigee.open_sweep(tiny.parent / "s").frame()
     assert list(frame.columns[:2]) == ["port.bottleneck.queue", "source.dumbbell.loss"]
     assert len(frame) == 4

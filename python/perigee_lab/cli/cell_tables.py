@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.cli.options import check_free
+from perigee_lab.cli.output import save
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import writing
 
 if TYPE_CHECKING:
     from perigee_lab.results.cells import Sweep
@@ -22,6 +29,64 @@ RTTS = {"rtt_mean_ms", "rtt_median_ms", "rtt_p95_ms", "rtt_p99_ms", "inflation",
 
 # A terminal shows so many cells; sweep.csv has all.
 MOST_LINES = 60
+
+
+def show_cells(
+    folder: Path,
+    where: Sequence[str],
+    names: Sequence[str],
+    plot: Path | None,
+    x: str | None,
+    y: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Prints means per cell of a sweep, or plots the first column. Raises RecordError."""
+    check_free(plot, force=force)
+    if plot is None and (x or y):
+        stop("--x and --y are axes of a picture: say --plot FILE, too")
+    found, columns = _chosen(folder, where, names)
+    if plot is not None:
+        try:
+            save(found.plot(columns[0], x, y), plot)
+        except ValueError as error:
+            stop(f"{plot}: {error}")
+        print(f"{plot} is written")
+    elif as_json:
+        print(json.dumps(finite({"keys": found.keys, "cells": found.means(columns)}), indent=1))
+    else:
+        print_cells(found, columns)
+
+
+def csv_of_runs(folder: Path, where: Sequence[str], names: Sequence[str]) -> str:
+    """The runs of a sweep as CSV, a row each. Raises RecordError."""
+    from perigee_lab.results.summary import as_csv
+
+    found, columns = _chosen(folder, where, names)
+    labels = [*found.keys, "cc", "seed"]
+    return as_csv(found.rows, [*labels, *(n for n in columns if n not in labels)])
+
+
+def _chosen(folder: Path, where: Sequence[str], names: Sequence[str]) -> tuple[Sweep, list[str]]:
+    """The cells that meet conditions, and the columns to show."""
+    from perigee_lab.results.cells import open_sweep
+    from perigee_lab.results.columns import COLUMNS
+
+    with writing(folder):
+        found = open_sweep(folder).where(dict(_condition(w) for w in where))
+    columns = [*names] or usual_columns(found)
+    unknown = [n for n in columns if n not in {c.name for c in COLUMNS}]
+    if unknown:
+        stop(f"--columns: there is no column {unknown[0]!r}: `perigee columns` lists them")
+    return found, columns
+
+
+def _condition(text: str) -> tuple[str, str]:
+    key, sign, value = text.rpartition("=")
+    if not sign or not key:
+        stop(f"--where {text!r}: write KEY=VALUE, such as queue=1bdp")
+    return key.strip(), value.strip()
 
 
 def usual_columns(found: Sweep) -> list[str]:

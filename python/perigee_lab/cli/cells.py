@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee cells`."""
+"""`perigee cells`: the former name of `perigee results --means`, for one version."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from perigee_lab.cli.cell_tables import finite, print_cells, usual_columns
-from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of
-from perigee_lab.cli.output import save
-from perigee_lab.common.errors import stop
-from perigee_lab.common.files import writing
+from perigee_lab.cli.cell_tables import csv_of_runs, show_cells
+from perigee_lab.cli.options import ForceOption, JsonOption, names_of
+from perigee_lab.common.messages import complain
 
 
 def command(
@@ -32,37 +29,13 @@ def command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List, filter and plot the results of a sweep."""
-    from perigee_lab.results.cells import open_sweep
-    from perigee_lab.results.columns import COLUMNS
-    from perigee_lab.results.summary import as_csv
+    """List, filter and plot the results of a sweep.
 
-    check_free(plot, force=force)
-    if plot is None and (x or y):
-        stop("--x and --y are axes of a picture: say --plot FILE, too")
-    with writing(folder):
-        found = open_sweep(folder).where(dict(_condition(w) for w in where or []))
-    names = names_of("--columns", columns) or usual_columns(found)
-    unknown = [n for n in names if n not in {c.name for c in COLUMNS}]
-    if unknown:
-        stop(f"--columns: there is no column {unknown[0]!r}: `perigee columns` lists them")
-    if plot is not None:
-        try:
-            save(found.plot(names[0], x, y), plot)
-        except ValueError as error:
-            stop(f"{plot}: {error}")
-        print(f"{plot} is written")
-    elif csv:
-        labels = [*found.keys, "cc", "seed"]
-        print(as_csv(found.rows, [*labels, *(n for n in names if n not in labels)]), end="")
-    elif as_json:
-        print(json.dumps(finite({"keys": found.keys, "cells": found.means(names)}), indent=1))
-    else:
-        print_cells(found, names)
-
-
-def _condition(text: str) -> tuple[str, str]:
-    key, sign, value = text.rpartition("=")
-    if not sign or not key:
-        stop(f"--where {text!r}: write KEY=VALUE, such as queue=1bdp")
-    return key.strip(), value.strip()
+    The former name of perigee results FOLDER --means (or --plot FILE).
+    """
+    complain("`perigee cells` is now `perigee results FOLDER --means`; the former name goes with the next version")
+    names = names_of("--columns", columns)
+    if csv and plot is None:
+        print(csv_of_runs(folder, where or [], names), end="")
+        return
+    show_cells(folder, where or [], names, plot, x, y, force=force, as_json=as_json)

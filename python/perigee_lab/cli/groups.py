@@ -25,12 +25,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "To begin": ("doctor", "init", "check", "run", "schemes", "columns", "new-cc"),
     "Results": ("report", "view", "compare", "trace", "verify"),
     "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather"),
-    "Many runs": ("sweep", "cells", "results", "run-job", "study"),
+    "Many runs": ("sweep", "results", "run-job", "study"),
     "Real hosts and real paths": ("kernel", "exec", "shell", "emulate", "measure", "import", "fit", "dissector"),
     "Learned congestion control": ("train", "policy"),
     "Maintenance": ("validate", "bench", "schema", "trust"),
 }
 
+# Former names, for one version: they work and are not listed.
+FORMER = ("cells",)
 # Commands that distributions of their own bring: what to install.
 SEPARATE = {"study": "perigee-lab-studies"}
 
@@ -47,7 +49,7 @@ def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
     if isinstance(command, typer.Typer):
         holder.add_typer(command, name=name)
     else:
-        holder.command(name)(command)
+        holder.command(name, hidden=name in FORMER)(command)
     return typer.main.get_group(holder).commands[name]
 
 
@@ -55,9 +57,9 @@ class Commands(UserDict[str, Any]):
     """The built-in commands by name; the module of one is imported when it is looked up."""
 
     def __init__(self) -> None:
-        """All of `SECTIONS`, without importing any."""
+        """All of `SECTIONS` and `FORMER`, without importing any."""
         names = (name for section in SECTIONS.values() for name in section if name not in SEPARATE)
-        super().__init__(dict.fromkeys(names))
+        super().__init__(dict.fromkeys([*names, *FORMER]))
 
     def __getitem__(self, name: str) -> Any:
         """Imports the command. Raises KeyError where there is none."""
@@ -102,10 +104,10 @@ class Grouped(typer.core.TyperGroup):
 
     def _sections(self, ctx: Any, names: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         known = {name for section in SECTIONS.values() for name in section}
-        others = tuple(name for name in names if name not in known)
+        others = tuple(name for name in names if name not in known and name not in FORMER)
         for title, section in {**SECTIONS, "More": others}.items():
             commands = [(name, self.get_command(ctx, name)) for name in section if name in names]
-            lines = [(f"{name:<9}", summary(command)) for name, command in commands if not command.hidden]
+            lines = [(f"{name:<9}", summary(command)) for name, command in commands]
             if lines:
                 yield title, lines
 

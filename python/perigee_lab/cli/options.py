@@ -69,14 +69,10 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.
 
 
 def machines_of(jobs: int | None, cluster: str | None, store: str | None) -> Machines:
-    """Where to run; ends where that cannot be."""
-    from perigee_lab.common.files import RecordError
+    """Where to run. Raises RecordError where that cannot be."""
     from perigee_lab.runs.machines import Machines
 
-    try:
-        return Machines(jobs, cluster, store)
-    except RecordError as error:
-        stop(str(error))
+    return Machines(jobs, cluster, store)
 
 
 def count(n: int, noun: str) -> str:
@@ -110,13 +106,10 @@ def check_free(*paths: Path | None, force: bool) -> None:
 
 
 def time_ns(option: str, text: str, *, zero: bool = False) -> int:
-    """A time with its unit, such as 100ms, in ns."""
-    from perigee_lab.runs.trace import TraceError, nanoseconds
+    """A time with its unit, such as 100ms, in ns. Raises TraceError."""
+    from perigee_lab.runs.trace import nanoseconds
 
-    try:
-        found = nanoseconds(text, option)
-    except TraceError as error:
-        stop(str(error))
+    found = nanoseconds(text, option)
     if found <= 0 and not (zero and found == 0):
         stop(f"{option} {text!r}: more than 0 is wanted")
     return found

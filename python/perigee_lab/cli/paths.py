@@ -13,7 +13,7 @@ import typer
 from perigee_lab.cli import given
 from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, names_of
 from perigee_lab.cli.output import print_remarks, save
-from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, of_places
+from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
 
@@ -50,7 +50,6 @@ def command(
 
     Compared with a great-circle fibre.
     """
-    from perigee_lab import _core
     from perigee_lab.sky import survey as found
 
     ends = ends_of(origin, target)
@@ -61,10 +60,8 @@ def command(
         loaded = given.scenario(scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
         if alone and not loaded.core.has_sky:
             stop("--alone has no effect: nothing in this network chooses satellites")
-        try:
+        with in_options(origin, target):
             surveys.append(found.survey(loaded, ends, policy or "", remarks.append, alone=alone))
-        except (_core.ScenarioError, _core.RunError) as error:
-            stop(of_places(error, origin, target))
     print_remarks(list(dict.fromkeys(remarks)))
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]

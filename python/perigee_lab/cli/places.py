@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +32,17 @@ def ends_of(origin: str | None, target: str | None) -> list[tuple[str, str]]:
     if origin is not None or target is not None:
         stop("give --from and --to, or neither")
     return []
+
+
+@contextmanager
+def in_options(origin: str | None, target: str | None) -> Iterator[None]:
+    """Errors of the core end the command; one about a place states the option that named it."""
+    from perigee_lab import _core
+
+    try:
+        yield
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(of_places(error, origin, target))
 
 
 def of_places(error: Exception, origin: str | None, target: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from perigee_lab.cli.cell_tables import show_cells
 from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
@@ -35,18 +36,33 @@ def command(
         str | None, typer.Option("--columns", metavar="A,B,C", help="Columns, or all (`perigee columns`; record, key).")
     ] = None,
     sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: largest first.")] = None,
+    means: Annotated[
+        bool, typer.Option("--means", help="Of one sweep: means per cell, with 95 % intervals, instead of runs.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Of one sweep: picture of the first column (.png, .svg, .pdf).")
+    ] = None,
+    x: Annotated[str | None, typer.Option(help="With --plot: the key to the right.")] = None,
+    y: Annotated[str | None, typer.Option(help="With --plot: the key upwards, for a heat map.")] = None,
     join: Annotated[bool, typer.Option("--join", help="Sets side by side: rows of equal keys, scheme, seed.")] = False,
     out: Annotated[Path | None, typer.Option(help="Export: .csv, .parquet or .json.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs of several folders, a row each.
+    """List, filter, plot and export the runs of sweeps and folders.
 
-    Of sweeps and comparisons; filtered, sorted, joined, exported.
+    Of sweeps and comparisons; filtered, sorted, joined, exported. Of one sweep also means per cell, and pictures of
+    them.
     """
     from perigee_lab.common.files import writing
     from perigee_lab.results import dataset
 
+    if means or plot is not None or x or y:
+        if len(folders) > 1 or join or sort is not None or out is not None:
+            stop("--means and --plot are of one sweep, without --sort, --join and --out")
+        names = names_of("--columns", columns)
+        show_cells(folders[0], where or [], names, plot, x, y, force=force, as_json=as_json)
+        return
     check_free(out, force=force)
     if join and len(folders) < 2:
         stop("--join puts sets side by side: give two folders or more")

@@ -12,7 +12,7 @@ import typer
 from perigee_lab.cli import given
 from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, count, seconds
 from perigee_lab.cli.output import print_remarks, save
-from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, of_places
+from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def command(
 
     At an instant with ISLs and paths; over hours with --over.
     """
-    from perigee_lab import _core
     from perigee_lab.sky.skymap import draw, picture
 
     loaded = given.scenario(scenario, sets, tle, trust=trust, as_json=as_json)
@@ -67,10 +66,8 @@ def command(
         return
     if step is not None or what != "coverage":
         stop("--map and --step are for maps over time: say --over, such as --over 24h")
-    try:
+    with in_options(origin, target):
         found = picture(loaded, seconds(time), ends_of(origin, target), seed=None if record is None else record.seed)
-    except (_core.ScenarioError, _core.RunError) as error:
-        stop(of_places(error, origin, target))
     print_remarks([*found["warnings"], *_beyond(found, record)])
     if as_json:
         print(json.dumps(found))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perigee_lab.cli.places import of_places
+from perigee_lab.cli.places import in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import make_ready, writing
 from perigee_lab.common.messages import plain_progress
@@ -35,7 +35,6 @@ def draw_over(
     as_json: bool,
 ) -> None:
     """Computes a map over time and writes it in the form that the file's name asks for."""
-    from perigee_lab import _core
     from perigee_lab.sky import over_time, over_time_maps
 
     _check(what, origin, record)
@@ -49,12 +48,9 @@ def draw_over(
     t_s = over_time.instants(over_s, step_s, what, moving=moving)
     if not 1 < len(t_s) <= MOST_INSTANTS:
         stop(f"--over and --step make {len(t_s)} instants; 2 to {MOST_INSTANTS:,} can be looked at")
-    try:
-        make_ready(file.parent)
-        with _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
-            found = _found(scenario, what, t_s, origin, record, tick)
-    except (_core.ScenarioError, _core.RunError) as error:
-        stop(of_places(error, origin, None))
+    make_ready(file.parent)
+    with in_options(origin, None), _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
+        found = _found(scenario, what, t_s, origin, record, tick)
     with writing(file):
         _write(found, file, over_s)
     if as_json:

@@ -3,13 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from perigee_lab.common.files import writing
-
-if TYPE_CHECKING:
-    from perigee_lab.sky.timeline import Passed, Timeline
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +12,10 @@ import typer
 from perigee_lab.cli import given
 from perigee_lab.cli.options import ForceOption, JsonOption, SetOption, TleOption, TrustOption, check_free
 from perigee_lab.common.errors import stop
-from perigee_lab.common.files import written
+from perigee_lab.common.files import writing, written
+
+if TYPE_CHECKING:
+    from perigee_lab.sky.timeline import Passed, Timeline
 
 
 def command(
