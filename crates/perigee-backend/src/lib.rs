@@ -18,9 +18,12 @@ pub mod routes;
 mod rtt_changes;
 pub mod setups;
 
+use crate::setups::{flow_setups, Plugins};
 use perigee_record::RecordSink;
+use perigee_sim::FlowSetup;
 use perigee_timeline::{ChunkSource, Header, Workload};
 use perigee_units::Nanos;
+use std::collections::BTreeMap;
 
 /// Name of the backend that goes without saying: manifests leave it out.
 pub const SIMULATOR: &str = "simulator";
@@ -99,14 +102,29 @@ impl std::error::Error for BackendError {}
 
 /// Carries a workload over a timeline.
 pub trait Backend {
-    /// Its name: in manifests, and the prefix of its own columns.
+    /// Its name in records: of manifests, and the prefix of its own columns.
     fn name(&self) -> &'static str;
 
-    /// Refuses what it cannot carry, before anything is run.
+    /// Whether it has a congestion control that is not in the list of `perigee-cc`.
+    fn has_scheme(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// The flows with resolved options, for manifest and warnings.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
-    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError>;
+    fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
+        flow_setups(header, workload, &Plugins::default())
+    }
+
+    /// Rejects what it cannot carry, before anything is run.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried.
+    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
+        self.setups(header, workload).map(|_| ())
+    }
 
     /// Runs to the end of the timeline, or until `progress`, which hears the simulated time now and then, returns false;
     /// writes what happens to `sink`.
@@ -119,4 +137,9 @@ pub trait Backend {
         sink: &mut dyn RecordSink,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError>;
+
+    /// Keys that it adds to the manifest of its last run.
+    fn manifest(&self) -> BTreeMap<&'static str, serde_json::Value> {
+        BTreeMap::new()
+    }
 }

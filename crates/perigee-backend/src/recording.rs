@@ -58,7 +58,7 @@ pub fn begin_record<'s, const PACKETS: bool>(
 }
 
 /// What a record begins with.
-fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
+pub fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
     RunHeader {
         backend,
         seed: options.seed,
@@ -86,7 +86,8 @@ pub fn simulator_options(options: &RunOptions) -> Options {
     }
 }
 
-fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
+/// The flows as a record lists them.
+pub fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
     let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
     let info = |(i, (flow, setup)): (usize, (&Flow, &FlowSetup))| {
         let pair = header.pairs.get(flow.forward.ix());

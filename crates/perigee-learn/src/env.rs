@@ -7,6 +7,7 @@ use crate::LearnError;
 use perigee_cc::astraea::desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use perigee_cc::astraea::{Astraea, FEATURES, HISTORY, PARAMS};
 use perigee_cc::{ConnInit, Params, Signal};
+use perigee_run::backend::Backend as _;
 use perigee_run::simulator::{Plugins, Simulator};
 use perigee_scenario::World;
 use perigee_sim::{CustomScheme, Options, Scheme, Silent, Simulation};

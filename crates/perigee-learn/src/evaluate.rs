@@ -4,6 +4,7 @@
 
 use crate::LearnError;
 use perigee_cc::{Params, Value};
+use perigee_run::backend::Backend as _;
 use perigee_run::simulator::Simulator;
 use perigee_scenario::{Scenario, World};
 use perigee_sim::{FlowRow, Internals, Observer, Options, Scheme, Simulation};

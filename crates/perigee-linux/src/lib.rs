@@ -49,10 +49,11 @@ use perigee_guest::job::{Job, EPOCH};
 use perigee_guest::report::Report;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
-use perigee_sim::{RunOutcome, Simulation};
+use perigee_sim::{FlowSetup, RunOutcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::{Beginning, Pings};
+pub use plan::HostPrograms;
 use plan::{Plan, Program, Schemes};
 use programs::Programs;
 use std::collections::VecDeque;
@@ -105,6 +106,14 @@ impl Backend for LinuxHosts {
         "linux"
     }
 
+    fn has_scheme(&self, name: &str) -> bool {
+        self.plugins.contains_key(name) || (perigee_cc::info(name).is_none() && self.has(name))
+    }
+
+    fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
+        Ok(self.plan(header, workload)?.1)
+    }
+
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
         for file in ["linux", "agent"] {
             if !self.kernel.join(file).is_file() {
@@ -114,7 +123,7 @@ impl Backend for LinuxHosts {
                 return Err(BackendError::Failed(why));
             }
         }
-        let (plan, setups) = self.setups(header, workload)?;
+        let (plan, setups) = self.plan(header, workload)?;
         // What is drawn with other seeds is about as long.
         let options = RunOptions::default();
         drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
@@ -139,7 +148,7 @@ impl Records for LinuxHosts {
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
         self.check(header, workload)?;
-        let (plan, setups) = self.setups(header, workload)?;
+        let (plan, setups) = self.plan(header, workload)?;
         let (beginning, changes) = Beginning::of(changes, ping::LENGTH)?;
         let pinged = self.ping(header, &beginning, &plan, &setups, options.seed)?;
         let watched = CarrierListener::new(changes, header, &plan.nodes, &plan.carrier);
@@ -197,7 +206,7 @@ impl LinuxHosts {
         header: &Header,
         beginning: &Beginning,
         plan: &Plan,
-        setups: &[perigee_sim::FlowSetup],
+        setups: &[FlowSetup],
         seed: u64,
     ) -> Result<Vec<String>, BackendError> {
         let pings = Pings::of(plan, setups);
@@ -217,11 +226,6 @@ impl LinuxHosts {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
     }
 
-    /// All that it has, each once, by our names.
-    pub fn distinct_schemes(&self) -> Vec<String> {
-        self.schemes().iter().map(|name| plan::our_name(name).into()).collect()
-    }
-
     /// Whether the kernel has a congestion control, by our name or its own; with programs, [`PROGRAMS`] stands for whatever
     /// they use.
     pub fn has(&self, scheme: &str) -> bool {
@@ -233,11 +237,7 @@ impl LinuxHosts {
     ///
     /// # Errors
     /// The first flow that cannot be carried.
-    pub fn setups(
-        &self,
-        header: &Header,
-        workload: &Workload,
-    ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
+    pub fn plan(&self, header: &Header, workload: &Workload) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
         let mut plan = Plan::new(header, workload, &Schemes::Built(&self.modules), &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         plan.check_kernels(workload)?;
@@ -253,7 +253,7 @@ impl LinuxHosts {
 /// A flow that draws more than can be told.
 fn drawn(
     plan: &Plan,
-    setups: &[perigee_sim::FlowSetup],
+    setups: &[FlowSetup],
     simulated: &perigee_sim::Options,
     options: &RunOptions,
 ) -> Result<Job, BackendError> {

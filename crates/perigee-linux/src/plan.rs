@@ -2,7 +2,8 @@
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
 use crate::options::{route, sysctls};
-use crate::PROGRAMS;
+use crate::pace::Keyboard;
+use crate::{Listener, PROGRAMS};
 use perigee_backend::setups::{flow_setups, Plugins};
 use perigee_backend::BackendError;
 use perigee_guest::job::{self, Application, Command, Host, Input, Job, Probe, Relay, Route, Transfer};
@@ -71,6 +72,26 @@ pub struct Program {
     pub awaited: bool,
     /// It sees the first network namespace of its host's kernel.
     pub first_namespace: bool,
+}
+
+/// Programs on real hosts in addition to those of a scenario, and what they may use.
+#[derive(Clone, Default)]
+pub struct HostPrograms {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// Folders of this machine that programs may change.
+    pub writable: Vec<PathBuf>,
+    /// Receives what programs do, in order of simulated time.
+    pub listener: Option<Listener>,
+    /// The keyboard of a program with a terminal.
+    pub keyboard: Option<Keyboard>,
+}
+
+impl HostPrograms {
+    /// The programs, after those of a scenario.
+    pub fn with_scenario(&self, specs: &[ProgramSpec]) -> Vec<Program> {
+        specs.iter().map(Program::of).chain(self.programs.iter().cloned()).collect()
+    }
 }
 
 impl Program {

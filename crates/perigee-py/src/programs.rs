@@ -5,9 +5,7 @@ use perigee_guest::job::Input;
 use perigee_guest::report::{Exit, Report, Stream};
 use perigee_linux::pace::Keyboard;
 use perigee_linux::plan::{Program, ENVIRONMENT};
-use perigee_linux::real_time::RealTimeHosts;
-use perigee_linux::Listener;
-use perigee_run::{Ends, LinuxHosts};
+use perigee_linux::{HostPrograms, Listener};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_units::Nanos;
 use pyo3::prelude::*;
@@ -29,9 +27,8 @@ type Given = (Option<PathBuf>, Option<Vec<u8>>, bool);
 /// what the agent is told, which is empty when there are none; `None` ends the run.
 pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>, Option<Py<PyAny>>);
 
-/// Hosts with programs on them.
-pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
-    let Some((programs, writable, call, keyboard)) = given else { return ends };
+/// Programs and who hears of them, as a backend takes them.
+pub fn on_hosts((programs, writable, call, keyboard): Programs) -> HostPrograms {
     let programs = programs.into_iter().map(program).collect();
     let listener: Option<Listener> = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
     let keyboard = keyboard.map(|call| -> Keyboard {
@@ -40,21 +37,12 @@ pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
             Python::attach(|py| call.call1(py, (time.as_secs_f64(),)).ok()?.extract(py).ok().flatten())
         }))
     });
-    match ends {
-        Ends::Linux(hosts) => Ends::Linux(LinuxHosts { programs, writable, listener, keyboard, ..hosts }),
-        Ends::RealTime(hosts) => Ends::RealTime(RealTimeHosts { programs, listener, ..hosts }),
-        Ends::Simulated => Ends::Simulated,
-    }
+    HostPrograms { programs, writable, listener, keyboard }
 }
 
 /// The command that makes hosts in real time, whether flows that do not say so have them, too, and which hosts are behind
 /// interfaces of the machine.
 pub type Machine = (Vec<String>, bool, Vec<String>);
-
-/// Hosts by the machine's clock.
-pub fn in_real_time((command, all_flows, apart): Machine) -> Ends {
-    Ends::RealTime(RealTimeHosts { command, all_flows, apart, ..Default::default() })
-}
 
 fn program((node, start, folder, environment, words, (file, bytes, terminal), awaited): One) -> Program {
     let own = ENVIRONMENT.iter().map(|v| v.to_string());
@@ -70,7 +58,7 @@ fn program((node, start, folder, environment, words, (file, bytes, terminal), aw
     }
 }
 
-/// Those of a scenario, as [`with`] takes them.
+/// Those of a scenario, as [`on_hosts`] takes them.
 pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<One> {
     let one = |spec: &ProgramSpec| {
         let input = match &spec.input {

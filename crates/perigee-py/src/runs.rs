@@ -8,6 +8,8 @@ use crate::interrupt::interruptible;
 use crate::programs::{self, Programs};
 use crate::{convert, plugins};
 use perigee_record::{Collector, RecordSink, SinkError, Table};
+use perigee_run::backend::BackendError;
+use perigee_run::backends::{Choice, OptionValue, Options, Registry};
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
 use perigee_scenario::survey;
@@ -142,12 +144,8 @@ impl Scenario {
     /// With `kernel` (see `World.run`), those of its own may be among them.
     #[pyo3(signature = (asked, kernel=None))]
     fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
-        let hosts = match ends(kernel) {
-            perigee_run::Ends::Simulated => None,
-            perigee_run::Ends::Linux(hosts) => Some((hosts.schemes(), hosts.distinct_schemes())),
-            perigee_run::Ends::RealTime(hosts) => Some((hosts.schemes(), hosts.distinct_schemes())),
-        };
-        let (others, distinct) = hosts.unwrap_or_default();
+        let of_hosts = choice(kernel).and_then(|c| c.schemes()).map_err(unusable)?;
+        let (others, distinct): (Vec<_>, Vec<_>) = of_hosts.into_iter().map(|s| (s.on_host, s.name)).unzip();
         let asked = if !others.is_empty() && self.wants_all(&asked) { distinct } else { asked };
         self.0.schemes_with(&asked, &others).map_err(|e| wrong(&e))
     }
@@ -189,7 +187,8 @@ impl World {
     #[pyo3(signature = (cc, plugins=None, kernel=None))]
     fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>, kernel: Option<Kernel>) -> PyResult<()> {
         let plugins = classes(plugins, &Arc::default())?;
-        ends(kernel).check(&self.0, cc, &plugins).map_err(failed)
+        let backend = choice(kernel).and_then(|c| c.make(&self.0, &plugins)).map_err(unusable)?;
+        perigee_run::check(&self.0, cc, backend.as_ref()).map_err(failed)
     }
 
     /// One run is going to be made on this network: what it has read of the timeline is not kept for others.
@@ -199,17 +198,18 @@ impl World {
 
     /// (packet-hops, seconds of one core), roughly; with `kernel` TCP runs on real hosts.
     #[pyo3(signature = (kernel=None))]
-    fn estimate(&self, kernel: Option<Kernel>) -> (f64, f64) {
+    fn estimate(&self, kernel: Option<Kernel>) -> PyResult<(f64, f64)> {
         let e = estimate::estimate(&self.0);
-        let frames = kernel.map_or(0.0, |_| e.tcp_packets);
-        (e.packet_hops, e.cpu_s + frames * perigee_linux::FRAME_CPU_S)
+        let backend = choice(kernel).map_err(unusable)?.entry;
+        Ok((e.packet_hops, e.cpu_s + e.tcp_packets * backend.cpu_s_per_tcp_packet))
     }
 
     /// Names of the flows that real hosts carry under `cc`.
     fn real_flows(&self, cc: &str, kernel: Kernel) -> PyResult<Vec<String>> {
-        let ends = ends(Some(kernel));
-        let workload = ends.workload(&self.0, cc, &Default::default()).map_err(|e| wrong(&e))?;
-        let setups = ends.setups(&self.0, &workload, &Default::default()).map_err(failed)?;
+        let choice = choice(Some(kernel)).map_err(unusable)?;
+        let backend = choice.make(&self.0, &Default::default()).map_err(unusable)?;
+        let workload = perigee_run::workload(&self.0, cc, backend.as_ref()).map_err(|e| wrong(&e))?;
+        let setups = backend.setups(&self.0.header, &workload).map_err(unusable)?;
         Ok(setups.iter().filter(|s| s.outside.source).map(|s| s.name.clone()).collect())
     }
 
@@ -253,7 +253,8 @@ impl World {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let ends = programs::with(ends(kernel), programs);
+        let mut choice = choice(kernel).map_err(unusable)?;
+        choice.programs = programs.map(programs::on_hosts).unwrap_or_default();
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });
@@ -262,7 +263,8 @@ impl World {
                 Some(batches) => batches,
                 None => &mut kept,
             };
-            perigee_run::record(&world, cc, &plugins, &ends, rows, pcap.as_deref(), &mut |now| {
+            let backend = choice.make(&world, &plugins)?;
+            perigee_run::record(&world, cc, backend.as_ref(), rows, pcap.as_deref(), &mut |now| {
                 !failure.happened() && reporter.go_on(now)
             })
         });
@@ -312,14 +314,24 @@ enum Kernel {
     Machine(programs::Machine),
 }
 
-fn ends(kernel: Option<Kernel>) -> perigee_run::Ends {
+fn choice(kernel: Option<Kernel>) -> Result<Choice, BackendError> {
+    let registry = Registry::default();
     match kernel {
-        None => perigee_run::Ends::Simulated,
-        Some(Kernel::Machine(machine)) => programs::in_real_time(machine),
+        None => Ok(Choice::default()),
+        Some(Kernel::Machine((command, all_flows, apart))) => {
+            let options = Options::default().with("command", OptionValue::List(command));
+            let options = options.with("all_flows", OptionValue::Flag(all_flows));
+            registry.choose("emulation", options.with("apart", OptionValue::List(apart)))
+        }
         Some(Kernel::Built((kernel, modules))) => {
-            perigee_run::Ends::Linux(perigee_run::LinuxHosts { kernel, modules, ..Default::default() })
+            let options = Options::default().with("kernel", OptionValue::Path(kernel));
+            registry.choose("linux", options.with("modules", OptionValue::List(modules)))
         }
     }
+}
+
+fn unusable(e: BackendError) -> PyErr {
+    failed(e.into())
 }
 
 fn failed(e: Failed) -> PyErr {

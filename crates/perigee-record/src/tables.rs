@@ -91,7 +91,7 @@ macro_rules! table {
         $($(#[doc = $field_doc:literal])* $field:ident : $ty:ty $(= $null:literal)?,)*
     }) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, Default)]
         pub struct $row {
             $($(#[doc = $field_doc])* pub $field: $ty,)*
         }

@@ -3,7 +3,6 @@
 //! refuses versions that it does not know.
 
 use perigee_backend::SIMULATOR;
-use perigee_linux::real_time::Measured;
 use perigee_record::{RunOutcome, TableDigest};
 use perigee_scenario::{FlowPlan, PortReport, ScenarioError, World};
 use perigee_sim::{FlowSetup, Scheme};
@@ -32,9 +31,9 @@ pub struct Manifest {
     /// What carried the packets: the name of the backend.
     #[serde(skip_serializing_if = "is_simulator")]
     pub backend: &'static str,
-    /// How late packets were, of a run in real time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub real_time: Option<Measured>,
+    /// What the backend adds: `real_time` has how late packets were, of a run in real time.
+    #[serde(flatten)]
+    pub added: BTreeMap<&'static str, serde_json::Value>,
     /// Seed of all random draws.
     pub seed: u64,
     /// Time asked for.
@@ -180,7 +179,7 @@ pub fn manifest(
         splits: world.flows.iter().enumerate().filter_map(split).collect(),
         nodes: outcome.nodes.clone(),
         warnings: Vec::new(),
-        real_time: None,
+        added: BTreeMap::new(),
     })
 }
 

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One run: a world under one congestion control → rows for a sink, and a manifest.
 
+use crate::backends::simulator::{Plugins, Simulator};
 use crate::capture::CaptureSink;
 use crate::manifest::{manifest, Manifest};
-use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_linux::plan::Program;
-use perigee_linux::real_time::{Measured, RealTimeHosts};
-use perigee_linux::LinuxHosts;
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
 use perigee_scenario::file::vary::Varied;
 use perigee_scenario::{ScenarioError, World};
 use perigee_timeline::Workload;
 use perigee_units::Nanos;
 use std::path::Path;
-use std::sync::PoisonError;
 
 /// What a run leaves behind.
 pub struct Finished {
@@ -74,97 +70,21 @@ pub struct Recorded {
     pub outcome: RunOutcome,
 }
 
-/// Who sits at the ends of flows.
-#[derive(Clone, Default)]
-pub enum Ends {
-    /// The simulator's own transport.
-    #[default]
-    Simulated,
-    /// Linux, where it can carry the flow.
-    Linux(LinuxHosts),
-    /// This machine's kernel, by its clock.
-    RealTime(RealTimeHosts),
+/// The flows of a world under `cc`.
+///
+/// # Errors
+/// Parameters that contradict each other, files that cannot be read.
+pub fn workload(world: &World, cc: &str, backend: &dyn Backend) -> Result<Workload, ScenarioError> {
+    world.workload(cc, &|name| backend.has_scheme(name))
 }
 
-impl Ends {
-    /// The backend of a world, with the schemes of simulated flows that are not in the list. Programs of the scenario come
-    /// before others.
-    fn backend(&self, world: &World, plugins: &Plugins) -> Box<dyn Backend> {
-        let plugins = plugins.clone();
-        match self {
-            Ends::Simulated => Box::new(Simulator { plugins }),
-            Ends::Linux(hosts) => {
-                let programs = all_programs(world, &hosts.programs);
-                let own_kernels = world.scenario.hosts.own_kernels();
-                let offload = world.scenario.hosts.offload;
-                let carrier = world.scenario.hosts.carrier.clone();
-                Box::new(LinuxHosts { plugins, programs, own_kernels, offload, carrier, ..hosts.clone() })
-            }
-            Ends::RealTime(hosts) => {
-                let programs = all_programs(world, &hosts.programs);
-                let carrier = world.scenario.hosts.carrier.clone();
-                Box::new(RealTimeHosts { plugins, programs, carrier, ..hosts.clone() })
-            }
-        }
-    }
-
-    /// The flows of a world under `cc`.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other, files that cannot be read.
-    pub fn workload(&self, world: &World, cc: &str, plugins: &Plugins) -> Result<Workload, ScenarioError> {
-        world.workload(cc, &|name| plugins.contains_key(name) || self.knows(name))
-    }
-
-    /// Schemes that only the kernel has.
-    fn knows(&self, scheme: &str) -> bool {
-        match self {
-            Ends::Simulated => false,
-            Ends::Linux(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
-            Ends::RealTime(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
-        }
-    }
-
-    /// How a run in real time went.
-    fn measured(&self) -> Option<Measured> {
-        match self {
-            Ends::RealTime(hosts) => {
-                Some(hosts.measured.lock().unwrap_or_else(PoisonError::into_inner).clone())
-            }
-            _ => None,
-        }
-    }
-
-    /// All flows as the simulator takes them.
-    ///
-    /// # Errors
-    /// The first flow that cannot be carried.
-    pub fn setups(
-        &self,
-        world: &World,
-        workload: &Workload,
-        plugins: &Plugins,
-    ) -> Result<Vec<perigee_sim::FlowSetup>, RunError> {
-        Ok(match self {
-            Ends::Simulated => Simulator { plugins: plugins.clone() }.setups(&world.header, workload)?,
-            Ends::Linux(hosts) => hosts.setups(&world.header, workload)?.1,
-            Ends::RealTime(hosts) => hosts.setups(&world.header, workload)?.1,
-        })
-    }
-
-    /// Refuses a world that cannot be run.
-    ///
-    /// # Errors
-    /// The first flow that cannot be carried.
-    pub fn check(&self, world: &World, cc: &str, plugins: &Plugins) -> Result<(), RunError> {
-        let workload = self.workload(world, cc, plugins)?;
-        Ok(self.backend(world, plugins).check(&world.header, &workload)?)
-    }
-}
-
-/// Programs of a scenario, and others.
-fn all_programs(world: &World, others: &[Program]) -> Vec<Program> {
-    world.scenario.programs.iter().map(Program::of).chain(others.iter().cloned()).collect()
+/// Rejects a world that cannot be run.
+///
+/// # Errors
+/// The first flow that cannot be carried.
+pub fn check(world: &World, cc: &str, backend: &dyn Backend) -> Result<(), RunError> {
+    let workload = workload(world, cc, backend)?;
+    Ok(backend.check(&world.header, &workload)?)
 }
 
 /// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows with the time that is
@@ -180,27 +100,25 @@ pub fn run(
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
     let mut rows = Collector::default();
-    let Recorded { manifest, outcome } =
-        record(world, cc, plugins, &Ends::Simulated, &mut rows, pcap, progress)?;
+    let simulator = Simulator { plugins: plugins.clone() };
+    let Recorded { manifest, outcome } = record(world, cc, &simulator, &mut rows, pcap, progress)?;
     Ok(Finished { tables: rows.finish(), manifest, outcome })
 }
 
-/// As [`run`], on hosts of one's choice and with the rows written to a sink as they come: what the run itself keeps does not grow with time.
+/// As [`run`], on any backend and with the rows written to a sink as they come: what the run itself keeps does not grow with time.
 ///
 /// # Errors
 /// See [`RunError`]; those of the sink.
 pub fn record(
     world: &World,
     cc: &str,
-    plugins: &Plugins,
-    ends: &Ends,
+    backend: &dyn Backend,
     rows: &mut dyn RecordSink,
     pcap: Option<&Path>,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Recorded, RunError> {
     let mut capture = pcap.map(CaptureSink::create).transpose()?;
-    let backend = ends.backend(world, plugins);
-    let workload = ends.workload(world, cc, plugins)?;
+    let workload = workload(world, cc, backend)?;
     let mut sinks = Sinks(vec![rows]);
     sinks.0.extend(capture.iter_mut().map(|c| c as &mut dyn RecordSink));
     let mut tally = Tally::new(&mut sinks);
@@ -208,10 +126,10 @@ pub fn record(
     let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };
     backend.run(inputs, &mut tally, progress)?;
     let (tables, outcome) = tally.finish();
-    let setups = ends.setups(world, &workload, plugins)?;
+    let setups = backend.setups(&world.header, &workload)?;
     let mut manifest = manifest(world, cc, &setups, &outcome, tables)?;
     manifest.backend = backend.name();
-    manifest.real_time = ends.measured();
+    manifest.added = backend.manifest();
     manifest.warnings = warnings::after(world, cc, &setups, &outcome);
     Ok(Recorded { manifest, outcome })
 }

@@ -3,8 +3,8 @@
 //! every packet of the window is known. As the same scenario and seed give the same bits, these are the packets of the
 //! record.
 
+use crate::backends::simulator::{Plugins, Simulator};
 use crate::run::run_options;
-use crate::simulator::{Plugins, Simulator};
 use crate::RunError;
 use perigee_backend::{Backend, Inputs};
 use perigee_record::seen::MARKED;

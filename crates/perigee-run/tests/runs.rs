@@ -3,7 +3,7 @@
 
 use perigee_record::seen::MARKED;
 use perigee_record::{PacketKind, PacketSeen, RecordSink, SinkError, Table, Values};
-use perigee_run::{record, run, Ends};
+use perigee_run::{record, run, Simulator};
 use perigee_scenario::{Scenario, World};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -106,16 +106,7 @@ fn packets_carry_their_ecn_field_for_captures() {
     let fields = |cc: &str, sets: &[&str]| {
         let mut seen = Fields::default();
         let sets = [&["port.bottleneck.discipline=codel", "run.duration=4 s"], sets].concat();
-        record(
-            &world(DUMBBELL, &sets),
-            cc,
-            &Default::default(),
-            &Ends::Simulated,
-            &mut seen,
-            None,
-            &mut |_| true,
-        )
-        .unwrap();
+        record(&world(DUMBBELL, &sets), cc, &Simulator::default(), &mut seen, None, &mut |_| true).unwrap();
         seen.0.into_iter().filter(|f| f.0 == "data").map(|f| (f.1, f.2)).collect::<Vec<_>>()
     };
     // 1 is ECT(1), 2 ECT(0); what leaves is not marked yet.
@@ -124,7 +115,7 @@ fn packets_carry_their_ecn_field_for_captures() {
     assert_eq!(fields("prague", &[]), [(false, 1), (false, MARKED), (true, 1)]);
     let mut seen = Fields::default();
     let w = world(DUMBBELL, &["run.duration=4 s", "tcp.ecn=true"]);
-    record(&w, "cubic", &Default::default(), &Ends::Simulated, &mut seen, None, &mut |_| true).unwrap();
+    record(&w, "cubic", &Simulator::default(), &mut seen, None, &mut |_| true).unwrap();
     assert!(seen.0.iter().filter(|f| f.0 != "data").all(|f| f.2 == 0), "RFC 3168: only data");
 }
 

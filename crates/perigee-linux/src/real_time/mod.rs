@@ -12,7 +12,7 @@ use crate::carrier::{Carriers, Listener as CarrierListener};
 use crate::guests::refused;
 use crate::observe::Hosted;
 use crate::ping::{Beginning, Pings, LENGTH};
-use crate::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
+use crate::plan::{Plan, Program, Schemes, ENVIRONMENT};
 use crate::programs::Programs;
 use crate::{broken, drawn, Listener, PROGRAMS};
 use lateness::LATE;
@@ -28,6 +28,8 @@ use perigee_sim::{FlowSetup, RunOutcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::Namespaces;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Time for which nothing was done although something was due, from which on the run has fallen behind.
@@ -65,8 +67,16 @@ impl Backend for RealTimeHosts {
         "real-time"
     }
 
+    fn has_scheme(&self, name: &str) -> bool {
+        self.plugins.contains_key(name) || (perigee_cc::info(name).is_none() && self.has(name))
+    }
+
+    fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
+        Ok(self.plan(header, workload)?.1)
+    }
+
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
-        let (plan, setups) = self.setups(header, workload)?;
+        let (plan, setups) = self.plan(header, workload)?;
         let options = RunOptions::default();
         drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
     }
@@ -79,6 +89,11 @@ impl Backend for RealTimeHosts {
     ) -> Result<(), BackendError> {
         run_and_record(self, inputs, sink, progress)
     }
+
+    fn manifest(&self) -> BTreeMap<&'static str, serde_json::Value> {
+        let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        BTreeMap::from([("real_time", json!(*measured))])
+    }
 }
 
 impl Records for RealTimeHosts {
@@ -89,7 +104,7 @@ impl Records for RealTimeHosts {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
-        let (plan, setups) = self.setups(header, workload)?;
+        let (plan, setups) = self.plan(header, workload)?;
         let (beginning, changes) = Beginning::of(changes, LENGTH)?;
         let watched = CarrierListener::new(changes, header, &plan.nodes, &plan.carrier);
         let carriers = watched.carriers();
@@ -153,11 +168,6 @@ impl RealTimeHosts {
         Schemes::of_machine().names().into_iter().map(String::from).collect()
     }
 
-    /// All that it has, each once, by our names.
-    pub fn distinct_schemes(&self) -> Vec<String> {
-        self.schemes().iter().map(|name| our_name(name).into()).collect()
-    }
-
     /// Whether this machine's kernel has a congestion control, by our name or its own.
     pub fn has(&self, scheme: &str) -> bool {
         scheme == PROGRAMS || Schemes::of_machine().find(scheme).is_ok()
@@ -167,11 +177,7 @@ impl RealTimeHosts {
     ///
     /// # Errors
     /// The first flow that cannot be carried; programs at nodes without a flow.
-    pub fn setups(
-        &self,
-        header: &Header,
-        workload: &Workload,
-    ) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
+    pub fn plan(&self, header: &Header, workload: &Workload) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
         let schemes = Schemes::of_machine();
         let RealTimeHosts { programs, all_flows, apart, .. } = self;
         let mut plan = Plan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;

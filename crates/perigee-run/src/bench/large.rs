@@ -84,8 +84,8 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<Json, String> {
     let built_bytes = peak_bytes();
     let mut rows = Nowhere::default();
     let begin = Instant::now();
-    let ends = crate::Ends::Simulated;
-    let done = crate::record(&world, "newreno", &Default::default(), &ends, &mut rows, None, &mut |_| true);
+    let simulator = crate::Simulator::default();
+    let done = crate::record(&world, "newreno", &simulator, &mut rows, None, &mut |_| true);
     let outcome = done.map_err(|e| e.to_string())?.outcome;
     Ok(json!({
         "name": name, "flows": world.flows.len(), "packet_hops": outcome.packet_hops, "events": outcome.events,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The packet-level simulator as a backend.
 
+use super::{no_schemes, Entry, Setting};
 use perigee_backend::recording::{begin_record, failed, run_and_record, simulator_options, Records};
 use perigee_backend::routes::RouteListener;
 use perigee_backend::setups::flow_setups;
@@ -10,6 +11,16 @@ use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Simulation};
 use perigee_timeline::{App, Flow, Header, Hosts, Workload};
 use perigee_units::Nanos;
+
+/// For the registry.
+pub const ENTRY: Entry = Entry {
+    name: SIMULATOR,
+    summary: "packets, queues and TCP are simulated",
+    options: &[],
+    schemes: no_schemes,
+    cpu_s_per_tcp_packet: 0.0,
+    make: |of: &Setting<'_>| Ok(Box::new(Simulator { plugins: of.plugins.clone() })),
+};
 
 /// The simulator, with the plug-ins that its flows may name.
 #[derive(Clone, Default)]
@@ -21,6 +32,14 @@ pub struct Simulator {
 impl Backend for Simulator {
     fn name(&self) -> &'static str {
         SIMULATOR
+    }
+
+    fn has_scheme(&self, name: &str) -> bool {
+        self.plugins.contains_key(name)
+    }
+
+    fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
+        flow_setups(header, workload, &self.plugins)
     }
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
@@ -61,24 +80,14 @@ impl Records for Simulator {
     }
 }
 
-impl Simulator {
-    /// The flows as the simulator takes them.
-    ///
-    /// # Errors
-    /// Schemes that do not exist, parameters and options that contradict each other.
-    pub fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
-        flow_setups(header, workload, &self.plugins)
-    }
-}
-
 /// Refuses flows that only real hosts have.
 fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
     let why = |flow: &Flow| match (flow.app, flow.hosts) {
         (App::Programs, _) => {
-            Some("it carries what programs send, which run on real hosts: say --hosts linux")
+            Some("it carries what programs send, which run on real hosts: pass --backend linux")
         }
         (_, Some(Hosts::Linux)) => {
-            Some("its hosts are \"linux\", and those of this run are simulated: say --hosts linux")
+            Some("its backend is \"linux\", and that of this run is the simulator: pass --backend linux")
         }
         _ => None,
     };

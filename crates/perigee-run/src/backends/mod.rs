@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Registry of backends: one file and one line of [`SHIPPED`] each.
+
+mod emulation;
+mod linux;
+pub mod options;
+pub mod simulator;
+
+pub use options::{OptionValue, Options};
+
+use perigee_backend::setups::Plugins;
+use perigee_backend::{Backend, BackendError};
+use perigee_linux::HostPrograms;
+use perigee_scenario::World;
+
+/// All backends that come with Perigee; the first is the default.
+pub const SHIPPED: [Entry; 3] = [simulator::ENTRY, linux::ENTRY, emulation::ENTRY];
+
+/// A backend as the registry lists it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name on the command line and in scenarios.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Names of its options; others are rejected.
+    pub options: &'static [&'static str],
+    /// Congestion controls of its hosts; none = it has those of the list in `perigee-cc`.
+    pub schemes: fn(&Options) -> Result<Vec<HostScheme>, BackendError>,
+    /// CPU time of a TCP packet in addition to its share of the simulated network, for estimates.
+    pub cpu_s_per_tcp_packet: f64,
+    /// Its constructor.
+    pub make: fn(&Setting<'_>) -> Result<Box<dyn Backend>, BackendError>,
+}
+
+/// A congestion control of a backend's hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostScheme {
+    /// Name on the hosts.
+    pub on_host: String,
+    /// Name in scenarios and records.
+    pub name: String,
+}
+
+/// What a backend is made from. Each backend takes what concerns it.
+pub struct Setting<'a> {
+    /// Network and flows.
+    pub world: &'a World,
+    /// Congestion controls in addition to those of the list.
+    pub plugins: &'a Plugins,
+    /// Options of the backend.
+    pub options: &'a Options,
+    /// Programs on its hosts in addition to those of the scenario.
+    pub programs: &'a HostPrograms,
+}
+
+/// The backends that can be chosen.
+#[derive(Clone)]
+pub struct Registry(Vec<Entry>);
+
+impl Default for Registry {
+    /// Those of [`SHIPPED`].
+    fn default() -> Self {
+        Registry(SHIPPED.to_vec())
+    }
+}
+
+impl Registry {
+    /// All of them, the default first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    /// Adds a backend.
+    ///
+    /// # Errors
+    /// Its name is taken.
+    pub fn add(&mut self, entry: Entry) -> Result<(), BackendError> {
+        if self.0.iter().any(|e| e.name == entry.name) {
+            return Err(BackendError::Failed(format!("there is a backend {:?} already", entry.name)));
+        }
+        self.0.push(entry);
+        Ok(())
+    }
+
+    /// A backend by its name, with its options.
+    ///
+    /// # Errors
+    /// Unknown names of backends and of options; what there is.
+    pub fn choose(&self, name: &str, options: Options) -> Result<Choice, BackendError> {
+        let Some(entry) = self.0.iter().find(|e| e.name == name) else {
+            let names: Vec<_> = self.0.iter().map(|e| e.name).collect();
+            let why = format!("unknown backend {name:?}; there are {}", names.join(", "));
+            return Err(BackendError::Failed(why));
+        };
+        options.check(name, entry.options)?;
+        Ok(Choice { entry: *entry, options, programs: HostPrograms::default() })
+    }
+}
+
+/// A backend with its options, for any number of runs.
+#[derive(Clone)]
+pub struct Choice {
+    /// The backend.
+    pub entry: Entry,
+    /// Its options.
+    pub options: Options,
+    /// Programs on its hosts in addition to those of the scenario.
+    pub programs: HostPrograms,
+}
+
+impl Default for Choice {
+    /// The simulator.
+    fn default() -> Self {
+        Choice { entry: simulator::ENTRY, options: Options::default(), programs: HostPrograms::default() }
+    }
+}
+
+impl Choice {
+    /// The backend for runs of a world.
+    ///
+    /// # Errors
+    /// Options that it needs and does not have, or of another type.
+    pub fn make(&self, world: &World, plugins: &Plugins) -> Result<Box<dyn Backend>, BackendError> {
+        let Choice { entry, options, programs } = self;
+        (entry.make)(&Setting { world, plugins, options, programs })
+    }
+
+    /// Congestion controls of its hosts; none = it has those of the list in `perigee-cc`.
+    ///
+    /// # Errors
+    /// Options of another type.
+    pub fn schemes(&self) -> Result<Vec<HostScheme>, BackendError> {
+        (self.entry.schemes)(&self.options)
+    }
+}
+
+/// As [`Entry::schemes`], of backends whose flows use the list.
+///
+/// # Errors
+/// None.
+pub fn no_schemes(_: &Options) -> Result<Vec<HostScheme>, BackendError> {
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_list_what_there_is() {
+        let refused = |name, options| Registry::default().choose(name, options).err().unwrap().to_string();
+        let why = refused("linus", Options::default());
+        assert_eq!(why, "unknown backend \"linus\"; there are simulator, linux, emulation");
+        let options = Options::default().with("kernle", OptionValue::Flag(true));
+        assert_eq!(
+            refused("linux", options.clone()),
+            "backend linux has no option \"kernle\"; it has kernel, modules"
+        );
+        assert_eq!(refused("simulator", options), "backend simulator has no option \"kernle\"; it has none");
+    }
+
+    #[test]
+    fn names_are_unique_and_summaries_are_lines() {
+        let mut registry = Registry::default();
+        for entry in SHIPPED {
+            assert!(registry.add(entry).is_err(), "{} twice", entry.name);
+            assert!(!entry.summary.is_empty() && !entry.summary.contains('\n'), "{}", entry.name);
+        }
+        assert_eq!(registry.entries().len(), SHIPPED.len());
+        assert_eq!(Choice::default().entry.name, SHIPPED[0].name);
+    }
+}
