@@ -119,7 +119,7 @@ def record(name: str, folder: Path) -> bytes:
     scenario, out = folder / f"{name}.toml", folder / name
     scenario.write_text(COMMON)
     sets = [f"run.duration={duration}", *settings]
-    words = ["run", scenario, "--hosts", "linux", "--pcap", "--cc", cc, "--out", out, "--no-report"]
+    words = ["run", scenario, "--backend", "linux", "--pcap", "--cc", cc, "--out", out, "--no-report"]
     words += [w for s in sets for w in ("--set", s)]
     subprocess.run(["perigee", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
     (capture,) = out.rglob("receivers.pcapng")

@@ -82,7 +82,7 @@ def run(scheme: str, path: str, folder: Path) -> tuple[list[dict[str, str]], str
     """The calls of a run, and the version of the kernel."""
     scenario, out = folder / f"{path}.toml", folder / f"{scheme}-{path}"
     scenario.write_text(COMMON.replace("SCHEME", SCHEMES[scheme]) + PATHS[path])
-    words = ["run", scenario, "--hosts", "linux", "--kernel", KERNEL, "--cc", "decisions", "--trust"]
+    words = ["run", scenario, "--backend", "linux", "--kernel", KERNEL, "--cc", "decisions", "--trust"]
     for setting in SETTINGS[path]:
         words += ["--set", setting]
     subprocess.run(["perigee", *map(str, words), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)

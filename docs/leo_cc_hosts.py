@@ -134,7 +134,7 @@ def sides(folder: Path, log: Path | None, kernels: dict[str, list[str]]) -> dict
     for s in SCHEMES:
         ours = run(folder / "simulated" / s.name, log, ["--cc", s.name, *s.told])
         theirs = run(
-            folder / "linux" / s.name, log, ["--hosts", "linux", *kernels[s.where], "--cc", s.kernel], s.scenario
+            folder / "linux" / s.name, log, ["--backend", "linux", *kernels[s.where], "--cc", s.kernel], s.scenario
         )
         found[s.name] = ours, theirs
     return found

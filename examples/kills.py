@@ -32,6 +32,8 @@ cc = "*"
 MARK = f"987.{os.getpid()}"
 PING = f"ping -i 0.01 d1 > /dev/null # {MARK}"
 PROGRAMS = ["--at", "d1", "--", "sleep", MARK, "--at", "s1", "--", "sh", "-c", PING]
+# By clock.
+BACKENDS = {"virtual": "linux", "real": "emulation"}
 PATIENCE_S = 20.0
 SETTLING_S = 5.0
 
@@ -114,7 +116,7 @@ def victims(run: int, clock: str) -> list[int]:
 
 def one(clock: str, number: int, folder: Path) -> str | None:
     """Starts a run, kills one of its parts, and waits for its end; what is wrong, or None."""
-    words = [sys.executable, "-m", "perigee_lab", "exec", str(folder / "kills.toml"), "--clock", clock]
+    words = [sys.executable, "-m", "perigee_lab", "exec", str(folder / "kills.toml"), "--backend", BACKENDS[clock]]
     words += ["--out", str(folder / "out" / str(number)), *PROGRAMS]
     run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + PATIENCE_S

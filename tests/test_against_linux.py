@@ -110,7 +110,7 @@ def test_explanations_speak_of_cells_that_there_are() -> None:
         (["--against", "windows"], "linux"),
         (["--against", "linux", "--group", "single"], "--group"),
         (["scenario.toml"], "--against linux"),
-        (["--kernel", "default"], "--hosts linux"),
+        (["--kernel", "default"], "--backend linux"),
         (["--seeds", "1"], "--seeds"),
     ],
 )

@@ -108,7 +108,7 @@ def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_p
 def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path: Path) -> None:
     import perigee_lab as perigee
 
-    senders = capture(cli, small, tmp_path, "--cc", "cubic", "--hosts", "linux")
+    senders = capture(cli, small, tmp_path, "--cc", "cubic", "--backend", "linux")
     receivers = senders.with_name("receivers.pcapng")
     wrong = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
     assert [tshark(path, wrong, "frame.number") for path in (senders, receivers)] == [[], []]

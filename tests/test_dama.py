@@ -111,7 +111,7 @@ def test_real_hosts_ask_too(scenario: Path, tmp_path: Path, cli: Cli) -> None:
     text = SCENARIO + 'bytes = "100 kB"\n[port.reverse]\ndama_delay = "200 ms"\n'
     scenario.write_text(text)
     both = ("run", scenario, "--cc", "cubic", "--no-report", "--out")
-    done = cli(*both, tmp_path / "linux", "--hosts", "linux")
+    done = cli(*both, tmp_path / "linux", "--backend", "linux")
     assert done.returncode == 0, done.stderr
     cli(*both, tmp_path / "simulated")
     mine, theirs = (totals(record(tmp_path / out, "cubic")) for out in ("linux", "simulated"))

@@ -128,7 +128,7 @@ def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
 
 
 @needs_namespaces
-@pytest.mark.parametrize("command", [["emulate"], ["exec", "--clock", "real"]])
+@pytest.mark.parametrize("command", [["emulate"], ["exec", "--backend", "emulation"]])
 def test_programs_that_a_file_names_need_trust(scenario: Path, command: list[str]) -> None:
     trace = scenario.parent / "trace"
     flow = SCENARIO.replace('cc = "*"', 'from = "s1"\nto = "d1"\napp = "programs"')
@@ -234,7 +234,7 @@ def perigee(scenario: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=scenario.parent)
 
 
-REAL = ("--hosts", "linux", "--clock", "real", "--out", "flows", "--json")
+REAL = ("--backend", "emulation", "--out", "flows", "--json")
 
 
 @pytest.mark.alone
@@ -266,7 +266,7 @@ def test_bulk_flows_run_on_this_machines_kernel_in_real_time(scenario: Path) -> 
     [
         (("--set", 'flow.0.app="web"'), "made by the simulator only"),
         (("--cc", "orbcc"), "this machine's kernel has no congestion control"),
-        (("--kernel", "default"), "hosts have this machine's kernel"),
+        (("--kernel", "default"), "--kernel names the kernel of --backend linux"),
     ],
 )
 def test_what_real_time_does_not_have_is_refused(scenario: Path, words: tuple[str, ...], told: str) -> None:
@@ -347,7 +347,18 @@ def test_devices_hear_where_other_hosts_are() -> None:
 
 @needs_namespaces
 def test_exec_by_the_machines_clock_is_the_same(scenario: Path) -> None:
-    words = [sys.executable, "-m", "perigee_lab", "exec", str(scenario), "--clock", "real", "--json", "--out", "out"]
+    words = [
+        sys.executable,
+        "-m",
+        "perigee_lab",
+        "exec",
+        str(scenario),
+        "--backend",
+        "emulation",
+        "--json",
+        "--out",
+        "out",
+    ]
     done = subprocess.run(
         [*words, "--at", "s1", "--", "echo", "hello"], capture_output=True, text=True, check=False, cwd=scenario.parent
     )

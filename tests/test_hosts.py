@@ -61,7 +61,7 @@ def record(out: Path, cc: str) -> Run:
 @real
 def test_linux_and_the_simulator_agree(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     both = ("run", scenario, "--cc", "cubic,newreno,bbr", "--no-report", "--out")
-    done = [cli(*both, tmp_path / "linux", "--hosts", "linux"), cli(*both, tmp_path / "simulated")]
+    done = [cli(*both, tmp_path / "linux", "--backend", "linux"), cli(*both, tmp_path / "simulated")]
     assert [d.returncode for d in done] == [0, 0], done
     for cc in ("cubic", "newreno", "bbr"):
         real_run, simulated = record(tmp_path / "linux", cc), record(tmp_path / "simulated", cc)
@@ -79,7 +79,7 @@ def test_linux_and_the_simulator_agree(cli: Cli, scenario: Path, tmp_path: Path)
 def test_starts_and_samples_are_at_the_same_instants(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO.replace('"1 s"', '"1 s"\nstart_jitter = "900 ms"'))
     both = ("run", scenario, "--cc", "newreno", "--no-report", "--out")
-    cli(*both, tmp_path / "linux", "--hosts", "linux")
+    cli(*both, tmp_path / "linux", "--backend", "linux")
     cli(*both, tmp_path / "simulated")
     real_run, simulated = record(tmp_path / "linux", "newreno"), record(tmp_path / "simulated", "newreno")
     started = [totals(r)["started_ns"] for r in (real_run, simulated)]
@@ -99,7 +99,7 @@ def test_starts_and_samples_are_at_the_same_instants(cli: Cli, scenario: Path, t
 def test_a_run_can_be_repeated_to_the_bit(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     hashes = []
     for name in ("one", "two"):
-        cli("run", scenario, "--cc", "bbr", "--hosts", "linux", "--out", tmp_path / name, "--no-report")
+        cli("run", scenario, "--cc", "bbr", "--backend", "linux", "--out", tmp_path / name, "--no-report")
         run = record(tmp_path / name, "bbr")
         hashes.append({table: known.sha256 for table, known in run.manifest.tables.items()})
     assert hashes[0] == hashes[1]
@@ -109,7 +109,7 @@ def test_a_run_can_be_repeated_to_the_bit(cli: Cli, scenario: Path, tmp_path: Pa
 @real
 def test_real_flows_share_ports_with_simulated_ones(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO + '[[flow]]\napp = "ping"\nname = "probe"\n')
-    cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out", "--no-report")
+    cli("run", scenario, "--cc", "cubic", "--backend", "linux", "--out", tmp_path / "out", "--no-report")
     run = record(tmp_path / "out", "cubic")
     probe = totals(run, 1)
     assert run.manifest.conserved
@@ -132,7 +132,7 @@ def test_what_the_kernel_has_not_is_refused_by_name(
     cli: Cli, scenario: Path, cc: str, extra: str, words: list[str]
 ) -> None:
     scenario.write_text(SCENARIO + extra)
-    done = cli("run", scenario, "--cc", cc, "--hosts", "linux")
+    done = cli("run", scenario, "--cc", cc, "--backend", "linux")
     assert done.returncode == 2
     assert all(word in done.stderr for word in words), done.stderr
 
@@ -141,7 +141,7 @@ def test_without_a_kernel_the_command_that_makes_one_is_named(
     cli: Cli, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done = cli("run", scenario, "--hosts", "linux")
+    done = cli("run", scenario, "--backend", "linux")
     assert done.returncode == 2
     assert "perigee kernel build" in done.stderr
 
@@ -149,7 +149,7 @@ def test_without_a_kernel_the_command_that_makes_one_is_named(
 def test_a_kernel_without_real_hosts_is_an_error(cli: Cli, scenario: Path) -> None:
     done = cli("run", scenario, "--kernel", "default")
     assert done.returncode == 2
-    assert "--hosts linux" in done.stderr
+    assert "--backend linux" in done.stderr
     done = cli("run", scenario, "--hosts", "windows")
     assert done.returncode == 2
     assert "linux" in done.stderr
@@ -157,7 +157,7 @@ def test_a_kernel_without_real_hosts_is_an_error(cli: Cli, scenario: Path) -> No
 
 @real
 def test_traces_of_real_hosts_are_refused(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    asked = ("run", scenario, "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", tmp_path / "out")
+    asked = ("run", scenario, "--cc", "cubic", "--backend", "linux", "--no-report", "--out", tmp_path / "out")
     assert cli(*asked).returncode == 0
     done = cli("trace", run_folder(tmp_path / "out", "cubic", 1))
     assert (done.returncode, "real hosts" in done.stderr) == (2, True), done.stderr
@@ -166,7 +166,7 @@ def test_traces_of_real_hosts_are_refused(cli: Cli, scenario: Path, tmp_path: Pa
 @real
 def test_a_saved_job_names_its_kernel(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     file = tmp_path / "job.json"
-    cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--dry", "--save-job", file)
+    cli("run", scenario, "--cc", "cubic", "--backend", "linux", "--dry", "--save-job", file)
     assert json.loads(file.read_text())["jobs"][0]["kernel"] == kernels.find(None).manifest.key
     cli("run-job", file, "--out", tmp_path / "out", "--no-report")
     assert record(tmp_path / "out", "cubic").manifest.backend == "linux"
@@ -205,7 +205,7 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     # Short: paths of the guests' sockets have 107 bytes at most.
     folder = Path(tempfile.mkdtemp(prefix="perigee-kill-"))
     environment = {**os.environ, "TMPDIR": str(folder)}
-    words = ("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report")
+    words = ("run", scenario, "--backend", "linux", "--cc", "cubic", "--no-report")
     process = begin(*words, "--out", tmp_path / "out", env=environment)
     seen: list[str] = []
     wait_for(lambda: of_the_run(folder, seen) != 0, process)

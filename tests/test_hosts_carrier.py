@@ -62,7 +62,7 @@ def test_an_interface_has_no_carrier_while_an_outage_lasts(cli: Cli, scenario: P
 def test_a_flow_goes_on_after_its_host_had_no_carrier(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     tables = []
     for out in ("first", "second"):
-        words = ("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / out)
+        words = ("run", scenario, "--backend", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / out)
         assert cli(*words).returncode == 0
         run = open_record(run_folder(tmp_path / out, "cubic", 1))
         tables.append(run.manifest.tables)
@@ -75,7 +75,7 @@ def test_a_flow_goes_on_after_its_host_had_no_carrier(cli: Cli, scenario: Path, 
 
 @real
 def test_a_carrier_that_stays_is_told_and_one_of_nobody_refused(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    words = ("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / "out")
+    words = ("run", scenario, "--backend", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / "out")
     scenario.write_text(SCENARIO + '[hosts]\ncarrier = "s1"\n')
     assert cli(*words).returncode == 0
     [warning] = open_record(run_folder(tmp_path / "out", "cubic", 1)).manifest.warnings

@@ -120,7 +120,7 @@ def test_programs_cannot_change_their_root(cli: Cli, scenario: Path) -> None:
 
 @real_time
 def test_programs_in_real_time_cannot_change_their_root(cli: Cli, scenario: Path) -> None:
-    words = ("exec", scenario, "--clock", "real", "--at", "s1", "--", "grep", "^Cap", "/proc/self/status")
+    words = ("exec", scenario, "--backend", "emulation", "--at", "s1", "--", "grep", "^Cap", "/proc/self/status")
     done = cli(*words)
     assert done.returncode == 0, done.stderr
     found = capabilities(done.stdout)

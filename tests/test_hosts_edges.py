@@ -46,22 +46,22 @@ def scenario(tmp_path: Path) -> Path:
 
 @real
 def test_check_says_which_flows_are_real_and_what_is_refused(cli: Cli, scenario: Path) -> None:
-    done = cli("check", scenario, "--hosts", "linux", "--cc", "cubic")
+    done = cli("check", scenario, "--backend", "linux", "--cc", "cubic")
     assert (done.returncode, "on real hosts: s1->d1\n" in done.stdout) == (0, True), done.stdout + done.stderr
-    done = cli("check", scenario, "--hosts", "linux", "--cc", "orbcc")
+    done = cli("check", scenario, "--backend", "linux", "--cc", "orbcc")
     assert (done.returncode, 'no congestion control "orbcc"' in done.stderr) == (2, True)
 
 
 @real
 def test_estimates_count_the_frames_of_real_hosts(cli: Cli, scenario: Path) -> None:
     words = ("run", scenario, "--cc", "cubic", "--dry", "--json")
-    costs = [json.loads(cli(*words, *more).stdout)["estimate_cpu_s"] for more in ((), ("--hosts", "linux"))]
+    costs = [json.loads(cli(*words, *more).stdout)["estimate_cpu_s"] for more in ((), ("--backend", "linux"))]
     assert costs[1] > 5 * costs[0] > 0
 
 
 @real
 def test_all_schemes_are_those_of_the_kernel_each_once(cli: Cli, scenario: Path) -> None:
-    told = json.loads(cli("check", scenario, "--hosts", "linux", "--cc", "all", "--json").stdout)
+    told = json.loads(cli("check", scenario, "--backend", "linux", "--cc", "all", "--json").stdout)
     assert {"newreno", "cubic", "bbr", "illinois"} < set(told["cc"])
     assert "reno" not in told["cc"]
     assert len(told["cc"]) == len(set(told["cc"]))
@@ -69,7 +69,7 @@ def test_all_schemes_are_those_of_the_kernel_each_once(cli: Cli, scenario: Path)
 
 @real
 def test_a_record_of_another_kernel_names_what_differs(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / "out")
+    cli("run", scenario, "--backend", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / "out")
     manifest = run_folder(tmp_path / "out", "cubic", 1) / "manifest.json"
     told = json.loads(manifest.read_text())
     told["kernel"]["key"] = "0" * 16
@@ -93,7 +93,7 @@ def test_a_kernel_that_does_not_boot_ends_the_run_with_3(
     told["files"]["linux"] = hashlib.sha256((copy / "linux").read_bytes()).hexdigest()
     (copy / "kernel.json").write_text(json.dumps(told))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done = cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--out", tmp_path / "out")
+    done = cli("run", scenario, "--backend", "linux", "--cc", "cubic", "--out", tmp_path / "out")
     assert (done.returncode, "the guest has ended with exit code 9" in done.stderr) == (3, True), done.stderr
     assert "no memory" in done.stderr
     done = cli("exec", scenario, "--at", "s1", "--", "true")
@@ -102,7 +102,7 @@ def test_a_kernel_that_does_not_boot_ends_the_run_with_3(
 
 @real
 def test_the_report_says_that_hosts_are_real(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    assert cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--out", tmp_path / "out").returncode == 0
+    assert cli("run", scenario, "--backend", "linux", "--cc", "cubic", "--out", tmp_path / "out").returncode == 0
     version = open_record(run_folder(tmp_path / "out", "cubic", 1)).manifest["kernel"]["version"]
     assert f"real hosts: Linux {version} (s1-" in (tmp_path / "out/report.html").read_text()
 
@@ -131,7 +131,7 @@ def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, t
     often = 'app = "on-off"\non = "100 us"\noff = "100 us"\n'
     (tmp_path / "often.toml").write_text(SCENARIO.replace('"4 s"', '"60 s"') + often)
     for command in (("check", "often.toml"), ("run", "often.toml", "--out", "out"), ("run", "often.toml", "--dry")):
-        done = cli(*command, "--cc", "cubic", "--hosts", "linux")
+        done = cli(*command, "--cc", "cubic", "--backend", "linux")
         assert (done.returncode, "more than 200000 times" in done.stderr) == (2, True), (command, done.stderr)
     assert [p.name for p in tmp_path.iterdir()] == ["often.toml"]
 
@@ -141,7 +141,7 @@ def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, t
 def test_applications_of_the_simulator_are_refused_by_name(cli: Cli, tmp_path: Path, app: str) -> None:
     flow = f'app = "{app}"\nhosts = "linux"\n[[flow]]\ncc = "cubic"\n'
     (tmp_path / "app.toml").write_text(SCENARIO + flow)
-    words = ("--cc", "cubic", "--hosts", "linux") if app != "voice" else ("--hosts", "linux")
+    words = ("--cc", "cubic", "--backend", "linux") if app != "voice" else ("--backend", "linux")
     done = cli("check", "app.toml", *words)
     assert (done.returncode, f'app = "{app}" is made by the simulator only' in done.stderr) == (2, True), done.stderr
     assert 'hosts = "simulated"' in done.stderr

@@ -28,7 +28,7 @@ def is_conserved(row: dict[str, int]) -> bool:
 def test_a_real_flow_and_simulated_ones_share_a_bottleneck(cli: Cli, tmp_path: Path) -> None:
     runs = []
     for name in ("one", "two"):
-        done = cli("run", MIXED, "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", tmp_path / name, *SHORT)
+        done = cli("run", MIXED, "--cc", "cubic", "--backend", "linux", "--no-report", "--out", tmp_path / name, *SHORT)
         assert done.returncode == 0, done.stderr
         runs.append(record(tmp_path / name, "cubic"))
     assert hashes(runs[0]) == hashes(runs[1])
@@ -52,7 +52,7 @@ def test_real_flows_need_real_hosts(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", MIXED, "--set", 'flow.0.hosts="linux"', "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "compared" in done.stderr
-    assert "--hosts linux" in done.stderr
+    assert "--backend linux" in done.stderr
 
 
 def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_an_on_off_source_sends_and_is_silent_as_a_simulated_one(cli: Cli, tmp_p
 def test_a_source_that_changes_too_often_is_refused_by_name(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(APPLICATION + 'name = "nervous"\napp = "on-off"\non = "100 us"\noff = "100 us"\n')
-    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out", *LONG)
+    done = cli("run", path, "--cc", "cubic", "--backend", "linux", "--out", tmp_path / "out", *LONG)
     assert done.returncode != 0
     assert all(word in done.stderr for word in ("nervous", "200000")), done.stderr
 
@@ -182,7 +182,7 @@ def test_proxies_that_no_kernel_can_be_are_refused_by_name(cli: Cli, tmp_path: P
     path = tmp_path / "s.toml"
     for key, words in (("via_spoof = false", "via_spoof = false"), ('via_buffer = "10 kB"', "256000 bytes")):
         path.write_text(f'{APPLICATION}name = "split"\nvia = "r1"\n{key}\n')
-        done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out")
+        done = cli("run", path, "--cc", "cubic", "--backend", "linux", "--out", tmp_path / "out")
         assert done.returncode == 2
         assert "split leg 1" in done.stderr
         assert words in done.stderr
@@ -204,7 +204,7 @@ def test_requests_and_proxies_reach_across_kernels(cli: Cli, tmp_path: Path, flo
 def test_on_off_sources_between_kernels_are_refused(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(APPLICATION + 'name = "part-time"\napp = "on-off"\n' + OWN)
-    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out")
+    done = cli("run", path, "--cc", "cubic", "--backend", "linux", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert all(word in done.stderr for word in ("part-time", "hosts.kernel")), done.stderr
 
@@ -246,7 +246,7 @@ def test_datagrams_and_pings_of_real_hosts_are_those_of_simulated_ones(cli: Cli,
     for who, more in (("linux", ""), ("own", '[hosts]\nkernel = "own"\n'), ("simulated", "")):
         file = tmp_path / f"{who}.toml"
         file.write_text(PROBES.replace("WHO", who.replace("own", "linux")) + more, encoding="utf-8")
-        done = cli("run", file, "--hosts", "linux", "--no-report", "--out", tmp_path / who)
+        done = cli("run", file, "--backend", "linux", "--no-report", "--out", tmp_path / who)
         assert done.returncode == 0, done.stderr
         runs[who] = record(tmp_path / who, "cubic")
     for who in ("linux", "own"):

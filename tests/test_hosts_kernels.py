@@ -23,7 +23,7 @@ def hashes(run: Run) -> dict[str, str]:
 @real
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
 def test_a_kernel_for_each_host_and_one_for_all_agree(cli: Cli, scenario: Path, tmp_path: Path, cc: str) -> None:
-    asked = ("run", scenario, "--cc", cc, "--hosts", "linux", "--no-report", "--out")
+    asked = ("run", scenario, "--cc", cc, "--backend", "linux", "--no-report", "--out")
     for out, more in (("shared", ()), ("own", OWN), ("again", OWN)):
         done = cli(*asked, tmp_path / out, *more)
         assert done.returncode == 0, done.stderr
@@ -46,7 +46,7 @@ def test_a_kernel_for_each_host_and_one_for_all_agree(cli: Cli, scenario: Path, 
 @real
 def test_limited_transfers_between_kernels_complete(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO + 'bytes = "1 MB"\n')
-    asked = ("run", scenario, "--cc", "cubic", "--hosts", "linux", "--no-report", "--out")
+    asked = ("run", scenario, "--cc", "cubic", "--backend", "linux", "--no-report", "--out")
     cli(*asked, tmp_path / "shared")
     cli(*asked, tmp_path / "own", *OWN)
     one, other = (totals(record(tmp_path / out, "cubic")) for out in ("shared", "own"))
@@ -59,7 +59,7 @@ def test_more_hosts_than_a_kernel_takes_have_several(cli: Cli, tmp_path: Path) -
     path = tmp_path / "many.toml"
     many = SCENARIO.replace("20 Mbit", "500 Mbit").replace("4 s", "600 ms").replace("1 s", "0 s")
     path.write_text(many.replace('rtt = "20 ms"', 'rtt = "20 ms"\npairs = 25'))
-    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", tmp_path / "out")
+    done = cli("run", path, "--cc", "cubic", "--backend", "linux", "--no-report", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     run = record(tmp_path / "out", "cubic")
     flows = run.table("flow_totals").to_pylist()
@@ -72,7 +72,7 @@ def test_more_hosts_than_a_kernel_takes_have_several(cli: Cli, tmp_path: Path) -
 def test_too_many_kernels_are_refused(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "many.toml"
     path.write_text(SCENARIO.replace('rtt = "20 ms"', 'rtt = "20 ms"\npairs = 33'))
-    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", *OWN)
+    done = cli("run", path, "--cc", "cubic", "--backend", "linux", *OWN)
     assert done.returncode == 2
     assert "64 at most" in done.stderr
     done = cli("check", path, "--set", 'hosts.kernel="mine"')

@@ -86,7 +86,7 @@ def notices(lines: list[str]) -> list[dict[str, Any]]:
 
 @real
 def test_programs_hear_of_handovers_in_virtual_time(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    done = cli("run", scenario, "--hosts", "linux", "--trust", "--no-report", "--out", tmp_path / "out")
+    done = cli("run", scenario, "--backend", "linux", "--trust", "--no-report", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     heard = output(tmp_path / "out", " {")
     begin = {"t_ns": 1_700_000_000, "node": "s1", "flow": "carrier", "event": "begin", "until_ns": 2_100_000_000}
@@ -107,7 +107,7 @@ def test_programs_hear_of_handovers_in_virtual_time(cli: Cli, scenario: Path, tm
 @real
 def test_lost_notices_reach_nobody(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO.replace("[notices]", "[notices]\nloss = 1"))
-    cli("run", scenario, "--hosts", "linux", "--trust", "--no-report", "--out", tmp_path / "out")
+    cli("run", scenario, "--backend", "linux", "--trust", "--no-report", "--out", tmp_path / "out")
     assert notices(output(tmp_path / "out", "sees")) == []
 
 
@@ -117,7 +117,7 @@ def test_an_error_moves_what_programs_are_told(cli: Cli, scenario: Path, tmp_pat
     for error in ("50 ms", "uniform(10 ms, 90 ms)"):
         scenario.write_text(SCENARIO.replace("[notices]", f'[notices]\nerror = "{error}"'))
         out = tmp_path / error.partition("(")[0].replace(" ", "")
-        done = cli("run", scenario, "--hosts", "linux", "--trust", "--no-report", "--out", out)
+        done = cli("run", scenario, "--backend", "linux", "--trust", "--no-report", "--out", out)
         assert done.returncode == 0, done.stderr
         lines = [line for line in output(out, " {") if '"flow":"carrier"' in line]
         [begin, end] = [json.loads(line[line.index("{") :]) for line in lines]

@@ -22,7 +22,7 @@ __all__ = ["scenario"]
 def test_buffers_cap_what_is_in_flight(cli: Cli, scenario: Path, tmp_path: Path, options: str) -> None:
     scenario.write_text(f"{SCENARIO}[tcp]\n{options}\n")
     both = ("run", scenario, "--cc", "cubic", "--no-report", "--out")
-    done = cli(*both, tmp_path / "linux", "--hosts", "linux")
+    done = cli(*both, tmp_path / "linux", "--backend", "linux")
     assert done.returncode == 0, done.stderr
     cli(*both, tmp_path / "simulated")
     mine, theirs = (totals(record(tmp_path / out, "cubic")) for out in ("linux", "simulated"))
@@ -39,7 +39,7 @@ def test_the_initial_window_is_an_attribute_of_the_route(cli: Cli, scenario: Pat
         text = SCENARIO.replace("1 bdp", "100 packets") + f'bytes = "40 kB"\n[tcp]\ninit_cwnd = {window}\n'
         scenario.write_text(text)
         both = ("run", scenario, "--cc", "newreno", "--no-report", "--out")
-        done = cli(*both, tmp_path / f"linux{window}", "--hosts", "linux")
+        done = cli(*both, tmp_path / f"linux{window}", "--backend", "linux")
         assert done.returncode == 0, done.stderr
         cli(*both, tmp_path / f"simulated{window}")
         mine, theirs = (totals(record(tmp_path / f"{out}{window}", "newreno")) for out in ("linux", "simulated"))
@@ -54,7 +54,7 @@ def test_every_segment_is_acknowledged_where_asked(cli: Cli, scenario: Path, tmp
     for every in (1, 2):
         scenario.write_text(f"{SCENARIO}[tcp]\ndelayed_ack = {every}\n")
         out = tmp_path / f"{every}"
-        done = cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", out)
+        done = cli("run", scenario, "--cc", "cubic", "--backend", "linux", "--no-report", "--out", out)
         assert done.returncode == 0, done.stderr
         row = totals(record(out, "cubic"))
         sent[every] = (row["sent_packets"] - row["data_sent"]) / row["data_sent"]
@@ -70,7 +70,18 @@ def test_offload_changes_no_packet(cli: Cli, scenario: Path, tmp_path: Path) -> 
     packets, hashes = [], []
     for name, section in (("off", ""), ("on", "[hosts]\noffload = true\n")):
         scenario.write_text(base + section)
-        words = ("run", scenario, "--cc", "bbr", "--hosts", "linux", "--no-report", "--pcap", "--out", tmp_path / name)
+        words = (
+            "run",
+            scenario,
+            "--cc",
+            "bbr",
+            "--backend",
+            "linux",
+            "--no-report",
+            "--pcap",
+            "--out",
+            tmp_path / name,
+        )
         done = cli(*words)
         assert done.returncode == 0, done.stderr
         run = record(tmp_path / name, "bbr")

@@ -60,7 +60,7 @@ def test_a_misconnected_host_ends_the_run_and_is_named(
 ) -> None:
     (tmp_path / "real.toml").write_text(SCENARIO)
     environment = with_agent(tmp_path, file, old, new)
-    words = ["run", "real.toml", "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", "out"]
+    words = ["run", "real.toml", "--cc", "cubic", "--backend", "linux", "--no-report", "--out", "out"]
     done = subprocess.run(
         [sys.executable, "-m", "perigee_lab", *words],
         cwd=tmp_path,
@@ -77,7 +77,7 @@ def test_a_misconnected_host_ends_the_run_and_is_named(
 @real
 def test_a_path_that_is_down_at_first_is_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "real.toml").write_text(SCENARIO + '[[change]]\nat = "0 s"\noutage = "500 ms"\n')
-    done = cli("run", "real.toml", "--cc", "cubic", "--hosts", "linux", "--no-report")
+    done = cli("run", "real.toml", "--cc", "cubic", "--backend", "linux", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "was not pinged over the network before the run: its path has an outage at the beginning" in done.stdout
 

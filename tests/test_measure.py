@@ -69,7 +69,7 @@ def test_a_simulated_run_comes_back_from_its_capture(cli: Cli, lossy: Path, tmp_
 
 @real
 def test_a_run_of_real_hosts_comes_back_from_its_captures(cli: Cli, lossy: Path, tmp_path: Path) -> None:
-    run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--hosts", "linux")
+    run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--backend", "linux")
     assert run.folder is not None
     assert_equal(run, imported(cli, run.folder / "senders.pcapng", tmp_path))
     # At the other end: what arrives is certain, what was sent again shows in holes.

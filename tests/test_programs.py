@@ -51,7 +51,7 @@ def scenario(tmp_path: Path) -> Path:
 @real
 def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     done = cli(
-        "run", scenario, "--hosts", "linux", "--trust", "--cc", "bbr,cubic", "--no-report", "--out", tmp_path / "out"
+        "run", scenario, "--backend", "linux", "--trust", "--cc", "bbr,cubic", "--no-report", "--out", tmp_path / "out"
     )
     assert done.returncode == 0, done.stderr
     folder = run_folder(tmp_path / "out", "bbr", 1)
@@ -81,7 +81,7 @@ def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, t
 @real
 def test_programs_that_a_file_names_need_trust(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     for words in (
-        ("run", scenario, "--hosts", "linux", "--cc", "bbr", "--out", tmp_path / "out"),
+        ("run", scenario, "--backend", "linux", "--cc", "bbr", "--out", tmp_path / "out"),
         ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true"),
     ):
         done = cli(*words)
@@ -93,14 +93,16 @@ def test_programs_that_a_file_names_need_trust(cli: Cli, scenario: Path, tmp_pat
 @real
 def test_a_program_that_never_ends_is_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO + 'cc = "newreno"\n' + PROGRAMS.replace('python3", "fetch.py', 'sleep", "1000'))
-    done = cli("run", scenario, "--hosts", "linux", "--trust", "--cc", "bbr", "--no-report", "--out", tmp_path / "out")
+    done = cli(
+        "run", scenario, "--backend", "linux", "--trust", "--cc", "bbr", "--no-report", "--out", tmp_path / "out"
+    )
     assert (done.returncode, "sleep 1000 at s1: was still running at the end" in done.stdout) == (0, True), done
 
 
 def test_a_simulated_run_says_where_programs_run(cli: Cli, scenario: Path) -> None:
     done = cli("run", scenario, "--cc", "bbr")
     assert done.returncode != 0
-    assert "--hosts linux" in done.stderr
+    assert "--backend linux" in done.stderr
 
 
 def test_a_node_without_a_flow_for_programs_is_named_with_its_line(cli: Cli, scenario: Path) -> None:

@@ -78,10 +78,10 @@ def test_half_a_flow_is_refused(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(real_time.why_not() is not None, reason="no hosts in real time here")
 def test_a_kernel_for_each_host_is_refused_in_real_time(cli: Cli, tiny: Path) -> None:
-    done = cli("exec", tiny, "--set", "hosts.kernel=own", "--clock", "real", "--at", "s1", "--", "true")
+    done = cli("exec", tiny, "--set", "hosts.kernel=own", "--backend", "emulation", "--at", "s1", "--", "true")
     assert done.returncode in (2, 125)
     assert "no effect in real time" in done.stderr
-    done = cli("run", tiny, "--set", "hosts.kernel=own", "--hosts", "linux", "--clock", "real")
+    done = cli("run", tiny, "--set", "hosts.kernel=own", "--backend", "emulation")
     assert done.returncode == 2
     assert "no effect in real time" in done.stderr
 

@@ -128,7 +128,7 @@ def run(programs: Path, label: str, out: Path, seeds: int, only: str | None, cho
                 file, folder = out / f"{word}.toml", out / word
                 file.write_text(scenario(s, seed, programs if what == "program" else None))
                 shutil.rmtree(folder, ignore_errors=True)
-                hosts = ["--hosts", "linux", "--trust", "--cc", "cubic"] if what == "program" else ["--cc", "vivace"]
+                hosts = ["--backend", "linux", "--trust", "--cc", "cubic"] if what == "program" else ["--cc", "vivace"]
                 command = [sys.executable, "-m", "perigee_lab", "run", file, *hosts, "--seed", str(seed), "--no-report"]
                 done = subprocess.run([*command, "--out", folder], check=False, capture_output=True, text=True)
                 found = next(folder.glob("*/seed*"), None)

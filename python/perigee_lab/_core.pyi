@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The contract of the compiled module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ __all__ = [
     "Window",
     "World",
     "__version__",
+    "backends",
     "bench",
     "bench_cases",
     "bench_decisions",
@@ -56,11 +57,31 @@ __all__ = [
 
 __version__: str
 
-# This machine's kernel, in real time: the command that makes hosts, whether flows that do not say so have them, too,
-# and which hosts are behind interfaces.
-_Machine = tuple[list[str], bool, list[str]]
-# A kernel's folder and its further congestion controls, or this machine's.
-_Kernel = tuple[str | Path, list[str]] | _Machine
+class OneProgram(TypedDict):
+    """A program on a host; its standard input is a file, bytes, a terminal, or empty."""
+
+    node: str
+    start_ns: int
+    folder: str | Path
+    environment: list[str]
+    words: list[str]
+    file: Path | None
+    data: bytes | None
+    terminal: bool
+    awaited: bool
+
+class Programs(TypedDict):
+    """Programs in addition to those of the scenario, folders that they may change, and who hears of them."""
+
+    programs: list[OneProgram]
+    writable: list[Path]
+    listener: Callable[[str, int, int, bytes, int], None]
+    keyboard: Callable[[float], bytes | None] | None
+
+# A backend's name under "backend", and its options; None = the simulator.
+_Backend = Mapping[str, object] | None
+
+def backends() -> list[tuple[str, str]]: ...
 
 class ScenarioError(ValueError):
     """A scenario is wrong. args: the message, and the problems as JSON."""
@@ -104,13 +125,13 @@ class Scenario:
     @property
     def programs(
         self,
-    ) -> list[tuple[str, int, str, list[str], list[str], tuple[Path | None, list[int] | None, bool], bool]]: ...
+    ) -> list[OneProgram]: ...
     def plugins(self) -> list[str]: ...
     @property
     def has_sky(self) -> bool: ...
     def sweep(self) -> list[tuple[str, list[str], str]]: ...
     def class_params(self) -> list[tuple[str, str, str, str]]: ...
-    def schemes(self, asked: list[str], kernel: _Kernel | None = None) -> list[str]: ...
+    def schemes(self, asked: list[str], backend: _Backend = None) -> list[str]: ...
     def world(self, seed: int) -> World: ...
 
 def network_paths(
@@ -143,11 +164,11 @@ class World:
         self,
         cc: str,
         plugins: dict[str, type] | None = None,
-        kernel: _Kernel | None = None,
+        backend: _Backend = None,
     ) -> None: ...
     def expect_one_run(self) -> None: ...
-    def estimate(self, kernel: _Kernel | None = None) -> tuple[float, float]: ...
-    def real_flows(self, cc: str, kernel: _Kernel) -> list[str]: ...
+    def estimate(self, backend: _Backend = None) -> tuple[float, float]: ...
+    def real_flows(self, cc: str, backend: _Backend) -> list[str]: ...
     def describe(self) -> str: ...
     def run(
         self,
@@ -156,14 +177,8 @@ class World:
         progress: Callable[[int], bool] | None = None,
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
-        kernel: _Kernel | None = None,
-        programs: tuple[
-            list[tuple[Any, ...]],
-            list[Path],
-            Callable[[str, int, int, bytes, int], None],
-            Callable[[float], bytes | None] | None,
-        ]
-        | None = None,
+        backend: _Backend = None,
+        programs: Programs | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

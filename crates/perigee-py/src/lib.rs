@@ -2,6 +2,7 @@
 //! The compiled module of the Python package `perigee`. Conversions only: what a run means is decided in
 //! `perigee-scenario`, what its numbers mean in `python/perigee_lab`.
 
+mod backends;
 mod capture;
 mod congestion;
 mod convert;
@@ -33,6 +34,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("HostsError", m.py().get_type::<runs::HostsError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
+    m.add_function(wrap_pyfunction!(backends::backends, m)?)?;
     m.add_class::<congestion::PyCx>()?;
     m.add_class::<congestion::PyWindow>()?;
     m.add_class::<congestion::PyAck>()?;

@@ -13,24 +13,54 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A program: node, start in ns, folder, further environment, words, standard input, whether the run ends with it.
-pub type One = (String, u64, PathBuf, Vec<String>, Vec<String>, Given, bool);
+/// A program, as a dictionary with these keys. Its standard input is a file, bytes, a terminal, or empty.
+#[derive(FromPyObject, IntoPyObject)]
+pub struct OneProgram {
+    #[pyo3(item)]
+    node: String,
+    #[pyo3(item)]
+    start_ns: u64,
+    #[pyo3(item)]
+    folder: PathBuf,
+    /// In addition to [`ENVIRONMENT`].
+    #[pyo3(item)]
+    environment: Vec<String>,
+    #[pyo3(item)]
+    words: Vec<String>,
+    #[pyo3(item)]
+    file: Option<PathBuf>,
+    #[pyo3(item)]
+    data: Option<Vec<u8>>,
+    #[pyo3(item)]
+    terminal: bool,
+    /// Whether the run ends with it.
+    #[pyo3(item)]
+    awaited: bool,
+}
 
-/// Standard input: a file, bytes, or a terminal.
-type Given = (Option<PathBuf>, Option<Vec<u8>>, bool);
-
-/// Programs beside those of the scenario, folders that they may change, and who hears of them: called with kind ("begun", "output", "errors", "exited",
-/// "killed"), simulated time in ns, number of the program (the
-/// scenario's come first), bytes that it wrote, and exit code or signal.
-///
-/// The keyboard, for a program with a terminal, is called with a time in seconds: it waits for keys that long and returns
-/// what the agent is told, which is empty when there are none; `None` ends the run.
-pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>, Option<Py<PyAny>>);
+/// Programs in addition to those of the scenario, as a dictionary with these keys.
+#[derive(FromPyObject)]
+pub struct Programs {
+    #[pyo3(item)]
+    programs: Vec<OneProgram>,
+    /// Folders that they may change.
+    #[pyo3(item)]
+    writable: Vec<PathBuf>,
+    /// Called with kind ("begun", "output", "errors", "exited", "killed"), simulated time in ns, number of the program
+    /// (the scenario's come first), bytes that it wrote, and exit code or signal.
+    #[pyo3(item)]
+    listener: Py<PyAny>,
+    /// Of a program with a terminal: called with a time in seconds, it waits for keys that long and returns the message
+    /// to the agent, which is empty when there are none; `None` ends the run.
+    #[pyo3(item)]
+    keyboard: Option<Py<PyAny>>,
+}
 
 /// Programs and who hears of them, as a backend takes them.
-pub fn on_hosts((programs, writable, call, keyboard): Programs) -> HostPrograms {
+pub fn on_hosts(Programs { programs, writable, listener, keyboard }: Programs) -> HostPrograms {
     let programs = programs.into_iter().map(program).collect();
-    let listener: Option<Listener> = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
+    let listener: Option<Listener> =
+        Some(Arc::new(Mutex::new(move |report: &Report| tell(&listener, report))));
     let keyboard = keyboard.map(|call| -> Keyboard {
         // An exception there is its own business, too: the run ends.
         Arc::new(Mutex::new(move |time: Duration| {
@@ -40,34 +70,40 @@ pub fn on_hosts((programs, writable, call, keyboard): Programs) -> HostPrograms 
     HostPrograms { programs, writable, listener, keyboard }
 }
 
-/// The command that makes hosts in real time, whether flows that do not say so have them, too, and which hosts are behind
-/// interfaces of the machine.
-pub type Machine = (Vec<String>, bool, Vec<String>);
-
-fn program((node, start, folder, environment, words, (file, bytes, terminal), awaited): One) -> Program {
+fn program(p: OneProgram) -> Program {
     let own = ENVIRONMENT.iter().map(|v| v.to_string());
     Program {
-        node,
-        start: Nanos(start),
-        folder,
-        environment: own.chain(environment).collect(),
-        words,
-        input: file.map(Input::File).or(bytes.map(Input::Bytes)).or(terminal.then_some(Input::Terminal)),
-        awaited,
+        node: p.node,
+        start: Nanos(p.start_ns),
+        folder: p.folder,
+        environment: own.chain(p.environment).collect(),
+        words: p.words,
+        input: p.file.map(Input::File).or(p.data.map(Input::Bytes)).or(p.terminal.then_some(Input::Terminal)),
+        awaited: p.awaited,
         ..Program::default()
     }
 }
 
 /// Those of a scenario, as [`on_hosts`] takes them.
-pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<One> {
+pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<OneProgram> {
     let one = |spec: &ProgramSpec| {
-        let input = match &spec.input {
-            None => (None, None, false),
-            Some(programs::Input::File(path)) => (Some(path.clone()), None, false),
-            Some(programs::Input::Bytes(bytes)) => (None, Some(bytes.clone()), false),
+        let (file, data) = match &spec.input {
+            None => (None, None),
+            Some(programs::Input::File(path)) => (Some(path.clone()), None),
+            Some(programs::Input::Bytes(bytes)) => (None, Some(bytes.clone())),
         };
         let s = spec.clone();
-        (s.node, s.start.0, s.folder, s.environment, s.words, input, s.wait)
+        OneProgram {
+            node: s.node,
+            start_ns: s.start.0,
+            folder: s.folder,
+            environment: s.environment,
+            words: s.words,
+            file,
+            data,
+            terminal: false,
+            awaited: s.wait,
+        }
     };
     scenario.programs.iter().map(one).collect()
 }

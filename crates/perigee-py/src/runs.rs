@@ -3,13 +3,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "intervals between progress reports and signals")]
 
+use crate::backends::{chosen, unusable};
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::programs::{self, Programs};
 use crate::{convert, plugins};
 use perigee_record::{Collector, RecordSink, SinkError, Table};
-use perigee_run::backend::BackendError;
-use perigee_run::backends::{Choice, OptionValue, Options, Registry};
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
 use perigee_scenario::survey;
@@ -109,7 +108,7 @@ impl Scenario {
 
     /// Its programs: see `programs.rs`.
     #[getter]
-    fn programs(&self) -> Vec<programs::One> {
+    fn programs(&self) -> Vec<programs::OneProgram> {
         programs::of(&self.0)
     }
 
@@ -141,10 +140,10 @@ impl Scenario {
     }
 
     /// The schemes to compare, given those that were asked for.
-    /// With `kernel` (see `World.run`), those of its own may be among them.
-    #[pyo3(signature = (asked, kernel=None))]
-    fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
-        let of_hosts = choice(kernel).and_then(|c| c.schemes()).map_err(unusable)?;
+    /// Those of the hosts of `backend` (see `World.run`) may be among them.
+    #[pyo3(signature = (asked, backend=None))]
+    fn schemes(&self, asked: Vec<String>, backend: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+        let of_hosts = chosen(backend)?.schemes().map_err(unusable)?;
         let (others, distinct): (Vec<_>, Vec<_>) = of_hosts.into_iter().map(|s| (s.on_host, s.name)).unzip();
         let asked = if !others.is_empty() && self.wants_all(&asked) { distinct } else { asked };
         self.0.schemes_with(&asked, &others).map_err(|e| wrong(&e))
@@ -184,10 +183,15 @@ pub struct World(pub(crate) Arc<perigee_scenario::World>);
 #[pymethods]
 impl World {
     /// Checks that every flow can run under `cc`, given the classes of plug-ins by name.
-    #[pyo3(signature = (cc, plugins=None, kernel=None))]
-    fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>, kernel: Option<Kernel>) -> PyResult<()> {
+    #[pyo3(signature = (cc, plugins=None, backend=None))]
+    fn check(
+        &self,
+        cc: &str,
+        plugins: Option<&Bound<'_, PyDict>>,
+        backend: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
         let plugins = classes(plugins, &Arc::default())?;
-        let backend = choice(kernel).and_then(|c| c.make(&self.0, &plugins)).map_err(unusable)?;
+        let backend = chosen(backend)?.make(&self.0, &plugins).map_err(unusable)?;
         perigee_run::check(&self.0, cc, backend.as_ref()).map_err(failed)
     }
 
@@ -196,18 +200,17 @@ impl World {
         self.0.timeline.expect_one_reader();
     }
 
-    /// (packet-hops, seconds of one core), roughly; with `kernel` TCP runs on real hosts.
-    #[pyo3(signature = (kernel=None))]
-    fn estimate(&self, kernel: Option<Kernel>) -> PyResult<(f64, f64)> {
+    /// (packet-hops, seconds of one core), roughly, with `backend` (see `World.run`).
+    #[pyo3(signature = (backend=None))]
+    fn estimate(&self, backend: Option<&Bound<'_, PyDict>>) -> PyResult<(f64, f64)> {
         let e = estimate::estimate(&self.0);
-        let backend = choice(kernel).map_err(unusable)?.entry;
+        let backend = chosen(backend)?.entry;
         Ok((e.packet_hops, e.cpu_s + e.tcp_packets * backend.cpu_s_per_tcp_packet))
     }
 
     /// Names of the flows that real hosts carry under `cc`.
-    fn real_flows(&self, cc: &str, kernel: Kernel) -> PyResult<Vec<String>> {
-        let choice = choice(Some(kernel)).map_err(unusable)?;
-        let backend = choice.make(&self.0, &Default::default()).map_err(unusable)?;
+    fn real_flows(&self, cc: &str, backend: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+        let backend = chosen(Some(backend))?.make(&self.0, &Default::default()).map_err(unusable)?;
         let workload = perigee_run::workload(&self.0, cc, backend.as_ref()).map_err(|e| wrong(&e))?;
         let setups = backend.setups(&self.0.header, &workload).map_err(unusable)?;
         Ok(setups.iter().filter(|s| s.outside.source).map(|s| s.name.clone()).collect())
@@ -234,10 +237,10 @@ impl World {
     /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
     /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
     /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
-    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time. With
-    /// `kernel`, TCP flows run on real hosts: a folder that `perigee kernel build` has made and names of its further
-    /// congestion controls; or this machine's, by its clock: see `programs::Machine`. `programs` run on these: see `programs.rs`.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None))]
+    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time.
+    /// `backend` is a dictionary with the backend's name and its options; default: the simulator. `programs` run on its
+    /// hosts: see `programs.rs`.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, backend=None, programs=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
         &self,
@@ -247,13 +250,13 @@ impl World {
         progress: Option<Py<PyAny>>,
         plugins: Option<&Bound<'py, PyDict>>,
         batches: Option<Py<PyAny>>,
-        kernel: Option<Kernel>,
+        backend: Option<&Bound<'_, PyDict>>,
         programs: Option<Programs>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let mut choice = choice(kernel).map_err(unusable)?;
+        let mut choice = chosen(backend)?;
         choice.programs = programs.map(programs::on_hosts).unwrap_or_default();
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
@@ -305,36 +308,7 @@ impl World {
     }
 }
 
-/// Whose hosts carry TCP: see `World.run`.
-#[derive(FromPyObject)]
-enum Kernel {
-    /// A kernel's folder, and its congestion controls beside those of our configuration.
-    Built((PathBuf, Vec<String>)),
-    /// This machine's.
-    Machine(programs::Machine),
-}
-
-fn choice(kernel: Option<Kernel>) -> Result<Choice, BackendError> {
-    let registry = Registry::default();
-    match kernel {
-        None => Ok(Choice::default()),
-        Some(Kernel::Machine((command, all_flows, apart))) => {
-            let options = Options::default().with("command", OptionValue::List(command));
-            let options = options.with("all_flows", OptionValue::Flag(all_flows));
-            registry.choose("emulation", options.with("apart", OptionValue::List(apart)))
-        }
-        Some(Kernel::Built((kernel, modules))) => {
-            let options = Options::default().with("kernel", OptionValue::Path(kernel));
-            registry.choose("linux", options.with("modules", OptionValue::List(modules)))
-        }
-    }
-}
-
-fn unusable(e: BackendError) -> PyErr {
-    failed(e.into())
-}
-
-fn failed(e: Failed) -> PyErr {
+pub(crate) fn failed(e: Failed) -> PyErr {
     match e {
         Failed::Scenario(e) => wrong(&e),
         Failed::Failed(why) => RunError::new_err(why),

@@ -49,14 +49,14 @@ def names() -> list[str]:
 
 def measure(name: str) -> dict[str, Any]:
     """Runs a case under cubic. CPU of this process is the network's and the record's, its children's the guest's."""
-    from perigee_lab.hosts import kernels
+    from perigee_lab.runs import backends
     from perigee_lab.runs.work import simulate
 
-    kernel = kernels.find(None)
+    linux = backends.linux()
     world = _core.Scenario.parse(CASES[name](), name, ".", []).world(1)
     world.check("cubic", {}, None)
     begin, before = time.perf_counter(), _times()
-    manifest, tables, _ = simulate(world, "cubic", kernel=kernel)
+    manifest, tables, _ = simulate(world, "cubic", backend=linux)
     wall_s = time.perf_counter() - begin
     network_s, ours_s, guest_s, switches_s = (b - a for a, b in zip(before, _times(), strict=True))
     (sent,) = (column[1] for column in tables["flow_totals"] if column[0] == "sent_packets")

@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.cli import given
+from perigee_lab.cli.backend import BackendOption, ClockOption, HostsOption, KernelOption, chosen, name_of, refuse_idle
 from perigee_lab.cli.options import (
     CcOption,
-    ClockOption,
-    HostsOption,
     JsonOption,
-    KernelOption,
     ScenarioArg,
     SetOption,
     TleOption,
@@ -33,45 +31,46 @@ def command(
     cc: CcOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
-    clock: ClockOption = "virtual",
+    clock: ClockOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Validate a scenario and estimate the cost of a run.
 
-    With --hosts linux, also what real hosts can carry of it.
+    With --backend linux or emulation, also which flows real hosts carry.
     """
     from perigee_lab.extensions.congestion import named, with_params
     from perigee_lab.runs.cost import hops_in_words
-    from perigee_lab.runs.work import as_core
 
     asked = schemes_of(cc)
-    on = as_core(given.hosts(hosts, kernel, clock))
+    at = chosen(name_of(backend, hosts, clock), kernel)
+    on = at.as_core()
     loaded = given.scenario(scenario, sets, tle, trust=trust, as_json=as_json)
-    given.refuse_idle(loaded, clock)
+    refuse_idle(loaded, at)
     with given.problems(as_json=as_json), _as_problems():
-        chosen, classes = named(asked)
+        wanted, classes = named(asked)
         classes = with_params({**loaded.classes(), **classes}, loaded.core)
-        names = loaded.core.schemes(chosen, on)
+        names = loaded.core.schemes(wanted, on)
         world = loaded.core.world(loaded.core.seed)
         for name in names:
             world.check(name, classes, on)
-        real = [] if on is None else world.real_flows(names[0], on)
+        real = world.real_flows(names[0], on) if at.has_hosts else []
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate(on)
     runs = len(names) * loaded.core.runs
     shared = _shared_choices(loaded)
     if as_json:
-        told = {**found, "warnings": [*found["warnings"], *shared]} | ({} if on is None else {"real_flows": real})
+        told = {**found, "warnings": [*found["warnings"], *shared]} | ({"real_flows": real} if at.has_hosts else {})
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
         return
     doubtful = found["warnings"] or shared
     print(f"{scenario}: " + ("can be run, but look before you trust it" if doubtful else "fine"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
-    if on is not None:
+    if at.has_hosts:
         more = f" and {len(real) - 8} more" if real[8:] else ""
         print(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
     for line in found["report"]:

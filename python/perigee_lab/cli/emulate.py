@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee emulate`: programs of this machine behind a scenario's network, in real time."""
+"""`perigee emulate`: older form of exec and shell with --backend emulation."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from perigee_lab.cli import given
 from perigee_lab.cli.options import EnvOption, ForceOption, JsonOption, ScenarioArg, SetOption, TrustOption, UseOption
 from perigee_lab.common.errors import stop
+from perigee_lab.common.messages import complain
 
 
 def command(
@@ -32,7 +33,7 @@ def command(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Put programs behind a scenario's network in real time.
+    """Older form of exec and shell --backend emulation.
 
     --at NODE [[--] COMMAND...]: programs of this machine.
 
@@ -48,6 +49,7 @@ def command(
     given.check_surroundings(env, None)
     if stdin not in (None, "-") and not Path(stdin).is_file():
         stop(f"--stdin {stdin} is no file")
+    complain("emulate is deprecated and ends with the next version; use perigee exec (or shell) --backend emulation")
     words = json.loads(programs) if programs is not None else []
     loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))

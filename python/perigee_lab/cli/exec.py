@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 
 from perigee_lab.cli import given
+from perigee_lab.cli.backend import ClockOption, HostsBackendOption, KernelOption, check_hosts, chosen, name_of
 from perigee_lab.cli.options import (
     EnvOption,
     JsonOption,
-    ProgramsKernelOption,
     ScenarioArg,
     SetOption,
     TrustOption,
+    UseOption,
     WritableOption,
 )
 from perigee_lab.common.errors import stop
@@ -28,16 +29,16 @@ def command(
     programs: Annotated[str | None, typer.Option(hidden=True)] = None,
     env: EnvOption = None,
     writable: WritableOption = None,
-    kernel: ProgramsKernelOption = None,
+    backend: HostsBackendOption = None,
+    kernel: KernelOption = None,
+    use: UseOption = None,
     sets: SetOption = None,
     stdin: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What the program that is named last reads; - = standard input."),
     ] = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
-    clock: Annotated[
-        str, typer.Option(metavar="virtual|real", help="real: by the machine's clock, as `perigee emulate`.")
-    ] = "virtual",
+    clock: ClockOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,
@@ -52,6 +53,10 @@ def command(
     code is that of this command, or with the scenario's duration, which kills what still runs (exit code 124;
     125 where Perigee fails). One argument with spaces is a line for the shell. Flows of the compared scheme
     carry the programs' packets; flows with a scheme of their own run beside them.
+
+    With --backend emulation hosts are network namespaces of this machine, in real time and without root. Programs may
+    change the machine's files then, as their user; how late packets were is in the record, and a run that was too
+    late is marked.
     """
     from perigee_lab.cli.programs import Asked, exec_command, parsed
     from perigee_lab.cli.real_time import emulate_command
@@ -65,13 +70,11 @@ def command(
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], read)
     asked = Asked(out, writable or [], force, as_json, pcap)
-    if clock == "real":
-        if kernel is not None or writable:
-            stop("--kernel and --writable belong to virtual time: in real time hosts have this machine's")
+    name = name_of(backend, None, clock, default="linux")
+    check_hosts(name, kernel, writable, use)
+    if name == "emulation":
         loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
-        return emulate_command(loaded, commands, asked)
-    if clock != "virtual":
-        stop(f"--clock {clock!r} is neither virtual nor real")
-    on = given.linux(kernel)
+        return emulate_command(loaded, commands, asked, use or [])
+    on = chosen(name, kernel)
     loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
     return exec_command(loaded, commands, on, asked)

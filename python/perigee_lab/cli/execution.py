@@ -23,6 +23,7 @@ from perigee_lab.results.beside import beside
 from perigee_lab.results.record import in_order
 from perigee_lab.results.summary import about_seeds, as_data, by_scheme, conclude
 from perigee_lab.runs import job, work
+from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import cost_of
 from perigee_lab.runs.machines import HERE, Machines
 from perigee_lab.runs.runner import Interrupted, Plan, execute, unfinished
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.record import Run
     from perigee_lab.runs.scenario import Results, Scenario
-    from perigee_lab.runs.work import Hosts
 
 RUNS = Path("runs")
 # An estimate is worth a line when it is longer than this.
@@ -52,9 +52,11 @@ class Asked:
     as_json: bool = False
 
 
-def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Hosts | None = None) -> int:
+def run_command(
+    scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, backend: Backend = SIMULATOR
+) -> int:
     """Runs, prints, writes. Returns the exit code."""
-    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=recorded(sys.argv)), asked)
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv)), asked)
 
 
 def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
@@ -68,11 +70,11 @@ def dry_command(
     save: Path | None,
     *,
     pcap: bool,
-    kernel: Hosts | None = None,
+    backend: Backend = SIMULATOR,
     as_json: bool,
 ) -> None:
     """Prints what would be run, and saves it as jobs."""
-    plan = Plan.of(scenario, cc, pcap=pcap, kernel=kernel)
+    plan = Plan.of(scenario, cc, pcap=pcap, backend=backend)
     if save is not None:
         if plan.stays:
             stop("code that exists in memory only cannot be saved as a job")

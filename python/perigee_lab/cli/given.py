@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios, hosts and surroundings of programs that arguments name; what is wrong with them ends the command."""
+"""Scenarios and surroundings of programs that arguments name; what is wrong with them ends the command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from perigee_lab.hosts.kernels import Kernel
     from perigee_lab.runs.scenario import Scenario
-    from perigee_lab.runs.work import Hosts
 
 
 def scenario(
@@ -42,48 +40,6 @@ def problems(*, as_json: bool) -> Iterator[None]:
             raise
         print(json.dumps({"ok": False, "problems": json.loads(error.args[1])}, indent=1))
         stop()
-
-
-def kernel(hosts: str | None, name: str | None) -> Kernel | None:
-    """The kernel of the real hosts that --hosts and --kernel name; None for the simulator. Raises KernelError."""
-    if hosts in (None, "simulated"):
-        if name is not None:
-            stop("--kernel names the kernel of real hosts: say --hosts linux, too")
-        return None
-    if hosts != "linux":
-        stop(f"--hosts {hosts!r} is neither simulated nor linux")
-    return linux(name)
-
-
-def linux(name: str | None) -> Kernel:
-    """The kernel that --kernel names, or the default one. Raises KernelError."""
-    from perigee_lab.hosts import kernels
-
-    return kernels.find(name)
-
-
-def hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
-    """The real hosts that --hosts, --kernel and --clock name; None for the simulator."""
-    if clock == "virtual":
-        return kernel(hosts, name)
-    if clock != "real":
-        stop(f"--clock {clock!r} is neither virtual nor real")
-    if hosts != "linux" or name is not None:
-        stop("--clock real needs --hosts linux without --kernel: hosts have this machine's kernel")
-    from perigee_lab.hosts.real_time import Machine, why_not
-
-    if (missing := why_not()) is not None:
-        stop(missing)
-    return Machine()
-
-
-def refuse_idle(loaded: Scenario, clock: str) -> None:
-    """Ends where a key of the scenario has no effect with this clock."""
-    if clock == "real":
-        from perigee_lab.hosts.real_time import without_effect
-
-        if (why := without_effect(loaded.core.toml)) is not None:
-            stop(why)
 
 
 def check_surroundings(env: list[str] | None, writable: list[Path] | None) -> None:

@@ -25,7 +25,7 @@ from perigee_lab.runs.programs import STAGGER_NS, look_on
 from perigee_lab.runs.stories import Program, of_scenario
 
 if TYPE_CHECKING:
-    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
 
 # Keys that reach the host at once; more wait in the terminal.
@@ -51,7 +51,7 @@ def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
     return [*programs, Program(nodes[0], shell, awaited=True, environment=own, start_ns=start, terminal=True)]
 
 
-def shell_command(scenario: Scenario, programs: list[Program], kernel: Kernel, writable: Sequence[Path]) -> int:
+def shell_command(scenario: Scenario, programs: list[Program], backend: Backend, writable: Sequence[Path]) -> int:
     """Runs the shell; its exit code, or that of `perigee exec` for other ends."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         stop("a shell needs a terminal; for a command there is `perigee exec`")
@@ -69,7 +69,7 @@ def shell_command(scenario: Scenario, programs: list[Program], kernel: Kernel, w
 
     try:
         with raw_terminal() as signals:
-            stories = look_on(scenario, programs, kernel, heard, Keyboard(signals), writable)
+            stories = look_on(scenario, programs, backend, heard, Keyboard(signals), writable)
     except (RecordError, PluginError, _core.RunError) as error:
         stop(str(error), OURS)
     if signals:

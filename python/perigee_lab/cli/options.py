@@ -26,19 +26,6 @@ TleOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Run the Python code that the file names (docs/security.md).")
 ]
-HostsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--hosts", metavar="simulated|linux", help="Who carries TCP: the simulator, or Linux (docs/hosts.md)."
-    ),
-]
-KernelOption = Annotated[
-    str | None, typer.Option("--kernel", metavar="NAME", help="With --hosts linux: one of `perigee kernel list`.")
-]
-ClockOption = Annotated[
-    str,
-    typer.Option(metavar="virtual|real", help="With --hosts linux; real: this machine's kernel, by its clock."),
-]
 UseOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,9 +37,6 @@ UseOption = Annotated[
 EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment of programs.")]
 WritableOption = Annotated[
     list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")
-]
-ProgramsKernelOption = Annotated[
-    str | None, typer.Option("--kernel", metavar="NAME", help="One of `perigee kernel list`.")
 ]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
 ClusterOption = Annotated[

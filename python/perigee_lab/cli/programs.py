@@ -27,9 +27,9 @@ from perigee_lab.runs.stories import Program, of_scenario
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.runs.stories import Story
-    from perigee_lab.runs.work import Hosts
 
 RUNS = Path("runs")
 # Shares of packets, and their key in the manifest.
@@ -99,7 +99,7 @@ class Asked:
     """Of the command."""
 
 
-def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, asked: Asked) -> int:
+def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, asked: Asked) -> int:
     """Runs programs, shows what they write, and ends with the exit code of the last."""
     out, as_json = asked.out, asked.as_json
     check_nodes(scenario, programs)
@@ -129,7 +129,7 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
             done, stories = run(
                 scenario,
                 programs,
-                kernel,
+                backend,
                 folder,
                 heard=heard,
                 writable=asked.writable,

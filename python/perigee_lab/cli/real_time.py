@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs of `perigee emulate` and `perigee exec --clock real`, in real time."""
+"""Programs of `perigee exec` and `perigee shell` with --backend emulation, and of `perigee emulate`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from perigee_lab.cli.arguments import AT
 from perigee_lab.cli.programs import Asked, exec_command, groups_of, words_of
 from perigee_lab.common.errors import stop
-from perigee_lab.hosts.real_time import Machine, why_not, without_effect, wrong_place
+from perigee_lab.hosts.real_time import why_not, without_effect, wrong_place
+from perigee_lab.runs.backends import Emulation
 from perigee_lab.runs.programs import STAGGER_NS
 from perigee_lab.runs.stories import Program
 
@@ -47,11 +48,11 @@ def shell_at(node: str, environment: Sequence[str]) -> tuple[tuple[str, ...], bo
 
 
 def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, places: Sequence[str] = ()) -> int:
-    """Runs programs or a shell in real time; the exit code of the last. `places`: see `Machine`."""
+    """Runs programs or a shell in real time; the exit code of the last. `places`: see `Emulation`."""
     for place in places:
         if (wrong := wrong_place(place)) is not None:
             stop(wrong)
     for refused in (why_not(), without_effect(scenario.core.toml)):
         if refused is not None:
             stop(refused)
-    return exec_command(scenario, programs, Machine(all_flows=False, places=tuple(places)), asked)
+    return exec_command(scenario, programs, Emulation(all_flows=False, places=tuple(places)), asked)

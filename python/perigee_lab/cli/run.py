@@ -10,14 +10,12 @@ from typing import Annotated
 import typer
 
 from perigee_lab.cli import given
+from perigee_lab.cli.backend import BackendOption, ClockOption, HostsOption, KernelOption, chosen, name_of, refuse_idle
 from perigee_lab.cli.options import (
     CcOption,
-    ClockOption,
     ClusterOption,
-    HostsOption,
     JobsOption,
     JsonOption,
-    KernelOption,
     ScenarioArg,
     SetOption,
     StoreOption,
@@ -46,9 +44,10 @@ def command(
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Print what would run, then exit.")] = False,
     save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
+    backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
-    clock: ClockOption = "virtual",
+    clock: ClockOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -64,14 +63,14 @@ def command(
     overrides += [f"run.seed={seed}"] if seed is not None else []
     overrides += [f"run.runs={runs}"] if runs is not None else []
     schemes = schemes_of(cc)
-    on = given.hosts(hosts, kernel, clock)
+    on = chosen(name_of(backend, hosts, clock), kernel)
     loaded = given.scenario(scenario, overrides, tle, trust=trust, as_json=as_json)
-    given.refuse_idle(loaded, clock)
+    refuse_idle(loaded, on)
     if loaded.core.sweep() and not as_json:
         print(f"{scenario}: [sweep] is for `perigee sweep`; this runs the scenario without it", file=sys.stderr)
     if dry:
         check_free(save_job, force=force)
-        dry_command(loaded, schemes, save_job, pcap=pcap, kernel=on, as_json=as_json)
+        dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)
         return 0
     asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
-    return run_command(loaded, schemes, asked, pcap=pcap, kernel=on)
+    return run_command(loaded, schemes, asked, pcap=pcap, backend=on)

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from perigee_lab.cli import given
+from perigee_lab.cli.backend import HostsBackendOption, KernelOption, check_hosts, chosen, name_of
 from perigee_lab.cli.options import (
     EnvOption,
-    ProgramsKernelOption,
     ScenarioArg,
     SetOption,
     TrustOption,
+    UseOption,
     WritableOption,
 )
 from perigee_lab.common.errors import stop
@@ -25,7 +26,9 @@ def command(
     programs: Annotated[str | None, typer.Option(hidden=True)] = None,
     env: EnvOption = None,
     writable: WritableOption = None,
-    kernel: ProgramsKernelOption = None,
+    backend: HostsBackendOption = None,
+    kernel: KernelOption = None,
+    use: UseOption = None,
     sets: SetOption = None,
     trust: TrustOption = False,
 ) -> int:
@@ -34,14 +37,24 @@ def command(
     --at NODE: its host; with --at NODE [--] COMMAND... programs beside it.
 
     Simulated time goes as the machine's clock does, or slower. The session ends with the shell (exit, Ctrl-D),
-    or with the scenario's duration; it leaves no record. Other options come before the first --at.
+    or with the scenario's duration; it leaves no record, unless with --backend emulation. Other options come before
+    the first --at.
     """
     from perigee_lab.cli.interactive import asked, shell_command
+    from perigee_lab.cli.programs import Asked, nodes_of
+    from perigee_lab.cli.real_time import emulate_command, programs_of
 
+    given.check_surroundings(env, writable)
+    name = name_of(backend, None, None, default="linux")
+    check_hosts(name, kernel, writable, use)
+    if name == "emulation":
+        loaded = given.scenario(scenario, sets, trust=trust)
+        words = json.loads(programs) if programs is not None else []
+        commands = programs_of(words, nodes_of(loaded), env or [])
+        return emulate_command(loaded, commands, Asked(None, [], False, False, False, "shell"), use or [])
     if programs is None:
         stop("say where: --at london")
-    given.check_surroundings(env, writable)
     wanted = asked(json.loads(programs), env or [])
-    on = given.linux(kernel)
+    on = chosen(name, kernel)
     loaded = given.scenario(scenario, sets, trust=trust)
     return shell_command(loaded, wanted, on, writable or [])

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perigee_lab.cli import given
+from perigee_lab.cli.backend import BackendOption, HostsOption, KernelOption, chosen, name_of, not_in_real_time
 from perigee_lab.cli.cell_tables import finite, print_cells, usual_columns
 from perigee_lab.cli.options import (
     CcOption,
     ClusterOption,
-    HostsOption,
     JobsOption,
     JsonOption,
-    KernelOption,
     ScenarioArg,
     StoreOption,
     TrustOption,
@@ -34,8 +32,8 @@ from perigee_lab.common.files import writing
 from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
-    from perigee_lab.hosts.kernels import Kernel
     from perigee_lab.results.cells import Axis, Sweep
+    from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.sweep import SweepPlan
 
 RUNS = Path("runs")
@@ -57,6 +55,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     plots: Annotated[bool, typer.Option(help="Draw heat maps and lines into OUT/plots.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Print what would run, then exit.")] = False,
+    backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
     trust: TrustOption = False,
@@ -74,7 +73,8 @@ def command(
     single, axes = _split(sets or [])
     single += [f"run.seed={seed}"] if seed is not None else []
     single += [f"run.runs={runs}"] if runs is not None else []
-    on = given.kernel(hosts, kernel)
+    on = chosen(name_of(backend, hosts, None), kernel)
+    not_in_real_time(on, "and a sweep's runs side by side")
     machines = machines_of(jobs, cluster, store)
     if out is not None:
         refuse_file(out)
@@ -168,7 +168,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _planned(
-    path: Path, single: list[str], axes: list[Axis], cc: list[str], kernel: Kernel | None, *, trust: bool, quiet: bool
+    path: Path, single: list[str], axes: list[Axis], cc: list[str], backend: Backend, *, trust: bool, quiet: bool
 ) -> SweepPlan:
     from rich.console import Console
     from rich.status import Status
@@ -176,7 +176,7 @@ def _planned(
     from perigee_lab.runs.sweep import plan_of
 
     console = Console(stderr=True)
-    given: dict[str, Any] = {"kernel": kernel, "trust": trust, "command": recorded(sys.argv)}
+    given: dict[str, Any] = {"backend": backend, "trust": trust, "command": recorded(sys.argv)}
     if quiet or not console.is_terminal:
         return plan_of(path, single, axes, cc, **given)
     with Status("checking cells", console=console) as status:

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from perigee_lab.cli import given
-from perigee_lab.cli.options import CcOption, HostsOption, JsonOption, KernelOption, TrustOption, schemes_of
+from perigee_lab.cli.backend import BackendOption, HostsOption, KernelOption, chosen, linux, name_of, not_in_real_time
+from perigee_lab.cli.options import CcOption, JsonOption, TrustOption, schemes_of
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED
 
@@ -35,6 +36,7 @@ def command(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to be compared as well.")] = None,
     plots: Annotated[Path | None, typer.Option(help="With --data: folder for pictures of both curves.")] = None,
+    backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
     trust: TrustOption = False,
@@ -42,9 +44,10 @@ def command(
 ) -> int:
     """Compare the simulator with measured Linux and ns-3.
 
-    With --against linux, with real Linux hosts side by side; with --hosts linux, real hosts are compared with the
+    With --against linux, with real Linux hosts side by side; with --backend linux, real hosts are compared with the
     curves of Linux.
     """
+    from perigee_lab.runs.backends import Linux
     from perigee_lab.validation.command import Asked, validate_command
 
     if against is not None:
@@ -58,18 +61,30 @@ def command(
         from perigee_lab.validation import against_linux
 
         request = against_linux.Asked(loaded, schemes_of(cc), cell or [], jobs, seeds, out, as_json)
-        linux = given.linux(kernel)
+        on_linux = linux(kernel)
         with _failures():
-            return against_linux.compare_command(request, linux)
+            return against_linux.compare_command(request, on_linux)
     if scenarios:
         stop("scenarios are compared with --against linux")
-    on = given.kernel(hosts, kernel)
+    on = chosen(name_of(backend, hosts, None), kernel)
+    not_in_real_time(on, "and cells run side by side")
     if seeds == 1:
         stop("--seeds must be at least 2")
     if plots is not None and data is None:
         stop("--plots draws the full curves: say where they are with --data")
     schemes = schemes_of(cc)
-    asked = Asked(group or [], schemes, cell or [], jobs or 2, seeds or 5, out, data, plots, as_json, on)
+    asked = Asked(
+        group or [],
+        schemes,
+        cell or [],
+        jobs or 2,
+        seeds or 5,
+        out,
+        data,
+        plots,
+        as_json,
+        on if isinstance(on, Linux) else None,
+    )
     with _failures():
         return validate_command(asked)
 

@@ -9,7 +9,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,8 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MACHINE = "machine"
-"""In place of the key of a kernel: this machine's."""
+COMMANDS = (COMMAND, AS_ROOT)
+"""What makes the hosts: as a user, and where some of them are this machine's own."""
 # Priority among real-time threads (sched(7)): above none that a machine needs.
 PRIORITY = 10
 # Settings that forbid user namespaces, the value that does, and what to do.
@@ -35,29 +34,9 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Machine:
-    """This machine's own kernel, whose namespaces are hosts in real time."""
-
-    all_flows: bool = True
-    """Flows that do not say so have real hosts, too."""
-    places: tuple[str, ...] = ()
-    """Hosts that are there already: HOST=netns:NAME or HOST=interface:NAME."""
-
-    @property
-    def key(self) -> str:
-        """Names it in a job."""
-        return MACHINE
-
-    def as_core(self) -> tuple[list[str], bool, list[str]]:
-        """As the core takes it."""
-        apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
-        command = [*(AS_ROOT if self.places else COMMAND), *self.places]
-        return command, self.all_flows, apart
-
-    def about(self) -> dict[str, object]:
-        """What a manifest says of it."""
-        return {"version": platform.release()}
+def release() -> str:
+    """Version of the running kernel."""
+    return platform.release()
 
 
 def wrong_place(place: str) -> str | None:

@@ -8,8 +8,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perigee_lab.runs.work import as_core
-
 if TYPE_CHECKING:
     from perigee_lab._core import World
     from perigee_lab.runs.runner import Plan
@@ -79,7 +77,7 @@ def hops_in_words(hops: float) -> str:
 def cost_of(plan: Plan) -> Cost:
     """Of one run of a plan."""
     world, core = plan.first.world(), plan.first.core
-    hops, cpu_s = world.estimate(as_core(plan.first.kernel))
+    hops, cpu_s = world.estimate(plan.first.backend.as_core())
     return Cost(1, cpu_s, record_bytes(world, core.duration_ns / 1e9, core.sample_ns / 1e9), cpu_s, hops)
 
 

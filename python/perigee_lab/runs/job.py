@@ -78,7 +78,7 @@ class Job:
     """Python schemes by name: those to compare, and those that the scenario's flows name."""
     capture: bool = False
     kernel: str | None = None
-    """Key of the kernel whose hosts carry the TCP flows (`perigee_lab.hosts.kernels`); None = the simulator's."""
+    """Key of the backend (`perigee_lab.runs.backends.by_key`), such as that of a kernel; None = the simulator."""
 
     def network_key(self) -> str:
         """Names the network: jobs with the same key have the same links at all times."""

@@ -15,10 +15,9 @@ from perigee_lab.runs.stories import Heard, Program, Stories, Story, of_scenario
 
 if TYPE_CHECKING:
     from perigee_lab.extensions.trust import Permission
-    from perigee_lab.hosts.kernels import Kernel
     from perigee_lab.results.record import Run
+    from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
-    from perigee_lab.runs.work import Hosts
 
 SCHEME = "programs"
 """Stands for a congestion control in a record whose flows carry what programs send."""
@@ -39,7 +38,7 @@ class Keyboard(Protocol):
 def look_on(
     scenario: Scenario,
     programs: Sequence[Program],
-    kernel: Kernel,
+    backend: Backend,
     heard: Heard,
     keyboard: Keyboard,
     writable: Sequence[Path] = (),
@@ -54,7 +53,7 @@ def look_on(
     stories = Stories([*own, *programs], heard)
     guests = work.Guests(stories, programs, outermost(writable), keyboard)
     world = scenario.core.world(scenario.core.seed)
-    work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, kernel=kernel, guests=guests)
+    work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, backend=backend, guests=guests)
     if keyboard.error is not None:
         raise keyboard.error
     return stories.all
@@ -73,7 +72,7 @@ def _nobody(_name: str, _columns: object) -> None:
 def run(
     scenario: Scenario,
     programs: Sequence[Program],
-    kernel: Hosts,
+    backend: Backend,
     folder: Path,
     *,
     heard: Heard,
@@ -92,10 +91,10 @@ def run(
         UntrustedProgramError: the file names programs that may not run.
     """
     permission: Permission = scenario.permission
-    # With this machine's kernel they run on this very machine.
+    # In real time they run on this very machine.
     permission.check_programs([p.line for p in of_scenario(scenario.core)])
-    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=kernel.key)
-    at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), kernel=kernel)
+    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=backend.key)
+    at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), backend=backend)
     stories = Stories([*of_scenario(at.core), *programs], heard)
     guests = work.Guests(stories, programs, outermost(writable))
     capture = work.capture_of(folder) if pcap else None

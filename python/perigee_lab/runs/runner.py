@@ -24,12 +24,12 @@ from perigee_lab.common.messages import complain
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.extensions.congestion import file_of, named, with_params
 from perigee_lab.extensions.trust import Permission
-from perigee_lab.hosts.real_time import Machine
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.record import Run, comparable, find_records, open_record, run_folder
 from perigee_lab.results.summary import SUMMARY, forget_conclusions
 from perigee_lab.results.writer import OLD
 from perigee_lab.runs import job, work
+from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.executor import Outcome, Task, partial_of
 from perigee_lab.runs.machines import HERE, Machines
 from perigee_lab.runs.scenario import Results
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from perigee_lab.runs.job import Job
     from perigee_lab.runs.scenario import Scenario
-    from perigee_lab.runs.work import Hosts
 
 POLL_S = 0.1
 # Plans below this, by the estimate, end before workers would have begun.
@@ -82,7 +81,7 @@ class Plan:
         *,
         seeds: Sequence[int] | None = None,
         pcap: bool = False,
-        kernel: Hosts | None = None,
+        backend: Backend = SIMULATOR,
         command: Sequence[str] = (),
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run.
@@ -92,7 +91,7 @@ class Plan:
         scenario, cc = with_policy(scenario, cc)
         core = scenario.core
         asked, plugins = named(cc)
-        names = core.schemes(asked, work.as_core(kernel))
+        names = core.schemes(asked, backend.as_core())
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         classes = {**scenario.classes(), **plugins}
         # Here they are checked; each run gives them to the class.
@@ -101,12 +100,11 @@ class Plan:
         world = core.world(chosen[0])
         for name in names:
             try:
-                world.check(name, classes, work.as_core(kernel))
+                world.check(name, classes, backend.as_core())
             except _core.RunError as error:
                 # Nothing has failed yet: this is what the user can mend.
                 raise RecordError(str(error)) from None
-        key = None if kernel is None else kernel.key
-        jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=key)
+        jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=backend.key)
         # The user names the files of these classes; what the scenario names is the scenario's.
         own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
         permission = replace(scenario.permission, files=scenario.permission.files | own)
@@ -166,7 +164,7 @@ class Plan:
         """A record, whole where hosts can fail."""
         if not (folder / MANIFEST).exists():
             return False
-        return self.first.kernel is None or "broken" not in open_record(folder).manifest
+        return not self.first.backend.has_hosts or "broken" not in open_record(folder).manifest
 
     @property
     def size(self) -> int:
@@ -182,7 +180,7 @@ class Plan:
     @property
     def in_real_time(self) -> bool:
         """Whether its runs take the machine's clock, and therefore come one after the other."""
-        return isinstance(self.first.kernel, Machine)
+        return self.first.backend.in_real_time
 
     @property
     def runs_python(self) -> bool:
@@ -197,8 +195,8 @@ class Plan:
         """Raises RecordError where other machines cannot run the plan."""
         if self.stays:
             raise RecordError("--cluster: code that exists in this process only cannot be sent; put it into a file")
-        if self.first.kernel is not None:
-            raise RecordError("--cluster: real hosts run on this machine only; leave --cluster or --hosts out")
+        if self.first.backend.has_hosts:
+            raise RecordError("--cluster: real hosts run on this machine only; leave --cluster or --backend out")
 
 
 def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario, list[str | type]]:
@@ -239,7 +237,7 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
     if plan.out is not None:
         make_ready(plan.out)
         forget_conclusions(plan.out)
-    _, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
+    _, cpu_s = plan.first.world().estimate(plan.first.backend.as_core())
     short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S) and machines.cluster is None
     if plan.stays and len(todo) > 1 and sys.stderr.isatty():
         complain("code that exists in this process only runs here, one run after the other")

@@ -47,11 +47,20 @@ class Program:
         """As one would type it."""
         return quoting.shell_words(self.words)
 
-    def as_core(self) -> tuple[Any, ...]:
+    def as_core(self) -> _core.OneProgram:
         """As the core takes it (`programs.rs`)."""
         given = self.stdin
-        stdin = (None, given, False) if isinstance(given, bytes) else (given, None, self.terminal)
-        return (self.node, self.start_ns, self.folder, list(self.environment), list(self.words), stdin, self.awaited)
+        return {
+            "node": self.node,
+            "start_ns": self.start_ns,
+            "folder": self.folder,
+            "environment": list(self.environment),
+            "words": list(self.words),
+            "file": given if isinstance(given, Path) else None,
+            "data": given if isinstance(given, bytes) else None,
+            "terminal": self.terminal,
+            "awaited": self.awaited,
+        }
 
     def sha256(self) -> str | None:
         """Hash of its binary; None where it is not found: what happens in shells stays unknown."""
@@ -65,8 +74,16 @@ class Program:
 def of_scenario(core: _core.Scenario) -> list[Program]:
     """The programs of a scenario file."""
     return [
-        Program(node, tuple(words), awaited, tuple(environment), start_ns, Path(folder), bytes(text) if text else file)
-        for node, start_ns, folder, environment, words, (file, text, _), awaited in core.programs
+        Program(
+            p["node"],
+            tuple(p["words"]),
+            p["awaited"],
+            tuple(p["environment"]),
+            p["start_ns"],
+            Path(p["folder"]),
+            bytes(p["data"]) if p["data"] else p["file"],
+        )
+        for p in core.programs
     ]
 
 

@@ -22,6 +22,7 @@ from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, ma
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.results import cells, dataset
 from perigee_lab.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
+from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import Cost, cost_of
 from perigee_lab.runs.machines import HERE, Machines
 from perigee_lab.runs.runner import Interrupted, Plan, execute, task_of
@@ -30,7 +31,6 @@ from perigee_lab.runs.scenario import Results, open_file, overrides
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from perigee_lab.hosts.kernels import Kernel
     from perigee_lab.runs.executor import Outcome
 
 MOST_CELLS = 10_000
@@ -75,7 +75,7 @@ def plan_of(
     cc: Sequence[str | type] = (),
     *,
     seeds: Sequence[int] | None = None,
-    kernel: Kernel | None = None,
+    backend: Backend = SIMULATOR,
     trust: bool = False,
     command: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -105,7 +105,7 @@ def plan_of(
         by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
         # Without the section, which is for the whole.
         scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
-        plan = Plan.of(scenario, cc, seeds=seeds, kernel=kernel, command=command)
+        plan = Plan.of(scenario, cc, seeds=seeds, backend=backend, command=command)
         costs.append(cost_of(plan))
         # Networks of a thousand cells do not fit into memory.
         plan.first.forget_world()

@@ -18,9 +18,10 @@ from perigee_lab.results import flow_file
 from perigee_lab.results import manifest as manifests
 from perigee_lab.results.record import Run, find_records, run_folder
 from perigee_lab.results.summary import SUMMARY, experiment, flow_count, flow_parts, summary_csv
+from perigee_lab.runs import backends
 from perigee_lab.runs.programs import SCHEME as PROGRAMS
 from perigee_lab.runs.stories import of_scenario
-from perigee_lab.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
+from perigee_lab.runs.work import Guests, guests_of, simulate
 
 UNREPEATABLE = {
     "real-time": "a run in real time",
@@ -189,11 +190,12 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
     try:
         scenario, plugins = again(run, trust=trust)
         batches = None if old else _nobody
-        kernel = kernel_of(run.manifest.kernel_key)
+        key = run.manifest.kernel_key
+        backend = backends.by_key(key) if key is not None else backends.Backend(run.manifest.backend)
         Permission(everything=trust).check_programs([p.line for p in of_scenario(scenario)])
-        guests = guests_of(scenario, kernel)
+        guests = guests_of(scenario, backend)
         text, found, _ = simulate(
-            scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel, guests=guests
+            scenario.world(run.seed), run.cc, plugins, batches=batches, backend=backend, guests=guests
         )
     except UntrustedError:
         raise
@@ -232,7 +234,7 @@ def _other_kernel(run: Run) -> str:
     kernel = run.manifest.get("kernel", {})
     then = kernel.get("files", {}) if isinstance(kernel, dict) else {}
     try:
-        now = kernel_of_default().manifest
+        now = backends.linux().kernel.manifest
     except RecordError:
         return ""
     differ = [name for name in sorted({*then, *now.files}) if then.get(name) != now.files.get(name)]

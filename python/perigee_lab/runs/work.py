@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -15,15 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
-from perigee_lab.common.files import RecordError, inner, naming
+from perigee_lab.common.files import inner, naming
 from perigee_lab.extensions import distributions, trust
 from perigee_lab.extensions.congestion import class_in, find, with_params
-from perigee_lab.hosts import kernels
-from perigee_lab.hosts.kernels import Kernel
-from perigee_lab.hosts.real_time import MACHINE, Machine, punctual
 from perigee_lab.results import kept
 from perigee_lab.results.record import Run, from_core
 from perigee_lab.results.writer import RecordWriter
+from perigee_lab.runs.backends import SIMULATOR, Backend, by_key
 from perigee_lab.runs.stories import Program, Stories, of_scenario
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ Make = Callable[[Batches | None], Run | None]
 """Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
 GoOn = Callable[[float], bool]
 """Gets the share of a run that is done, 0 to 1; False stops the run."""
-Hosts = Kernel | Machine
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
 """The capture at the flows' senders; beside it may lie others."""
@@ -66,14 +62,16 @@ class Guests:
     keyboard: Callable[[float], bytes | None] | None = None
     """Of a terminal: waits for keys, up to a time in seconds."""
 
-    def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories, Callable[[float], bytes | None] | None]:
+    def as_core(self) -> _core.Programs:
         """As the core takes them."""
-        return [p.as_core() for p in self.others], list(self.writable), self.stories, self.keyboard
+        programs = [p.as_core() for p in self.others]
+        writable = list(self.writable)
+        return {"programs": programs, "writable": writable, "listener": self.stories, "keyboard": self.keyboard}
 
 
-def guests_of(core: _core.Scenario, kernel: Hosts | None) -> Guests | None:
+def guests_of(core: _core.Scenario, backend: Backend) -> Guests | None:
     """The programs of a scenario, where there are hosts for them."""
-    programs = of_scenario(core) if kernel is not None else []
+    programs = of_scenario(core) if backend.has_hosts else []
     return Guests(Stories(programs)) if programs else None
 
 
@@ -84,13 +82,12 @@ class Opened:
     job: Job
     core: _core.Scenario
     classes: dict[str, type]
-    kernel: Hosts | None = None
-    """Whose hosts carry the TCP flows; None = the simulator's."""
+    backend: Backend = SIMULATOR
     _world: list[_core.World] = field(default_factory=list)
 
     def check(self, cc: str) -> None:
         """Refuses what cannot be run. Raises ScenarioError and RunError."""
-        self.world().check(cc, self.classes, as_core(self.kernel))
+        self.world().check(cc, self.classes, self.backend.as_core())
 
     def forget_world(self) -> None:
         """Drops the network; it is made again when it is asked for."""
@@ -131,39 +128,7 @@ def opened(
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
         if job.kernel is not None:
             permission.check_programs([p.line for p in of_scenario(core)])
-        return Opened(job, core, with_params({**own, **given}, core), kernel_of(job.kernel))
-
-
-def kernel_of(key: str | None) -> Hosts | None:
-    """The kernel with a key, in this user's cache or this machine's. Raises RecordError where there is none."""
-    if key is None:
-        return None
-    if key == MACHINE:
-        return Machine()
-    try:
-        return kernels.find(key)
-    except kernels.KernelError as error:
-        raise RecordError(str(error)) from None
-
-
-def kernel_of_default() -> Kernel:
-    """The kernel that is taken where none is named. Raises RecordError where there is none."""
-    try:
-        return kernels.find(None)
-    except kernels.KernelError as error:
-        raise RecordError(str(error)) from None
-
-
-def as_core(kernel: Hosts | None) -> tuple[Path, list[str]] | tuple[list[str], bool, list[str]] | None:
-    """A kernel as the core takes it: its folder, and its further congestion controls; or this machine's."""
-    if kernel is None:
-        return None
-    return kernel.as_core() if isinstance(kernel, Machine) else (kernel.folder, schemes_of_modules(kernel))
-
-
-def schemes_of_modules(kernel: Kernel) -> list[str]:
-    """Names of congestion controls: by Linux's custom the file of `mine` is tcp_mine.c."""
-    return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
+        return Opened(job, core, with_params({**own, **given}, core), by_key(job.kernel))
 
 
 @dataclass(frozen=True)
@@ -205,7 +170,7 @@ def simulate(
     capture: Path | None = None,
     go_on: Callable[[int], bool] | None = None,
     batches: Batches | None = None,
-    kernel: Hosts | None = None,
+    backend: Backend = SIMULATOR,
     guests: Guests | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
@@ -215,8 +180,8 @@ def simulate(
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
-    with punctual() if isinstance(kernel, Machine) else contextlib.nullcontext():
-        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given)
+    with backend.running():
+        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, backend.as_core(), given)
     why = json.loads(manifest).get("broken") if stopped else None
     if why is not None:
         error = BrokenRunError(why)
@@ -243,18 +208,19 @@ def perform(
     if len(at.job.schemes) == 1:
         world.expect_one_run()
     duration = at.core.duration_ns
-    guests = guests or guests_of(at.core, at.kernel)
+    guests = guests or guests_of(at.core, at.backend)
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
     broken: BrokenRunError | None = None
     try:
-        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, guests)
+        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.backend, guests)
     except BrokenRunError as error:
         broken, (manifest, tables), stopped = error, error.found, False
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None
-    hosts = {} if at.kernel is None else {"kernel": _about(at.kernel)}
+    about_hosts = at.backend.about()
+    hosts = {} if about_hosts is None else {"kernel": about_hosts}
     told = {} if guests is None else {"programs": guests.stories.as_json()}
     run = from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **told, **about})
     run.attached = {} if guests is None else guests.stories.files()
@@ -262,22 +228,6 @@ def perform(
         broken.run = run
         raise broken
     return run
-
-
-def _about(kernel: Hosts) -> dict[str, object]:
-    """What a manifest says of a kernel: all that decides what its hosts do."""
-    if isinstance(kernel, Machine):
-        return kernel.about()
-    made = kernel.manifest
-    return {
-        "key": made.key,
-        "version": made.version,
-        "source": made.source.name,
-        "pinned": made.source.pinned,
-        "patches": [f.name for f in made.extra_patches],
-        "modules": [f.name for f in made.modules],
-        "files": dict(made.files),
-    }
 
 
 def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:

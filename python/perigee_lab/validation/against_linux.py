@@ -21,6 +21,7 @@ from perigee_lab.common.files import RecordError, claimed, writing
 from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.record import Run, open_record, run_folder
+from perigee_lab.runs.backends import SIMULATOR
 from perigee_lab.runs.executor import Executor, Outcome, Task, partial_of
 from perigee_lab.runs.runner import RECORD, Plan
 from perigee_lab.runs.work import Sink
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.backends import Linux
     from perigee_lab.runs.job import Job
     from perigee_lab.runs.scenario import Scenario
 
@@ -65,16 +66,16 @@ class Wanted:
     permission: Permission
 
 
-def compare_command(asked: Asked, kernel: Kernel) -> int:
+def compare_command(asked: Asked, linux: Linux) -> int:
     """Runs the cells on both sides and prints tables. 0: what differs is explained or chance; 3: not all."""
-    cells = _cells(asked, kernel)
+    cells = _cells(asked, linux)
     with writing(asked.out or Path()), ExitStack() as stack:
         if asked.out is None:
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
         else:
             out = asked.out
             stack.enter_context(claimed(out))
-        found = _run(cells, asked, kernel, out)
+        found = _run(cells, asked, linux, out)
         if asked.out is not None:
             side_by_side.write(out / RESULTS, found)
     known = [] if asked.scenarios else side_by_side.explained()
@@ -82,10 +83,10 @@ def compare_command(asked: Asked, kernel: Kernel) -> int:
     return OUTSIDE_TOLERANCE if any(side_by_side.verdict(p, known) == side_by_side.OUTSIDE for p in found) else 0
 
 
-def _cells(asked: Asked, kernel: Kernel) -> list[Cell]:
+def _cells(asked: Asked, linux: Linux) -> list[Cell]:
     """The cells that were asked for: of scenarios, else of the table. Raises RecordError where there is none."""
     if asked.scenarios:
-        cells = [_of_scenario(s, asked, kernel) for s in asked.scenarios]
+        cells = [_of_scenario(s, asked, linux) for s in asked.scenarios]
         twice = [c.name for i, c in enumerate(cells) if c.name in [d.name for d in cells[:i]]]
         if twice:
             raise RecordError(f"two scenarios are called {twice[0]!r}: their records would share a folder")
@@ -110,26 +111,25 @@ def _with(cell: Cell, schemes: tuple[str, ...], seeds: tuple[int, ...]) -> Cell:
     return Cell(cell.name, cell.scenario, schemes, seeds, cell.by_flow)
 
 
-def _of_scenario(scenario: Scenario, asked: Asked, kernel: Kernel) -> Cell:
+def _of_scenario(scenario: Scenario, asked: Asked, linux: Linux) -> Cell:
     """A scenario of the user's with its own seeds; of its schemes, those that the kernel has."""
     core = scenario.core
     names = core.schemes(list(asked.schemes))
     if not asked.schemes and len(names) > 1:
-        names, left_out = _in_kernel(scenario, names, kernel)
+        names, left_out = _in_kernel(scenario, names, linux)
         if left_out:
             print(f"{scenario.name}: not in the kernel and left out: {', '.join(left_out)}", file=sys.stderr)
     seeds = tuple(range(core.seed, core.seed + core.runs))
     return Cell(scenario.name, scenario, tuple(names), seeds, by_flow=None)
 
 
-def _in_kernel(scenario: Scenario, names: Sequence[str], kernel: Kernel) -> tuple[list[str], list[str]]:
-    from perigee_lab.runs.work import as_core
+def _in_kernel(scenario: Scenario, names: Sequence[str], linux: Linux) -> tuple[list[str], list[str]]:
 
     world = scenario.core.world(scenario.core.seed)
     refused: dict[str, _core.RunError] = {}
     for name in names:
         try:
-            world.check(name, scenario.classes(), as_core(kernel))
+            world.check(name, scenario.classes(), linux.as_core())
         except _core.RunError as error:
             refused[name] = error
     if len(refused) == len(names):
@@ -140,8 +140,8 @@ def _in_kernel(scenario: Scenario, names: Sequence[str], kernel: Kernel) -> tupl
 # ---- running -------------------------------------------------------------------------------------------------------
 
 
-def _run(cells: Sequence[Cell], asked: Asked, kernel: Kernel, out: Path) -> list[Pair]:
-    wanted = [w for cell in cells for w in _of(cell, kernel, out)]
+def _run(cells: Sequence[Cell], asked: Asked, linux: Linux, out: Path) -> list[Pair]:
+    wanted = [w for cell in cells for w in _of(cell, linux, out)]
     todo = [w for w in wanted if not _is_there(w)]
     errors: list[BaseException] = []
 
@@ -162,11 +162,11 @@ def _run(cells: Sequence[Cell], asked: Asked, kernel: Kernel, out: Path) -> list
     return [p for cell in cells for cc in cell.schemes for p in _pairs(cell, cc, wanted)]
 
 
-def _of(cell: Cell, kernel: Kernel, out: Path) -> list[Wanted]:
+def _of(cell: Cell, linux: Linux, out: Path) -> list[Wanted]:
     found = []
     for side in SIDES:
-        on = kernel if side == "linux" else None
-        plan = Plan.of(cell.scenario, cell.schemes, seeds=cell.seeds, kernel=on)
+        on = linux if side == "linux" else SIMULATOR
+        plan = Plan.of(cell.scenario, cell.schemes, seeds=cell.seeds, backend=on)
         folder = out / cell.name / side
         found += [
             Wanted(cell, cc, side, j, run_folder(folder, cc, j.seed), plan.permission)

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import make_ready, writing
+from perigee_lab.runs.backends import SIMULATOR, schemes_of_modules
 from perigee_lab.runs.scenario import schemes
-from perigee_lab.runs.work import schemes_of_modules
 from perigee_lab.validation import goals, inet, kernel, ns3, verdicts
 
 if TYPE_CHECKING:
     from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.backends import Linux
     from perigee_lab.validation.curves import Curves, Pair
     from perigee_lab.validation.verdicts import Explained, Verdict
 
@@ -54,7 +55,7 @@ class Asked:
     data: Path | None = None
     plots: Path | None = None
     as_json: bool = False
-    kernel: Kernel | None = None
+    linux: Linux | None = None
     """Real hosts in the place of the simulator's."""
 
 
@@ -152,9 +153,9 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
 
 def _everything(asked: Asked) -> list[Cell]:
     """All cells that can be run, with real hosts those of their own curves."""
-    if asked.kernel is None:
+    if asked.linux is None:
         return [*kernel.read(), *ns3.read(), *inet.read()]
-    return list(kernel.on_hosts(kernel.read(), _names(asked.kernel), schemes_of_modules(asked.kernel)))
+    return list(kernel.on_hosts(kernel.read(), _names(asked.linux.kernel), schemes_of_modules(asked.linux.kernel)))
 
 
 def _names(on: Kernel) -> dict[str, str]:
@@ -165,7 +166,7 @@ def _names(on: Kernel) -> dict[str, str]:
 
 def _explained(asked: Asked) -> list[Explained]:
     """What is known of the simulator excuses no kernel."""
-    return verdicts.explained() if asked.kernel is None else []
+    return verdicts.explained() if asked.linux is None else []
 
 
 def _judged(cell: Cell, asked: Asked, curves: Curves | None) -> tuple[list[Verdict], Pair | None]:
@@ -183,10 +184,10 @@ def _judged(cell: Cell, asked: Asked, curves: Curves | None) -> tuple[list[Verdi
             judged = inet.judge(cell, ours)
             continue
         else:
-            names = None if asked.kernel is None else _names(asked.kernel)
+            names = None if asked.linux is None else _names(asked.linux.kernel)
             cc = cell.flows[0].cc
             text, cc = kernel.scenario(cell, names), cc if names is None else names.get(cc, cc)
-            found = kernel.tables(text, cell.name, cc, seed, asked.kernel)
+            found = kernel.tables(text, cell.name, cc, seed, asked.linux or SIMULATOR)
             ours.append(kernel.measured(cell, found))
         if curves is not None and seed == 1:
             pair = curves.pair(cell, found)

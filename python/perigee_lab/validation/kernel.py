@@ -13,12 +13,12 @@ import numpy as np
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
+from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.work import simulate
 from perigee_lab.validation.verdicts import FLOW, HERE, Verdict, compared, counts_tolerance
 
 if TYPE_CHECKING:
     from perigee_lab.common.columns import Column
-    from perigee_lab.hosts.kernels import Kernel
 
 RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}
@@ -259,10 +259,10 @@ def _changes(cell: Cell, later_s: float) -> Iterator[str]:
                     yield f"loss = {float(row['loss_pct']) / 100:g}"
 
 
-def tables(text: str, name: str, cc: str, seed: int, kernel: Kernel | None = None) -> dict[str, Any]:
+def tables(text: str, name: str, cc: str, seed: int, backend: Backend = SIMULATOR) -> dict[str, Any]:
     """Runs a scenario, perhaps on real hosts; its tables as columns by name."""
     world = _core.Scenario.parse(text, name, HERE, []).world(seed)
-    _, found, _ = simulate(world, cc, kernel=kernel)
+    _, found, _ = simulate(world, cc, backend=backend)
     return {table: _columns(columns) for table, columns in found.items()}
 
 

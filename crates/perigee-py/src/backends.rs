@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Backends as Python names them: `{"backend": NAME, OPTION: VALUE, ...}`.
+
+use crate::runs::failed;
+use perigee_run::backend::BackendError;
+use perigee_run::backends::{Choice, OptionValue, Options, Registry};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// Key of the name; all others are options.
+const NAME: &str = "backend";
+
+#[derive(FromPyObject)]
+enum Value {
+    Flag(bool),
+    Path(PathBuf),
+    List(Vec<String>),
+}
+
+/// The backend that a dictionary names; `None` = the simulator.
+///
+/// # Errors
+/// RunError for names that are not registered; ValueError and TypeError for dictionaries of another form.
+pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
+    let Some(given) = given else { return Ok(Choice::default()) };
+    let name = given.get_item(NAME)?;
+    let name: String =
+        name.ok_or_else(|| PyValueError::new_err("a backend has a name under \"backend\""))?.extract()?;
+    let mut options = Options::default();
+    for (key, value) in given {
+        let key: String = key.extract()?;
+        if key != NAME {
+            let value = match value.extract()? {
+                Value::Flag(flag) => OptionValue::Flag(flag),
+                Value::Path(path) => OptionValue::Path(path),
+                Value::List(list) => OptionValue::List(list),
+            };
+            options = options.with(&key, value);
+        }
+    }
+    Registry::default().choose(&name, options).map_err(unusable)
+}
+
+/// As Python raises it.
+pub(crate) fn unusable(e: BackendError) -> PyErr {
+    failed(e.into())
+}
+
+/// Names of all backends with a line on each; the first is the default.
+#[pyfunction]
+pub fn backends() -> Vec<(&'static str, &'static str)> {
+    Registry::default().entries().iter().map(|e| (e.name, e.summary)).collect()
+}

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Backends of a run with their options: the simulator, Linux hosts, emulation."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab import _core
+from perigee_lab.common.files import RecordError
+from perigee_lab.hosts import kernels
+from perigee_lab.hosts.real_time import COMMANDS, punctual, release, without_effect
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from perigee_lab.hosts.kernels import Kernel
+
+MACHINE = "machine"
+"""Key of emulation in jobs, where Linux hosts have that of their kernel."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A registered backend without options, and the interface of those that have some."""
+
+    name: str = "simulator"
+
+    @property
+    def key(self) -> str | None:
+        """Names it in a job; None = the default."""
+        return None if self == SIMULATOR else self.name
+
+    @property
+    def has_hosts(self) -> bool:
+        """Whether its hosts are real: programs can run on them, this machine only has them, they can break."""
+        return False
+
+    @property
+    def in_real_time(self) -> bool:
+        """Whether its runs take wall-clock time, and therefore come one after the other."""
+        return False
+
+    def options(self) -> dict[str, bool | Path | list[str]]:
+        """Its options, as its registry entry names them (`perigee-run/src/backends`)."""
+        return {}
+
+    def as_core(self) -> dict[str, object]:
+        """As the core takes it: the name under "backend", and the options."""
+        return {"backend": self.name, **self.options()}
+
+    def about(self) -> dict[str, object] | None:
+        """The manifest's `kernel`: all that decides what the hosts do; None = there are none."""
+        return None
+
+    def why_not(self, _toml: str) -> str | None:
+        """A key of a resolved scenario without effect here; None = there is none."""
+        return None
+
+    def running(self) -> AbstractContextManager[None]:
+        """Held while a run takes place."""
+        return contextlib.nullcontext()
+
+
+SIMULATOR = Backend()
+
+
+@dataclass(frozen=True)
+class Linux(Backend):
+    """Linux kernels in virtual time."""
+
+    name: str = field(default="linux", init=False)
+    kernel: Kernel
+
+    @property
+    def key(self) -> str:
+        """That of the kernel."""
+        return self.kernel.key
+
+    @property
+    def has_hosts(self) -> bool:
+        """They are real."""
+        return True
+
+    def options(self) -> dict[str, bool | Path | list[str]]:
+        """The kernel's folder, and its further congestion controls."""
+        return {"kernel": self.kernel.folder, "modules": schemes_of_modules(self.kernel)}
+
+    def about(self) -> dict[str, object]:
+        """What the kernel was built from."""
+        made = self.kernel.manifest
+        return {
+            "key": made.key,
+            "version": made.version,
+            "source": made.source.name,
+            "pinned": made.source.pinned,
+            "patches": [f.name for f in made.extra_patches],
+            "modules": [f.name for f in made.modules],
+            "files": dict(made.files),
+        }
+
+
+@dataclass(frozen=True)
+class Emulation(Backend):
+    """Network namespaces of this machine, in real time."""
+
+    name: str = field(default="emulation", init=False)
+    all_flows: bool = True
+    """Flows that do not name their backend also have real hosts."""
+    places: tuple[str, ...] = ()
+    """Hosts that are there already: HOST=netns:NAME or HOST=interface:NAME."""
+
+    @property
+    def key(self) -> str:
+        """The same on every machine."""
+        return MACHINE
+
+    @property
+    def has_hosts(self) -> bool:
+        """They are real."""
+        return True
+
+    @property
+    def in_real_time(self) -> bool:
+        """They are this machine's."""
+        return True
+
+    def options(self) -> dict[str, bool | Path | list[str]]:
+        """The command that makes the hosts, which flows they carry, and which are behind interfaces."""
+        apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
+        command = [*COMMANDS[bool(self.places)], *self.places]
+        return {"command": command, "all_flows": self.all_flows, "apart": apart}
+
+    def about(self) -> dict[str, object]:
+        """The running kernel's version."""
+        return {"version": release()}
+
+    def why_not(self, toml: str) -> str | None:
+        """Kernels of their own."""
+        return without_effect(toml)
+
+    def running(self) -> AbstractContextManager[None]:
+        """With the priority of a real-time thread, where the user may have it."""
+        return punctual()
+
+
+def names() -> list[str]:
+    """Those of all registered backends, the default first."""
+    return [name for name, _ in _core.backends()]
+
+
+def by_key(key: str | None) -> Backend:
+    """The backend that a job names. Raises RecordError where its kernel is not in the user's cache."""
+    if key is None:
+        return SIMULATOR
+    if key == MACHINE:
+        return Emulation()
+    if key in names():
+        return Backend(key)
+    return linux(key)
+
+
+def linux(kernel: str | None = None) -> Linux:
+    """Linux hosts with a kernel by key or name; None = the default one. Raises RecordError where there is none."""
+    try:
+        return Linux(kernels.find(kernel))
+    except kernels.KernelError as error:
+        raise RecordError(str(error)) from None
+
+
+def schemes_of_modules(kernel: Kernel) -> list[str]:
+    """Names of congestion controls: by Linux's custom the file of `mine` is tcp_mine.c."""
+    return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
