@@ -277,7 +277,7 @@ def test_what_real_time_does_not_have_is_refused(scenario: Path, words: tuple[st
 
 @needs_namespaces
 def test_flows_of_real_hosts_run_beside_programs(scenario: Path) -> None:
-    flow = '[[flow]]\nname = "beside"\ncc = "newreno"\nhosts = "linux"\nbytes = "100 kB"\n'
+    flow = '[[flow]]\nname = "beside"\ncc = "newreno"\nbackend = "linux"\nbytes = "100 kB"\n'
     scenario.write_text(SCENARIO + flow, encoding="utf-8")
     done = emulate(scenario, "--at", "s1", "--", "sleep", "1")
     assert done.returncode == 0, done.stderr

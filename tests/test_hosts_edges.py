@@ -139,12 +139,12 @@ def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, t
 @real
 @pytest.mark.parametrize("app", ["web", "video", "voice"])
 def test_applications_of_the_simulator_are_refused_by_name(cli: Cli, tmp_path: Path, app: str) -> None:
-    flow = f'app = "{app}"\nhosts = "linux"\n[[flow]]\ncc = "cubic"\n'
+    flow = f'app = "{app}"\nbackend = "linux"\n[[flow]]\ncc = "cubic"\n'
     (tmp_path / "app.toml").write_text(SCENARIO + flow)
     words = ("--cc", "cubic", "--backend", "linux") if app != "voice" else ("--backend", "linux")
     done = cli("check", "app.toml", *words)
     assert (done.returncode, f'app = "{app}" is made by the simulator only' in done.stderr) == (2, True), done.stderr
-    assert 'hosts = "simulated"' in done.stderr
+    assert 'backend = "simulator"' in done.stderr
 
 
 @real

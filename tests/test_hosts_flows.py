@@ -49,7 +49,7 @@ def test_a_real_flow_and_simulated_ones_share_a_bottleneck(cli: Cli, tmp_path: P
 
 
 def test_real_flows_need_real_hosts(cli: Cli, tmp_path: Path) -> None:
-    done = cli("run", MIXED, "--set", 'flow.0.hosts="linux"', "--out", tmp_path / "out")
+    done = cli("run", MIXED, "--set", 'flow.0.backend="linux"', "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "compared" in done.stderr
     assert "--backend linux" in done.stderr
@@ -57,7 +57,7 @@ def test_real_flows_need_real_hosts(cli: Cli, tmp_path: Path) -> None:
 
 def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
-    path.write_text('[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\napp = "programs"\nhosts = "linux"\n')
+    path.write_text('[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\napp = "programs"\nbackend = "linux"\n')
     done = cli("check", path)
     assert done.returncode == 2
     assert "s.toml:6" in done.stderr
@@ -87,10 +87,10 @@ def both(cli: Cli, tmp_path: Path, flow: str) -> list[Run]:
     path = tmp_path / "s.toml"
     path.write_text(APPLICATION + flow)
     runs = []
-    for hosts in ("linux", "simulated"):
-        done = cli("run", path, "--cc", "cubic", "--hosts", hosts, "--no-report", "--out", tmp_path / hosts)
+    for backend in ("linux", "simulator"):
+        done = cli("run", path, "--cc", "cubic", "--backend", backend, "--no-report", "--out", tmp_path / backend)
         assert done.returncode == 0, done.stderr
-        runs.append(record(tmp_path / hosts, "cubic"))
+        runs.append(record(tmp_path / backend, "cubic"))
         assert runs[-1].manifest.conserved
     return runs
 
@@ -228,7 +228,7 @@ app = "cbr"
 rate = "2 Mbit"
 from = "s1"
 to = "d1"
-hosts = "WHO"
+backend = "WHO"
 [[flow]]
 name = "echo"
 app = "ping"
@@ -236,14 +236,14 @@ from = "s1"
 to = "d1"
 start = "0.5 s"
 stop = "3 s"
-hosts = "WHO"
+backend = "WHO"
 """
 
 
 @real
 def test_datagrams_and_pings_of_real_hosts_are_those_of_simulated_ones(cli: Cli, tmp_path: Path) -> None:
     runs = {}
-    for who, more in (("linux", ""), ("own", '[hosts]\nkernel = "own"\n'), ("simulated", "")):
+    for who, more in (("linux", ""), ("own", '[hosts]\nkernel = "own"\n'), ("simulator", "")):
         file = tmp_path / f"{who}.toml"
         file.write_text(PROBES.replace("WHO", who.replace("own", "linux")) + more, encoding="utf-8")
         done = cli("run", file, "--backend", "linux", "--no-report", "--out", tmp_path / who)
@@ -253,18 +253,18 @@ def test_datagrams_and_pings_of_real_hosts_are_those_of_simulated_ones(cli: Cli,
         assert [f.get("hosts") for f in runs[who].manifest["flows"]] == ["linux"] * 3
         assert runs[who].manifest.conserved
         for real_row, row in zip(
-            *(runs[w].table("flow_totals").to_pylist()[1:] for w in (who, "simulated")), strict=True
+            *(runs[w].table("flow_totals").to_pylist()[1:] for w in (who, "simulator")), strict=True
         ):
             assert is_conserved(real_row)
             for name in ("data_sent", "delivered_packets", "goodput_bytes"):
                 assert real_row[name] == pytest.approx(row[name], rel=0.002), name
-        ours, theirs = (runs[w].table("windows").to_pylist() for w in (who, "simulated"))
+        ours, theirs = (runs[w].table("windows").to_pylist() for w in (who, "simulator"))
         assert ours[1]["datagrams"] > 600
         for name in ("datagrams", "delay_sum_ns", "delay_max_ns"):
             assert ours[1][name] == pytest.approx(theirs[1][name], rel=0.01), name
         rtts = [
             [r["rtt_ns"] for r in runs[w].table("flows").to_pylist() if r["flow"] == 2 and r["rtt_ns"]]
-            for w in (who, "simulated")
+            for w in (who, "simulator")
         ]
         assert len(rtts[0]) == len(rtts[1]) > 20
         assert sum(rtts[0]) == pytest.approx(sum(rtts[1]), rel=0.02)

@@ -31,12 +31,12 @@ off = "400 ms"
 name = "rate"
 app = "cbr"
 rate = "400 kbit"
-hosts = "linux"
+backend = "linux"
 [[flow]]
 name = "ping"
 app = "ping"
 interval = "20 ms"
-hosts = "linux"
+backend = "linux"
 """
 
 

@@ -39,7 +39,7 @@ pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError
     if kernels > MAX_KERNELS {
         let how = if own { " with hosts.kernel = \"own\"" } else { "" };
         return Err(BackendError::Failed(format!(
-            "{hosts} nodes with real flows: a run has {} at most{how}: let others stay simulated (hosts = \"simulated\")",
+            "{hosts} nodes with real flows: a run has {} at most{how}: let others stay simulated (backend = \"simulator\")",
             MAX_KERNELS * each
         )));
     }

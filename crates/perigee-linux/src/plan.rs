@@ -158,7 +158,7 @@ impl Schemes<'_> {
         all.sort_unstable();
         let list = all.join(", ").replace("reno", "newreno");
         Err(format!(
-            "{who} has no congestion control {name:?}; it has {list}; others need {remedy}, or stay simulated (hosts = \"simulated\")"
+            "{who} has no congestion control {name:?}; it has {list}; others need {remedy}, or stay simulated (backend = \"simulator\")"
         ))
     }
 }
@@ -327,7 +327,7 @@ impl Plan {
             let on_off = matches!(flow.app, App::OnOff { .. }) && self.is_real(id);
             if on_off && self.is_between_kernels(id) {
                 let why = "on-off sources need both ends in one kernel: hosts.kernel = \"shared\", 48 real hosts at \
-                           most, or hosts = \"simulated\" for the flow";
+                           most, or backend = \"simulator\" for the flow";
                 return Err(BackendError::Unsupported { flow: flow.name.clone(), why: why.into() });
             }
         }
@@ -482,7 +482,7 @@ fn only_simulated(app: &App) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "app = \"{name}\" is made by the simulator only: write hosts = \"simulated\" for the flow, or let programs \
+        "app = \"{name}\" is made by the simulator only: write backend = \"simulator\" for the flow, or let programs \
          send it (app = \"programs\")"
     ))
 }

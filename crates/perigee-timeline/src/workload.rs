@@ -181,7 +181,7 @@ pub enum Hosts {
 
 impl Hosts {
     /// All, by the names that scenario files give them.
-    pub const NAMES: [&'static str; 2] = ["simulated", "linux"];
+    pub const NAMES: [&'static str; 2] = ["simulator", "linux"];
 
     /// By its name.
     pub fn named(name: &str) -> Option<Hosts> {

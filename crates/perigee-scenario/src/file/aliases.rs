@@ -36,6 +36,7 @@ const OLD: &[Old] = &[
         values: &[("reorder", New::Bool(true)), ("fifo", New::Bool(false))],
     },
     Old { within: &["schedule"], old: "recipe", new: "recipe", values: &[("seed000", New::Word("leo-cc"))] },
+    Old { within: &["flow"], old: "hosts", new: "backend", values: &[("simulated", New::Word("simulator"))] },
     renamed(SKY, "lasers", "isls"),
     renamed(SKY, "laser_list", "isl_list"),
     renamed(SKY, "laser_seam", "isl_seam"),
@@ -129,6 +130,30 @@ mod tests {
         assert!(s.resolved_toml.contains("reordering = true") && !s.resolved_toml.contains("seed000"));
         let again = Scenario::parse(&s.resolved_toml, "t.toml", Path::new(""), &[]).unwrap();
         assert!(again.remarks.is_empty());
+    }
+
+    #[test]
+    fn hosts_of_flows_are_their_backend() {
+        let parse = |flow: &str| {
+            let text =
+                format!("[run]\nduration = \"1 s\"\n[source.dumbbell]\n[[flow]]\ncc = \"cubic\"\n{flow}");
+            Scenario::parse(&text, "t.toml", Path::new(""), &[])
+        };
+        for (old, new) in [("simulated", "simulator"), ("linux", "linux")] {
+            let older = parse(&format!("hosts = \"{old}\"\n")).unwrap();
+            let newer = parse(&format!("backend = \"{new}\"\n")).unwrap();
+            assert_eq!(older.resolved_toml, newer.resolved_toml);
+            assert!(
+                older.remarks[0].contains("flow.backend") && newer.remarks.is_empty(),
+                "{:?}",
+                older.remarks
+            );
+        }
+        let both =
+            parse("hosts = \"linux\"\nbackend = \"simulator\"\n").err().expect("they contradict each other");
+        assert!(both.to_string().contains("given twice"), "{both}");
+        let unknown = parse("backend = \"linus\"\n").err().expect("there is none").to_string();
+        assert!(unknown.contains("simulator, linux"), "{unknown}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ parameters! {
     pattern: Option<String> = optional(Kind::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
     matrix: Option<PathBuf> = optional(Kind::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
     cc: String = key(Kind::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
-    hosts: Option<Hosts> = optional(Kind::Word(&Hosts::NAMES), "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
+    backend: Option<Hosts> = optional(Kind::Word(&Hosts::NAMES), "backend of this flow: the simulator, also in a run with real hosts, or Linux, which needs them (--backend linux or emulation); default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
     app: String = key(Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
     start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only TIMED;
     stagger: Nanos = key(ANY_TIME, "0 s", "each further flow of this entry starts this much later"), only TIMED;
@@ -114,7 +114,7 @@ impl Flow {
             ends,
             pattern,
             cc: self.cc,
-            hosts: self.hosts,
+            hosts: self.backend,
             app,
             arrivals,
             start: self.start,

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 parameters! {
     /// `[[program]]`.
-    Program = "program", "A program of this machine that runs on a node, where hosts are real (--hosts linux).";
+    Program = "program", "A program of this machine that runs on a node, where hosts are real (--backend linux).";
     node: String = required(Kind::Text, "where it runs: an end of a flow with app = \"programs\"");
     command: Vec<String> = required(Kind::OneOrMany(&Kind::Text), "a line for the shell, or a list of words: the program and its arguments");
     start: Nanos = key(ANY_TIME, "0 s", "when it starts");
