@@ -5,10 +5,9 @@
 //! Draws depend on the flow's seed and the number of the draw, so that they do not depend on how the network behaves:
 //! every congestion control is asked for the same objects.
 
-use super::relay::{LegReceiver, LegSender};
-use super::{Cx, Endpoint, Flow};
-
 use super::player::Player;
+use super::relay::{LegReceiver, LegSender};
+use super::{Cx, ReceivingEnd, SendingEnd};
 use crate::observe::{ApplicationTotals, CompletionRow, Observer, SimEvent, VideoEvent, VideoTotals};
 use crate::setup::FlowSetup;
 use perigee_record::PacketKind;
@@ -343,87 +342,87 @@ impl Client {
     }
 }
 
-impl Flow {
-    /// The instant of the sending application, or of a proxy's sender, has come.
-    pub(super) fn supply_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, seed) = (cx.now, self.seed);
-        let Some(s) = self.sender_mut() else { return };
+impl SendingEnd {
+    /// The instant of the sending application, or of a proxy's sender, has come. True if an on/off source has fallen silent.
+    pub(super) fn supply_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
+        let (now, flow) = (cx.now, self.egress.flow);
+        let seed = cx.facts[flow as usize].seed;
+        let Some(s) = self.sender_mut() else { return false };
         match (s.supply.as_deref_mut(), &mut s.tcp) {
             (Some(Supply::OnOff(source)), Some(tcp)) => {
                 let sending = source.turn(now, seed);
                 tcp.limit(if sending { u64::MAX } else { 0 });
-                let resumes = sending && std::mem::take(&mut source.silent);
-                if resumes {
-                    cx.obs.event(now, &SimEvent::Busy(self.id));
-                } else if let Some(next) = self.received() {
-                    self.note_silence(next, cx);
+                if sending && std::mem::take(&mut source.silent) {
+                    cx.obs.event(now, &SimEvent::Busy(flow));
+                    return false;
                 }
+                true
             }
-            (Some(Supply::Leg(_)), _) => self.probe_window(cx),
-            _ => {}
+            (Some(Supply::Leg(_)), _) => {
+                self.probe_window(cx);
+                false
+            }
+            _ => false,
         }
     }
 
-    /// First segment that the receiver does not have.
-    fn received(&mut self) -> Option<u64> {
-        self.receiver_mut().and_then(|r| r.tcp.as_ref()).map(|tcp| tcp.next())
-    }
-
-    /// The receiver has everything below segment `next`: an on/off source that is off may have nothing under way now.
-    pub(super) fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
-        let id = self.id;
+    /// The receiver has everything below segment `next`: an on/off source that is off may have nothing in flight now.
+    pub fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
+        let flow = self.egress.flow;
         let Some(s) = self.sender_mut() else { return };
         let (Some(Supply::OnOff(source)), Some(tcp)) = (s.supply.as_deref_mut(), &s.tcp) else { return };
         if !source.sending && !source.silent && next >= tcp.una_nxt().1 {
             source.silent = true;
-            cx.obs.event(cx.now, &SimEvent::Idle(id));
-        }
-    }
-
-    /// The client's instant has come, if it has.
-    pub(super) fn demand_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, seed, id) = (cx.now, self.seed, self.id);
-        let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());
-        let Some(Demand::Client(client)) = due.and_then(|r| r.demand.as_deref_mut()) else { return };
-        if client.at <= now {
-            if client.now.is_none() && client.page.is_none() {
-                cx.obs.event(now, &SimEvent::Busy(id));
-            }
-            let (number, changed) = client.ask(now, seed);
-            if let Some(rate_bps) = changed {
-                let what = VideoEvent::Quality(rate_bps);
-                cx.obs.event(now, &SimEvent::Video { flow: id, what });
-            }
-            let request = self.packet(now, PacketKind::Request, REQUEST_BYTES, number);
-            self.send(request, cx);
+            cx.obs.event(cx.now, &SimEvent::Idle(flow));
         }
     }
 
     /// A client's request reached the server.
     pub(super) fn receive_request<O: Observer>(&mut self, number: u64, cx: &mut Cx<'_, O>) {
-        let seed = self.seed;
+        let seed = cx.facts[self.egress.flow as usize].seed;
         let Some(s) = self.sender_mut().filter(|s| !s.stopped) else { return };
         let (Some(Supply::Server(server)), Some(tcp)) = (s.supply.as_deref_mut(), &mut s.tcp) else { return };
         if let Some(end) = server.on_request(number, seed) {
             tcp.limit(end);
             self.pump(cx);
-            self.reschedule(cx.net);
+            self.reschedule(cx);
+        }
+    }
+}
+
+impl ReceivingEnd {
+    /// The client's instant has come, if it has.
+    pub(super) fn demand_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let (now, flow) = (cx.now, self.egress.flow);
+        let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());
+        let Some(Demand::Client(client)) = due.and_then(|r| r.demand.as_deref_mut()) else { return };
+        if client.at <= now {
+            if client.now.is_none() && client.page.is_none() {
+                cx.obs.event(now, &SimEvent::Busy(flow));
+            }
+            let (number, changed) = client.ask(now, cx.facts[flow as usize].seed);
+            if let Some(rate_bps) = changed {
+                let what = VideoEvent::Quality(rate_bps);
+                cx.obs.event(now, &SimEvent::Video { flow, what });
+            }
+            let request = self.egress.packet(now, PacketKind::Request, REQUEST_BYTES, number);
+            self.egress.send(request, cx);
         }
     }
 
     /// The receiving application has everything below segment `next`.
-    pub(super) fn take_objects<O: Observer>(&mut self, now: Nanos, next: u64, obs: &mut O) {
-        let (seed, flow) = (self.seed, self.id);
+    pub(super) fn take_objects<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
+        let (now, flow) = (cx.now, self.egress.flow);
         let demand = self.receiver_mut().and_then(|r| r.demand.as_deref_mut());
         let Some(Demand::Client(client)) = demand else { return };
-        let Some(got) = client.delivered(now, next, seed) else { return };
-        self.totals.goodput_bytes -= u64::from(got.short);
+        let Some(got) = client.delivered(now, next, cx.facts[flow as usize].seed) else { return };
+        self.goodput_bytes -= u64::from(got.short);
         if let Some(stood) = got.stalled {
-            obs.event(now, &SimEvent::Video { flow, what: VideoEvent::Stalled(stood) });
+            cx.obs.event(now, &SimEvent::Video { flow, what: VideoEvent::Stalled(stood) });
         }
         if let Some(o) = got.whole {
-            obs.event(now, &SimEvent::Idle(flow));
-            obs.completion(&CompletionRow {
+            cx.obs.event(now, &SimEvent::Idle(flow));
+            cx.obs.completion(&CompletionRow {
                 flow,
                 object: o.number,
                 bytes: o.bytes,
@@ -434,15 +433,14 @@ impl Flow {
         }
     }
 
-    /// What the application has got at `end`.
-    pub(crate) fn application_totals(&self, end: Nanos) -> ApplicationTotals {
+    /// What the application has received at `end`.
+    pub fn application_totals(&self, end: Nanos) -> ApplicationTotals {
         ApplicationTotals { reached: self.reached, video: self.video_totals(end) }
     }
 
     fn video_totals(&self, end: Nanos) -> Option<VideoTotals> {
-        let Endpoint::TcpReceiver(r) = &self.destination else { return None };
-        let Some(Demand::Client(client)) = r.demand.as_deref() else { return None };
-        client.player.as_ref().map(|p| p.totals(end.min(self.setup.stop)))
+        let Some(Demand::Client(client)) = self.receiver()?.demand.as_deref() else { return None };
+        client.player.as_ref().map(|p| p.totals(end.min(self.stop)))
     }
 }
 

@@ -11,8 +11,8 @@
 //! between two proxies may be a standing connection, which is there at once.
 
 use super::apps::{Demand, Supply};
-use super::{Cx, Endpoint, Flow, SYN_BYTES};
-use crate::observe::{CompletionRow, Observer};
+use super::{Cx, Ends, ReceivingEnd, SendingEnd, SYN_BYTES};
+use crate::observe::Observer;
 use crate::packet::NONE;
 use crate::setup::FlowSetup;
 use perigee_record::PacketKind;
@@ -110,8 +110,15 @@ impl LegSender {
     }
 }
 
-impl Flow {
-    fn leg_receiver(&mut self) -> Option<&mut LegReceiver> {
+impl ReceivingEnd {
+    fn leg(&self) -> Option<&LegReceiver> {
+        match self.receiver()?.demand.as_deref() {
+            Some(Demand::Leg(leg)) => Some(leg),
+            _ => None,
+        }
+    }
+
+    fn leg_mut(&mut self) -> Option<&mut LegReceiver> {
         match self.receiver_mut()?.demand.as_deref_mut() {
             Some(Demand::Leg(leg)) => Some(leg),
             _ => None,
@@ -120,35 +127,75 @@ impl Flow {
 
     /// A SYN arrived: it is answered at once, but by a proxy that waits until the next leg is established.
     pub(super) fn receive_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        if let Some(leg) = self.leg_receiver() {
+        if let Some(leg) = self.leg_mut() {
             leg.syn_arrived = true;
             if leg.leg.after.is_some() && !leg.leg.spoof && !leg.answered {
                 return;
             }
         }
-        if matches!(self.source, Endpoint::Outside) {
-            self.begin_receiver(cx.now);
+        if cx.facts[self.egress.flow as usize].setup.outside.source {
+            self.begin(None, cx);
         }
         self.answer_syn(cx);
     }
 
     fn answer_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let syn_ack = self.packet(cx.now, PacketKind::SynAck, SYN_BYTES, 0);
-        self.send(syn_ack, cx);
+        let syn_ack = self.egress.packet(cx.now, PacketKind::SynAck, SYN_BYTES, 0);
+        self.egress.send(syn_ack, cx);
+    }
+
+    fn answer_held_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let Some(leg) = self.leg_mut() else { return };
+        if !leg.answered && leg.syn_arrived {
+            leg.answered = true;
+            if !leg.leg.spoof {
+                self.answer_syn(cx);
+            }
+        }
     }
 
     /// The edge of the window that an ACK carries; 0 where none limits the sender.
     #[inline]
     pub(super) fn offered_window(&mut self) -> Seg {
-        if self.setup.leg.is_none() {
-            return 0;
-        }
-        self.leg_receiver().map_or(0, |leg| {
+        self.leg_mut().map_or(0, |leg| {
             leg.window_end = leg.offered();
             leg.window_end
         })
     }
 
+    /// A header without data arrived: the answer is an ACK with the present window. False if it is no such probe.
+    pub(super) fn answer_probe<O: Observer>(&mut self, ip_bytes: u32, cx: &mut Cx<'_, O>) -> bool {
+        if ip_bytes != self.header {
+            return false;
+        }
+        self.send_window_update(cx);
+        true
+    }
+
+    fn send_window_update<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        if let Some(ack) = self.receiver_mut().and_then(|r| r.tcp.as_mut()).map(|tcp| tcp.tell()) {
+            self.send_ack(ack, NONE, cx);
+        }
+    }
+
+    /// The next leg has delivered this much: the proxy at this leg's end has room again.
+    fn release<O: Observer>(&mut self, passed: Seg, cx: &mut Cx<'_, O>) {
+        let received = self.received().unwrap_or(0);
+        let Some(leg) = self.leg_mut() else { return };
+        leg.passed = leg.passed.max(passed);
+        if received > 0 && leg.needs_window_update(received) {
+            self.send_window_update(cx);
+            self.reschedule(cx);
+        }
+    }
+
+    /// When the first leg of its split connection began, where that is known.
+    pub fn asked(&self) -> Option<Nanos> {
+        self.leg().and_then(|leg| leg.asked)
+    }
+}
+
+impl SendingEnd {
     /// An ACK that carries an edge of the window reached the sender.
     #[inline]
     pub(super) fn read_window(&mut self, window_end: Seg) {
@@ -163,59 +210,21 @@ impl Flow {
         }
     }
 
-    /// When the transfer began: of a split connection, when its first leg did.
-    fn asked(&mut self) -> Option<Nanos> {
-        let started = self.totals.started;
-        self.leg_receiver().and_then(|leg| leg.asked).or(started)
-    }
-
-    /// Everything arrived. Of a split connection the last leg's end counts, from the first leg's beginning.
-    pub(super) fn report_completion<O: Observer>(&mut self, now: Nanos, bytes: u64, obs: &mut O) {
-        if self.setup.leg.is_none_or(|l| l.after.is_none()) {
-            let asked = self.asked().unwrap_or(now);
-            obs.completion(&CompletionRow {
-                flow: self.id,
-                object: 0,
-                bytes,
-                asked_ns: asked.0,
-                first_ns: None,
-                done_ns: now.0,
-            });
-        }
-    }
-
     /// The sender, stopped by the window, asks whether it is open again: a header without data.
     pub(super) fn probe_window<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let header = self.setup.tcp.header;
         let now = cx.now;
         let Some(s) = self.sender_mut() else { return };
         let (Some(Supply::Leg(leg)), Some(tcp)) = (s.supply.as_deref_mut(), &s.tcp) else { return };
         leg.probes += 1;
         leg.probe_at = now + tcp.rto() * (1 << leg.probes.min(6));
         let old = tcp.una_nxt().0.saturating_sub(1);
-        let probe = self.packet(now, PacketKind::Data, header, old);
-        self.send(probe, cx);
+        let probe = self.egress.packet(now, PacketKind::Data, self.header, old);
+        self.egress.send(probe, cx);
     }
 
-    /// A header without data arrived: the answer is an ACK with the present window. False if it is no such probe.
-    pub(super) fn answer_probe<O: Observer>(&mut self, ip_bytes: u32, cx: &mut Cx<'_, O>) -> bool {
-        if ip_bytes != self.setup.tcp.header {
-            return false;
-        }
-        self.send_window_update(cx);
-        true
-    }
-
-    fn send_window_update<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        if let Some(ack) = self.receiver_mut().and_then(|r| r.tcp.as_mut()).map(|tcp| tcp.tell()) {
-            self.send_ack(ack, NONE, cx);
-        }
-    }
-
-    /// Segments delivered in order to the receiver, and acknowledged to the sender.
-    fn progress(&mut self) -> (Seg, Seg) {
-        let delivered = self.receiver_mut().and_then(|r| r.tcp.as_ref()).map_or(0, |tcp| tcp.next());
-        (delivered, self.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.una_nxt().0))
+    /// Segments that the receiver has acknowledged.
+    fn acknowledged(&self) -> Seg {
+        self.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.una_nxt().0)
     }
 
     /// The proxy at this leg's beginning has more data for it.
@@ -229,18 +238,7 @@ impl Flow {
         if let (Some(tcp), false) = (&mut s.tcp, s.stopped) {
             leg.limit(tcp);
             self.pump(cx);
-            self.reschedule(cx.net);
-        }
-    }
-
-    /// The next leg has delivered so much: the proxy at this leg's end has room again.
-    fn release<O: Observer>(&mut self, passed: Seg, cx: &mut Cx<'_, O>) {
-        let received = self.progress().0;
-        let Some(leg) = self.leg_receiver() else { return };
-        leg.passed = leg.passed.max(passed);
-        if received > 0 && leg.needs_window_update(received) {
-            self.send_window_update(cx);
-            self.reschedule(cx.net);
+            self.reschedule(cx);
         }
     }
 
@@ -256,66 +254,66 @@ impl Flow {
         }
         leg.probes = 0;
         leg.probe_at = if stuck { now + tcp.rto() } else { Nanos::MAX };
-        self.reschedule(cx.net);
+        self.reschedule(cx);
     }
 
-    /// The connection begins, if it has not. True if it stands at once.
-    fn open<O: Observer>(&mut self, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
-        let standing = self.setup.leg.is_some_and(|l| l.standing);
-        let now = cx.now;
-        let rtt = self.base.at(now).unwrap_or(Nanos::ZERO);
+    /// The connection begins, if it has not: with a SYN, or as if that had been answered now.
+    fn open(&mut self, now: Nanos, standing: bool) -> bool {
+        let rtt = self.way.base.at(now).unwrap_or(Nanos::ZERO);
         let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none() && s.syn_at == Nanos::MAX) else {
             return false;
         };
         s.syn_at = now;
         if standing {
-            // As if its SYN had been answered now.
             (s.syn_sent, s.syn_tries) = (Some(now.saturating_sub(rtt)), 1);
         }
-        if let Some(leg) = self.leg_receiver() {
-            (leg.asked, leg.syn_arrived) = (asked, standing);
-        }
-        if standing {
-            self.note_start(now, cx.obs);
-            self.establish(cx);
-        }
-        self.reschedule(cx.net);
-        standing
-    }
-
-    fn answer_held_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let Some(leg) = self.leg_receiver() else { return };
-        if !leg.answered && leg.syn_arrived {
-            leg.answered = true;
-            if !leg.leg.spoof {
-                self.answer_syn(cx);
-            }
-        }
+        true
     }
 }
 
-/// After something reached flow `f`: what it means for the legs before and after it.
-pub(crate) fn pass_on<O: Observer>(flows: &mut [Flow], f: usize, cx: &mut Cx<'_, O>) {
-    let Some(leg) = flows[f].setup.leg else { return };
-    let (delivered, acked) = flows[f].progress();
+/// The connection of leg `f` begins, if it has not. True if it stands at once.
+fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
+    let standing = cx.facts[f].setup.leg.is_some_and(|l| l.standing);
+    let (sending, receiving) = (&mut ends.sending[f], &mut ends.receiving[f]);
+    if !sending.open(cx.now, standing) {
+        return false;
+    }
+    if let Some(leg) = receiving.leg_mut() {
+        (leg.asked, leg.syn_arrived) = (asked, standing);
+    }
+    if standing {
+        sending.note_start(cx.now, cx.obs);
+        let established = sending.establish(cx);
+        receiving.begin(established, cx);
+    }
+    sending.reschedule(cx);
+    standing
+}
+
+/// After something reached leg `f`: what it means for the legs before and after it. A proxy is the receiving end of one and the
+/// sending end of the next.
+pub(crate) fn pass_on<O: Observer>(ends: &mut Ends, f: usize, cx: &mut Cx<'_, O>) {
+    let Some(leg) = cx.facts[f].setup.leg else { return };
+    let delivered = ends.receiving[f].received().unwrap_or(0);
+    let acked = ends.sending[f].acknowledged();
     if let Some(after) = leg.after.map(|n| n as usize) {
-        let opens = flows[f].leg_receiver().is_some_and(|r| r.syn_arrived);
-        let asked = flows[f].asked();
-        if opens && flows[after].open(asked, cx) {
-            pass_on(flows, after, cx);
+        let opens = ends.receiving[f].leg().is_some_and(|r| r.syn_arrived);
+        let asked = ends.receiving[f].asked().or(ends.sending[f].counts.started);
+        if opens && open(ends, after, asked, cx) {
+            pass_on(ends, after, cx);
         }
-        flows[after].feed(delivered, cx);
-        flows[after].update_persist_timer(cx);
+        ends.sending[after].feed(delivered, cx);
+        ends.sending[after].update_persist_timer(cx);
     }
     if let Some(before) = leg.before {
-        let established = flows[f].sender().is_some_and(|s| s.tcp.is_some());
-        let before = &mut flows[before as usize];
+        let established = ends.sending[f].sender().is_some_and(|s| s.tcp.is_some());
+        let before = &mut ends.receiving[before as usize];
         if established {
             before.answer_held_syn(cx);
         }
         before.release(acked, cx);
     }
-    flows[f].update_persist_timer(cx);
+    ends.sending[f].update_persist_timer(cx);
 }
 
 /// Legs must name each other, and carry segments of one size.

@@ -2,11 +2,10 @@
 //! The receiving end of a TCP connection: data in, ACKs out, and what the receiving application does with the data.
 
 use super::apps::Demand;
-use super::{first_init, ts_ms, Cx, Flow};
+use super::{ts_ms, Cx, Delivered, Established, ReceivingEnd};
 use crate::observe::{show, Observer, SimEvent, MILESTONES};
 use crate::packet::{Form, Packet, CE, NONE};
 use crate::setup::FlowSetup;
-use perigee_cc::CongestionControl;
 use perigee_queue::Ecn;
 use perigee_record::PacketKind;
 use perigee_tcp::{AckBlocks, Receiver};
@@ -47,45 +46,60 @@ impl TcpReceiver {
     }
 }
 
-impl Flow {
-    /// The connection of a sender outside begins with its SYN.
-    pub(super) fn begin_receiver(&mut self, now: Nanos) {
-        let every = self.setup.scheme.build(&first_init(&self.setup, now)).caps().ack_every;
-        let tcp = Receiver::new(&self.setup.tcp, every.unwrap_or(self.setup.tcp.delayed_ack), now);
+impl ReceivingEnd {
+    /// The connection begins with its handshake's end; that of an external sender with its SYN.
+    pub fn begin<O: Observer>(&mut self, established: Option<Established>, cx: &mut Cx<'_, O>) {
+        let facts = &cx.facts[self.egress.flow as usize];
+        let cfg = facts.tcp();
+        let mut tcp = Receiver::new(&cfg, facts.ack_every, cx.now);
+        // Who wants an answer to each packet gets it also where packets are missing.
+        if let Some(Established { rtt }) = established.filter(|_| cfg.sack_compression && facts.ack_every > 1)
+        {
+            tcp.compress_sacks(rtt);
+        }
         if let Some(r) = self.receiver_mut().filter(|r| r.tcp.is_none()) {
-            r.begin(now, tcp);
+            r.begin(cx.now, tcp);
+            self.reschedule(cx);
         }
     }
 
     /// A delayed ACK, or the application's next request.
-    pub(super) fn receiver_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+    pub fn on_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (now, stop) = (cx.now, self.stop);
         let Some(r) = self.receiver_mut() else { return };
         if let Some(ack) = r.tcp.as_mut().and_then(|tcp| tcp.on_timer(now)) {
             self.send_ack(ack, NONE, cx);
         }
         self.demand_timer(cx);
-        if let Some(r) = self.receiver_mut() {
+        if let Some(r) = self.receiver_mut().filter(|r| r.tcp.is_some()) {
             r.stopped |= now >= stop;
         }
     }
 
-    pub(super) fn receive_data<O: Observer>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
+    pub(super) fn receive_data<O: Observer>(
+        &mut self,
+        h: u32,
+        packet: Packet,
+        cx: &mut Cx<'_, O>,
+    ) -> Delivered {
         let (now, mss, header) = (cx.now, self.mss, self.header);
         if O::PACKETS {
-            let block = self.stamp_block(cx.net, packet.telemetry);
+            let block = self.telemetry.shown_block(cx.net, packet.telemetry);
             let payload = (packet.ip_bytes as u32).saturating_sub(header + self.telemetry.data_bytes());
             let shown = Some((false, mss, cx.net.ecn[packet.flow as usize]));
             show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), shown, &block);
         }
         let ts = ts_ms(packet.sent);
         if self.is_leg && self.answer_probe(packet.ip_bytes as u32, cx) {
-            return cx.net.release(h);
+            cx.net.release(h);
+            return Delivered::Nothing;
         }
         // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
         let echo = self.telemetry.echo;
-        let Some(r) = self.receiver_mut() else { return cx.net.release(h) };
-        let Some(tcp) = r.tcp.as_mut() else { return cx.net.release(h) };
+        let Some(TcpReceiver { tcp: Some(tcp), bottleneck, .. }) = self.receiver_mut() else {
+            cx.net.release(h);
+            return Delivered::Nothing;
+        };
         let before = tcp.next();
         if packet.ordinal & CE != 0 {
             tcp.on_mark();
@@ -98,11 +112,11 @@ impl Flow {
             head.partial |= head.count < packet.hops;
             if echo == Some(EchoMode::Bottleneck) {
                 let path = head.path_id;
-                let compact = r.bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));
+                let compact = bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));
                 cx.net.stacks.head_mut(packet.telemetry).form = Form::Compact(compact);
             }
         }
-        self.take_in_order(before, next, cx);
+        let delivered = self.take_in_order(before, next, cx);
         match ack {
             Some(blocks) => {
                 // The ACK takes the stack of the packet that triggered it.
@@ -112,31 +126,34 @@ impl Flow {
             }
             None => {
                 cx.net.release(h);
-                self.reschedule_receiver(cx.net);
+                self.reschedule(cx);
             }
         }
+        delivered
     }
 
     /// The segments from `before` to `next` have reached the application.
-    fn take_in_order<O: Observer>(&mut self, before: u64, next: u64, cx: &mut Cx<'_, O>) {
+    fn take_in_order<O: Observer>(&mut self, before: u64, next: u64, cx: &mut Cx<'_, O>) -> Delivered {
         let (now, mss) = (cx.now, u64::from(self.mss));
-        self.totals.goodput_bytes += (next - before) * mss;
+        self.goodput_bytes += (next - before) * mss;
         if next > before {
             self.note_milestones(now);
         }
-        if next > before && self.receiver_mut().is_some_and(|r| r.demand.is_some()) {
-            self.take_objects(now, next, cx.obs);
-            self.reschedule_receiver(cx.net);
+        if next > before && self.receiver().is_some_and(|r| r.demand.is_some()) {
+            self.take_objects(next, cx);
+            self.reschedule(cx);
         }
-        if self.is_supplied {
-            self.note_silence(next, cx);
+        if self.is_on_off {
+            return Delivered::UpTo(next);
         }
-        let Some((segments, last)) = self.segments else { return };
-        if next == segments && before < segments {
-            self.totals.goodput_bytes -= mss - u64::from(last);
-            self.totals.completed = Some(now);
-            cx.obs.event(now, &SimEvent::FlowComplete(self.id));
-            self.report_completion(now, (segments - 1) * mss + u64::from(last), cx.obs);
+        match self.segments {
+            Some((segments, last)) if next == segments && before < segments => {
+                self.goodput_bytes -= mss - u64::from(last);
+                self.completed = Some(now);
+                cx.obs.event(now, &SimEvent::FlowComplete(self.egress.flow));
+                Delivered::All { bytes: (segments - 1) * mss + u64::from(last) }
+            }
+            _ => Delivered::Nothing,
         }
     }
 
@@ -144,13 +161,13 @@ impl Flow {
     fn note_milestones(&mut self, now: Nanos) {
         let reached =
             |nth: u32, bytes: u64| MILESTONES.get(nth as usize).is_some_and(|&amount| bytes >= amount);
-        while reached(self.milestones, self.totals.goodput_bytes) {
+        while reached(self.milestones, self.goodput_bytes) {
             self.reached[self.milestones as usize] = Some(now);
             self.milestones += 1;
         }
     }
 
-    pub(crate) fn send_ack<O: Observer>(
+    pub(super) fn send_ack<O: Observer>(
         &mut self,
         mut blocks: AckBlocks,
         telemetry: u32,
@@ -170,13 +187,13 @@ impl Flow {
         if self.is_leg {
             blocks.window_end = self.offered_window();
         }
-        let mut packet = self.packet(cx.now, PacketKind::Ack, ip_bytes, blocks.ack);
+        let mut packet = self.egress.packet(cx.now, PacketKind::Ack, ip_bytes, blocks.ack);
         packet.telemetry = telemetry;
         packet.content = cx.net.acks.insert(blocks);
         if O::PACKETS {
-            let block = self.stamp_block(cx.net, telemetry);
+            let block = self.telemetry.shown_block(cx.net, telemetry);
             show(cx.obs, cx.now, true, &packet, 0, &blocks, Some((false, mss, Ecn::NotEct)), &block);
         }
-        self.send(packet, cx);
+        self.egress.send(packet, cx);
     }
 }

@@ -3,15 +3,14 @@
 //! beside the flow.
 
 use super::apps::Supply;
-use super::{ts_ms, Cx, Flow, SYN_BYTES};
+use super::{ts_ms, Cx, Established, FlowFacts, SendingEnd, SYN_BYTES};
 use crate::observe::{show, Observer, SimEvent};
 use crate::packet::{Form, Packet, NONE, PROBE_HEADER};
-use crate::setup::FlowSetup;
-use perigee_cc::{CongestionControl, Probes, SignalScope, Stack};
+use perigee_cc::{CongestionControl, Probes};
 use perigee_queue::Ecn;
 use perigee_record::PacketKind;
-use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
-use perigee_telemetry::{EchoMode, Overhead, StackDecoder, Stamp, WirePint};
+use perigee_tcp::{Ack, AckBlocks, Sender, Transmit};
+use perigee_telemetry::{EchoMode, StackDecoder, Stamp, WirePint};
 use perigee_units::Nanos;
 
 /// Linux repeats the SYN four times before it doubles the timeout.
@@ -34,29 +33,27 @@ pub struct TcpSender {
     peer_ts_ms: u32,
     /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
     probes: Option<Probes>,
-    pub(super) scope: SignalScope,
     probe_at: Nanos,
     probe_number: u64,
     pub(super) reply_at: Option<Nanos>,
 }
 
 impl TcpSender {
-    pub fn new(setup: &FlowSetup, total: Option<u64>, start: Nanos, scope: SignalScope) -> Self {
+    pub fn new(facts: &FlowFacts) -> Self {
         // A leg that continues another one begins when that one does.
-        let continues = setup.leg.is_some_and(|l| l.before.is_some());
+        let continues = facts.setup.leg.is_some_and(|l| l.before.is_some());
         TcpSender {
             tcp: None,
             syn_sent: None,
-            syn_at: if continues { Nanos::MAX } else { start },
+            syn_at: if continues { Nanos::MAX } else { facts.start },
             syn_tries: 0,
             stopped: false,
             decoder: StackDecoder::default(),
-            supply: Supply::of(setup, total).map(Box::new),
+            supply: Supply::of(&facts.setup, facts.segments.map(|s| s.0)).map(Box::new),
             out: Vec::new(),
             mode: "",
             peer_ts_ms: 0,
             probes: None,
-            scope,
             probe_at: Nanos::MAX,
             probe_number: 0,
             reply_at: None,
@@ -74,10 +71,11 @@ impl TcpSender {
     }
 }
 
-impl Flow {
+impl SendingEnd {
     pub(super) fn handshake_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let timeout = self.setup.tcp.initial_rto;
-        let linear = if self.setup.tcp.rto.rfc6298_gain.is_none() { SYN_LINEAR } else { 1 };
+        let cfg = &cx.facts[self.egress.flow as usize].setup.tcp;
+        let timeout = cfg.initial_rto;
+        let linear = if cfg.rto.rfc6298_gain.is_none() { SYN_LINEAR } else { 1 };
         let now = cx.now;
         let Some(s) = self.sender_mut().filter(|s| s.syn_at <= now) else { return };
         s.syn_tries += 1;
@@ -85,38 +83,41 @@ impl Flow {
         let doublings = s.syn_tries.saturating_sub(linear).min(6);
         s.syn_at = now + timeout * (1 << doublings);
         self.note_start(now, cx.obs);
-        let syn = self.packet(now, PacketKind::Syn, SYN_BYTES, 0);
-        self.send(syn, cx);
+        let syn = self.egress.packet(now, PacketKind::Syn, SYN_BYTES, 0);
+        self.egress.send(syn, cx);
     }
 
-    /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent.
-    pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, stop) = (cx.now, self.stop);
-        let (flow, delivered_bytes) = (self.id, self.totals.goodput_bytes);
-        let Some(s) = self.sender_mut() else { return };
+    /// It stops sending new data now.
+    pub fn stops_by(&self, now: Nanos) -> bool {
+        now >= self.stop && self.sender().is_some_and(|s| s.tcp.is_some() && !s.stopped)
+    }
+
+    /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent. True if an on/off source
+    /// has fallen silent.
+    pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
+        let (now, stop, flow) = (cx.now, self.stop, self.egress.flow);
+        let Some(s) = self.sender_mut() else { return false };
         if let (Some(probes), true, false) = (s.probes, now >= s.probe_at, s.stopped) {
             self.send_probe(probes, cx);
         }
         let due = |s: &TcpSender| s.supply.as_ref().is_some_and(|s| s.due() <= now);
-        if self.sender().is_some_and(due) {
-            self.supply_timer(cx);
-        }
-        let Some(s) = self.sender_mut() else { return };
+        let silent = self.sender().is_some_and(due) && self.supply_timer(cx);
+        let Some(s) = self.sender_mut() else { return false };
         let mut out = std::mem::take(&mut s.out);
         let tcp = s.tcp.as_mut().expect("an established connection");
         if now >= stop && !s.stopped {
             s.stopped = true;
             s.supply.iter_mut().for_each(|w| w.stop());
             tcp.limit(0);
-            cx.obs.event(now, &SimEvent::FlowStop { flow, delivered_bytes });
         }
         if tcp.next_timer() <= now && tcp.on_timer(now, &mut out) {
-            cx.obs.event(now, &SimEvent::Timeout { flow: self.id });
+            cx.obs.event(now, &SimEvent::Timeout { flow });
         }
         if let Some(s) = self.sender_mut() {
             s.out = out;
         }
         self.pump(cx);
+        silent
     }
 
     fn send_probe<O: Observer>(&mut self, probes: Probes, cx: &mut Cx<'_, O>) {
@@ -124,8 +125,8 @@ impl Flow {
         s.probe_at = cx.now + probes.interval.max(Nanos(1));
         s.probe_number += 1;
         let number = s.probe_number;
-        let probe = self.packet(cx.now, PacketKind::Ping, PROBE_HEADER + probes.payload_bytes, number);
-        self.send(probe, cx);
+        let probe = self.egress.packet(cx.now, PacketKind::Ping, PROBE_HEADER + probes.payload_bytes, number);
+        self.egress.send(probe, cx);
     }
 
     /// Sends whatever the sender may send.
@@ -161,77 +162,64 @@ impl Flow {
                 cx.net.stacks.head_mut(telemetry).form = Form::Pint(WirePint::default());
             }
         }
-        self.totals.data_sent += 1;
-        self.totals.retrans += tx.retrans as u64;
-        let mut packet = self.packet(cx.now, PacketKind::Data, ip_bytes, tx.seg);
+        self.counts.data += 1;
+        self.counts.retrans += tx.retrans as u64;
+        let mut packet = self.egress.packet(cx.now, PacketKind::Data, ip_bytes, tx.seg);
         packet.telemetry = telemetry;
         packet.push = tx.push;
         packet.echo_ms = self.sender().map_or(0, |s| s.peer_ts_ms);
         if O::PACKETS {
-            let block = self.stamp_block(cx.net, telemetry);
-            let shown = Some((tx.retrans, mss, cx.net.ecn[self.id as usize]));
+            let block = self.telemetry.shown_block(cx.net, telemetry);
+            let shown = Some((tx.retrans, mss, cx.net.ecn[self.egress.flow as usize]));
             show(cx.obs, cx.now, true, &packet, payload, &AckBlocks::default(), shown, &block);
         }
-        self.send(packet, cx);
+        self.egress.send(packet, cx);
     }
 
-    /// The handshake is over: both ends begin.
-    pub(crate) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (scheme, mut cfg, seed) = (self.setup.scheme.clone(), self.setup.tcp.clone(), self.seed);
-        let (now, segments) = (cx.now, self.segments);
-        if self.setup.leg.is_some() {
-            // Its window is what the proxy has room for.
-            cfg.rmem = 0;
-        }
-        let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none()) else { return };
+    /// The handshake is over, if the connection does not exist already.
+    pub(super) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> Option<Established> {
+        let facts = &cx.facts[self.egress.flow as usize];
+        let (now, mut cfg) = (cx.now, facts.tcp());
+        let s = self.sender_mut().filter(|s| s.tcp.is_none())?;
         // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section 5.7).
         let rtt = (s.syn_tries == 1).then(|| now - s.syn_sent.unwrap_or(now));
         if s.syn_tries > 2 {
             cfg.init_cwnd = 1;
         }
-        let mut tcp = Sender::new(cfg.clone(), |init| scheme.build(init), now, rtt, seed);
+        let mut tcp = Sender::new(cfg, |init| facts.setup.scheme.build(init), now, rtt, facts.seed);
         let caps = *tcp.caps();
         s.probes = caps.probes;
         s.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
         s.mode = tcp.controller().mode(tcp.window());
-        match (&mut s.supply, segments) {
+        match (&mut s.supply, facts.segments) {
             (Some(supply), _) => supply.begin(now, &mut tcp),
             (None, Some((segments, _))) => tcp.limit(segments),
             (None, None) => {}
         }
         s.tcp = Some(tcp);
-        self.telemetry.echo = EchoMode::of(&caps);
-        self.telemetry.overhead = Overhead::of(&caps);
-        cx.net.stacks.pint |= self.telemetry.echo == Some(EchoMode::Pint);
-        cx.net.tx_units[self.id as usize] = caps.tx_bytes_unit;
+        cx.net.stacks.pint |= facts.telemetry.echo == Some(EchoMode::Pint);
+        cx.net.tx_units[self.egress.flow as usize] = caps.tx_bytes_unit;
         cx.net.any_packet_times_meters |= caps.any_packet_times_meters;
-        let ack_every = caps.ack_every.unwrap_or(cfg.delayed_ack);
-        let mut receiver = Receiver::new(&cfg, ack_every, now);
-        // Who wants an answer to each packet gets it also where packets are missing.
-        if cfg.sack_compression && ack_every > 1 {
-            receiver.compress_sacks(rtt);
-        }
-        if let Some(r) = self.receiver_mut() {
-            r.begin(now, receiver);
-        }
-        if let Stack::Inet { .. } = caps.stack {
-            self.sack_padding = 0;
-            let opened = self.packet(now, PacketKind::Opened, self.header, 0);
-            self.send(opened, cx);
+        if facts.inet {
+            let opened = self.egress.packet(now, PacketKind::Opened, self.header, 0);
+            self.egress.send(opened, cx);
         }
         self.pump(cx);
-        self.reschedule(cx.net);
+        self.reschedule(cx);
+        Some(Established { rtt })
     }
 
     pub(super) fn receive_ack<O: Observer>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
         let now = cx.now;
         let blocks = cx.net.acks.get(packet.content);
         if O::PACKETS {
-            let block = self.stamp_block(cx.net, packet.telemetry);
-            let mss = self.setup.tcp.mss;
+            let block = self.telemetry.shown_block(cx.net, packet.telemetry);
+            let mss = self.mss;
             show(cx.obs, now, false, &packet, 0, blocks, Some((false, mss, Ecn::NotEct)), &block);
         }
-        self.read_window(blocks.window_end);
+        if self.is_leg {
+            self.read_window(blocks.window_end);
+        }
         let Some(s) = self.sender_mut() else { return cx.net.release(h) };
         s.peer_ts_ms = s.peer_ts_ms.max(ts_ms(packet.sent));
         let Some(tcp) = s.tcp.as_mut() else { return cx.net.release(h) };
@@ -257,20 +245,20 @@ impl Flow {
         // Nearly always the same constant: its address tells without a comparison of text.
         let mode_changed = !std::ptr::eq(mode, before) && mode != before;
         cx.net.release(h);
-        self.totals.telemetry_acks += u64::from(carried);
+        self.counts.telemetry_acks += u64::from(carried);
         if let Some(rtt) = rtt {
             self.take_rtt(now, rtt, cx.obs);
         }
         if state != new_state {
-            cx.obs.event(now, &SimEvent::CaState { flow: self.id, state: new_state });
+            cx.obs.event(now, &SimEvent::CaState { flow: self.egress.flow, state: new_state });
         }
         if undone {
-            cx.obs.event(now, &SimEvent::Undo { flow: self.id });
+            cx.obs.event(now, &SimEvent::Undo { flow: self.egress.flow });
         }
         if mode_changed {
-            cx.obs.event(now, &SimEvent::Mode { flow: self.id, mode });
+            cx.obs.event(now, &SimEvent::Mode { flow: self.egress.flow, mode });
         }
         self.pump(cx);
-        self.reschedule(cx.net);
+        self.reschedule(cx);
     }
 }

@@ -316,6 +316,8 @@ pub struct Net {
     /// Per flow: drops by cause, key of its random draws, and what meters count of its packets.
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
+    /// When the schedule wakes each flow: not after something is due at one of its ends.
+    pub wakes_at: Vec<Nanos>,
     pub tx_units: Vec<TxBytesUnit>,
     /// A flow began with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
     pub any_packet_times_meters: bool,
@@ -350,6 +352,7 @@ impl Net {
             schedule: Schedule::new(0, 0, flows),
             flow_drops: vec![[0; CAUSES]; flows],
             flow_keys: vec![0; flows],
+            wakes_at: vec![Nanos::MAX; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             any_packet_times_meters: false,
             ecn: vec![Ecn::NotEct; flows],
@@ -361,6 +364,22 @@ impl Net {
             metered_data: false,
             port_names: Vec::new(),
         }
+    }
+
+    /// Something at an end of a flow is due at `at`: wakes it by then. What is due later than it was wakes the flow too early,
+    /// once, instead of costing a change of the schedule at every ACK.
+    #[inline]
+    pub fn wake_by(&mut self, flow: u32, at: Nanos) {
+        if at < self.wakes_at[flow as usize] {
+            self.set_wake(flow, at);
+        }
+    }
+
+    /// Wakes a flow then.
+    #[inline]
+    pub fn set_wake(&mut self, flow: u32, at: Nanos) {
+        self.wakes_at[flow as usize] = at;
+        self.schedule.set_flow(flow, at);
     }
 
     /// Schedules the next packet that enters the network: from outside of the simulation, or from a host that processed it.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Application of the timeline: changes of the network, and notices of them to flows.
 
-use super::sampling::close_capacity;
 use super::Simulation;
-use crate::host::Endpoint;
 use crate::notices::{Notice, Told};
 use crate::observe::{Observer, SimEvent};
 use crate::schedule::Source;
@@ -52,7 +50,7 @@ impl Simulation<'_> {
     /// Delivers the notices of this instant.
     pub(super) fn deliver_notices(&mut self, now: Nanos) {
         while let Some((flow, told)) = self.notices.pop(now) {
-            if matches!(self.flows[flow as usize].source, Endpoint::Outside) {
+            if self.facts[flow as usize].setup.outside.source {
                 self.told.push(Told { at: now, flow, notice: told });
             }
             let signal = match told {
@@ -69,18 +67,26 @@ impl Simulation<'_> {
     pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
         // Probes answer a hundred times a second for each flow: other flows are only looked at if one may listen.
         if !self.others_listen {
-            return self.flows[flow as usize].signal(now, signal, &mut self.net);
+            return self.signal_one(now, flow, signal);
         }
-        let host = self.flows[flow as usize].source_node;
-        for other in &mut self.flows {
-            let listens = match other.scope() {
+        let host = self.facts[flow as usize].source_node;
+        for other in 0..self.facts.len() as u32 {
+            let facts = &self.facts[other as usize];
+            let listens = match facts.scope {
                 SignalScope::Path => false,
-                SignalScope::Host => other.source_node == host,
+                SignalScope::Host => facts.source_node == host,
                 SignalScope::Machine => true,
             };
-            if listens || other.id == flow {
-                other.signal(now, signal, &mut self.net);
+            if listens || other == flow {
+                self.signal_one(now, other, signal);
             }
+        }
+    }
+
+    fn signal_one(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
+        let sending = &mut self.ends.sending[flow as usize];
+        if sending.signal(now, signal) {
+            self.net.wake_by(flow, sending.next_due());
         }
     }
 
@@ -145,10 +151,10 @@ impl Simulation<'_> {
 
     fn count_note(&mut self, note: &perigee_timeline::Note) {
         let Some(pair) = note.pair else { return };
-        for flow in self.flows.iter_mut().filter(|f| f.active && f.forward == pair) {
+        for flow in self.ends.sending.iter_mut().filter(|f| f.active && f.egress.pair == pair) {
             match note.kind {
-                NoteKind::PathChange => flow.totals.path_changes += 1,
-                NoteKind::Unreachable => flow.totals.unreachable += 1,
+                NoteKind::PathChange => flow.way.path_changes += 1,
+                NoteKind::Unreachable => flow.way.unreachable += 1,
                 _ => {}
             }
         }
@@ -157,25 +163,26 @@ impl Simulation<'_> {
     /// Takes note of what each flow's way is from now on.
     fn update_ways(&mut self, now: Nanos) {
         let mut before = None;
-        for flow in &mut self.flows {
-            let (data, ack) = flow.packet_bytes();
-            let key = (flow.forward, flow.reverse, data, ack);
+        let ends = self.ends.sending.iter_mut().zip(&self.ends.receiving);
+        for ((sending, receiving), facts) in ends.zip(&self.facts) {
+            let (data, ack) = facts.packet_bytes();
+            let key = (facts.setup.forward, facts.setup.reverse, data, ack);
             // Of thousands of flows most go the way of the one before.
             let (forward, reverse) = match before {
                 Some((of, ways)) if of == key => ways,
                 _ => (
-                    self.routes.way(flow.forward, &self.net, now, data),
-                    self.routes.way(flow.reverse, &self.net, now, ack),
+                    self.routes.way(key.0, &self.net, now, data),
+                    self.routes.way(key.1, &self.net, now, ack),
                 ),
             };
             before = Some((key, (forward, reverse)));
             let rtt = forward.zip(reverse).map(|(f, r)| (f.delay + r.delay, f.slope + r.slope));
-            flow.base.push(now, rtt);
-            close_capacity(flow, now);
-            flow.capacity.rate = forward.map(|w| w.rate.0 as f64);
+            sending.way.base.push(now, rtt);
+            sending.close_capacity(now, receiving.completed);
+            sending.way.capacity.rate = forward.map(|w| w.rate.0 as f64);
             if let Some(way) = forward {
-                let payload = flow.setup.payload_bytes();
-                flow.totals.payload_share = f64::from(payload) / f64::from(data + way.framing);
+                let payload = facts.setup.payload_bytes();
+                sending.way.payload_share = f64::from(payload) / f64::from(data + way.framing);
             }
         }
     }

@@ -5,7 +5,6 @@
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, Side};
-use crate::host::Endpoint;
 use crate::packet::CE;
 use crate::packet::{Packet, TelemetryStack, NONE};
 use crate::routes::Next;
@@ -145,12 +144,11 @@ impl Simulation<'_> {
     }
 
     fn is_outside(&self, end: EndpointId) -> bool {
-        let flow = &self.flows[end.flow as usize];
-        let endpoint = match end.side {
-            Side::Source => &flow.source,
-            Side::Destination => &flow.destination,
-        };
-        matches!(endpoint, Endpoint::Outside)
+        let outside = self.facts[end.flow as usize].setup.outside;
+        match end.side {
+            Side::Source => outside.source,
+            Side::Destination => outside.destination,
+        }
     }
 
     /// Links that lead to ends outside. New ones appear as time goes on.
@@ -158,7 +156,7 @@ impl Simulation<'_> {
         if self.links_looked_at == self.net.links.len() {
             return;
         }
-        let ends = (0u32..).zip(&self.flows).flat_map(|(flow, f)| {
+        let ends = (0u32..).zip(&self.facts).flat_map(|(flow, f)| {
             let end = |side, pair| (EndpointId { flow, side }, pair);
             [end(Side::Source, f.setup.reverse), end(Side::Destination, f.setup.forward)]
         });

@@ -2,6 +2,7 @@
 //! The event loop.
 
 mod changes;
+mod flows;
 mod horizon;
 mod prefetch;
 mod sampling;
@@ -9,7 +10,7 @@ mod sampling;
 pub use horizon::Foreseen;
 
 use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
-use crate::host::{relay, Cx, Endpoint, Flow};
+use crate::host::{relay, Cx, Ends, FlowFacts, ReceivingEnd, SendingEnd};
 use crate::net::{Net, Processing};
 use crate::notices::{NoticeQueue, Subscriber, Told};
 use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, RunOutcome};
@@ -45,7 +46,8 @@ pub struct Simulation<'s> {
     routes: Routes,
     /// By pair: meters look at its packets.
     metered_data: Vec<bool>,
-    flows: Vec<Flow>,
+    facts: Vec<FlowFacts>,
+    ends: Ends,
     /// The chunk being applied, and the next change in it.
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
@@ -94,7 +96,8 @@ impl<'s> Simulation<'s> {
             duration: header.duration,
             source,
             routes: Routes::new(header.routing, &header.pairs),
-            flows: Vec::with_capacity(flows.len()),
+            facts: Vec::with_capacity(flows.len()),
+            ends: Ends::default(),
             chunk: None,
             cursor: 0,
             next_chunk: None,
@@ -121,10 +124,10 @@ impl<'s> Simulation<'s> {
         for (id, setup) in flows.into_iter().enumerate() {
             s.add_flow(id as u32, setup, header)?;
         }
-        for flow in &s.flows {
-            let (data, acks) = flow.metered();
-            s.metered_data[flow.setup.forward.ix()] |= data;
-            s.metered_data[flow.setup.reverse.ix()] |= acks;
+        for facts in &s.facts {
+            let (data, acks) = facts.metered();
+            s.metered_data[facts.setup.forward.ix()] |= data;
+            s.metered_data[facts.setup.reverse.ix()] |= acks;
         }
         if header.routing == Routing::PerHop && s.metered_data.contains(&true) {
             s.net.expect_telemetry_anywhere();
@@ -169,11 +172,14 @@ impl<'s> Simulation<'s> {
             self.notices.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
         }
         let source = header.pairs[setup.forward.ix()].from.0;
-        let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
-        self.net.ecn[id as usize] = flow.ecn;
-        flow.reschedule(&mut self.net);
-        self.others_listen |= flow.scope() != SignalScope::Path;
-        self.flows.push(flow);
+        let facts = FlowFacts::new(setup, start, seed, self.options.max_hops, source);
+        let (sending, receiving) = (SendingEnd::new(id, &facts), ReceivingEnd::new(id, &facts));
+        self.net.ecn[id as usize] = facts.ecn;
+        self.net.set_wake(id, sending.next_due().min(receiving.next_due()));
+        self.others_listen |= sending.sender().is_some() && facts.scope != SignalScope::Path;
+        self.ends.sending.push(sending);
+        self.ends.receiving.push(receiving);
+        self.facts.push(facts);
         Ok(())
     }
 
@@ -211,7 +217,7 @@ impl<'s> Simulation<'s> {
 
     /// What the next events touch is not in the cache, as a rule.
     fn exceeds_cache(&self) -> bool {
-        self.flows.len() >= MANY_FLOWS && self.net.schedule.is_wide()
+        self.facts.len() >= MANY_FLOWS && self.net.schedule.is_wide()
     }
 
     /// When something happens next; the simulation's end where nothing does before it.
@@ -284,10 +290,7 @@ impl<'s> Simulation<'s> {
         self.events += 1;
         match what {
             Source::Link(link) => self.arrival(link, obs),
-            Source::Flow(f) => {
-                let (flow, mut cx) = self.cx(f, obs);
-                flow.on_timer(&mut cx);
-            }
+            Source::Flow(f) => self.flow_timer(f, obs),
             Source::Port(p) => self.net.advance(p, now),
             Source::Injection => self.take_in(obs),
             Source::Notice => self.deliver_notices(now),
@@ -297,12 +300,18 @@ impl<'s> Simulation<'s> {
         Ok(what)
     }
 
-    /// A flow, and what its ends work with now.
+    /// The ends of flows, and what they work with now.
     #[inline]
-    fn cx<'a, O>(&'a mut self, flow: u32, obs: &'a mut O) -> (&'a mut Flow, Cx<'a, O>) {
-        let cx =
-            Cx { now: self.now, net: &mut self.net, routes: &self.routes, obs, outbox: &mut self.outbox };
-        (&mut self.flows[flow as usize], cx)
+    fn cx<'a, O>(&'a mut self, obs: &'a mut O) -> (&'a mut Ends, Cx<'a, O>) {
+        let cx = Cx {
+            now: self.now,
+            net: &mut self.net,
+            routes: &self.routes,
+            obs,
+            outbox: &mut self.outbox,
+            facts: &self.facts,
+        };
+        (&mut self.ends, cx)
     }
 
     /// # Errors
@@ -312,7 +321,7 @@ impl<'s> Simulation<'s> {
         if self.duration < horizon {
             return Ok(());
         }
-        let (links, flows) = (self.net.links.len(), self.flows.len());
+        let (links, flows) = (self.net.links.len(), self.facts.len());
         let reason = format!(
             "a run of {} with {links} links and {flows} flows is too long: at most {horizon} are possible; \
              run it in parts",
@@ -323,7 +332,7 @@ impl<'s> Simulation<'s> {
 
     fn name_of(&self, source: Source) -> String {
         match source {
-            Source::Flow(f) => format!("flow {:?}", self.flows[f as usize].setup.name),
+            Source::Flow(f) => format!("flow {:?}", self.facts[f as usize].setup.name),
             Source::Link(link) => format!("link {link}"),
             Source::Port(port) => format!("port {port}"),
             Source::Timeline => "the timeline".into(),
@@ -344,25 +353,9 @@ impl<'s> Simulation<'s> {
                 packet.route = route;
                 self.net.enqueue(now, h, next, &self.routes);
             }
-            Next::Arrived => {
-                let id = packet.flow;
-                let (flow, mut cx) = self.cx(id, obs);
-                if let Some(reply) = flow.receive(h, &mut cx) {
-                    self.signal(now, id, &reply);
-                }
-                if self.legs {
-                    self.pass_on(id, obs);
-                }
-            }
+            Next::Arrived => self.reach_end(h, obs),
             Next::Lost => self.net.discard(h, DropCause::NoRoute),
         }
-    }
-
-    /// What the arrival of a packet means for the neighbours of a leg of a split connection.
-    fn pass_on<O: Observer>(&mut self, flow: u32, obs: &mut O) {
-        let mut cx =
-            Cx { now: self.now, net: &mut self.net, routes: &self.routes, obs, outbox: &mut self.outbox };
-        relay::pass_on(&mut self.flows, flow as usize, &mut cx);
     }
 
     // ---- Ends outside -----------------------------------------------------------------------------------------------
@@ -383,21 +376,21 @@ impl<'s> Simulation<'s> {
         if at < self.reached {
             return wrong(format!("a packet cannot enter at {at}: {} has been reached", self.reached));
         }
-        let Some(flow) = self.flows.get(from.flow as usize) else {
+        let Some(facts) = self.facts.get(from.flow as usize) else {
             return wrong(format!(
                 "a packet cannot enter from flow {}: there are {}",
                 from.flow,
-                self.flows.len()
+                self.facts.len()
             ));
         };
-        let (end, name) = match from.side {
-            Side::Source => (&flow.source, "source"),
-            Side::Destination => (&flow.destination, "destination"),
+        let (outside, name) = match from.side {
+            Side::Source => (facts.setup.outside.source, "source"),
+            Side::Destination => (facts.setup.outside.destination, "destination"),
         };
-        if !matches!(end, Endpoint::Outside) {
+        if !outside {
             return wrong(format!(
                 "the {name} of flow {:?} is not outside of the simulation",
-                flow.setup.name
+                facts.setup.name
             ));
         }
         if Side::of(packet.kind) != from.side {
@@ -415,13 +408,16 @@ impl<'s> Simulation<'s> {
     /// Packets of this instant enter.
     fn take_in<O: Observer>(&mut self, obs: &mut O) {
         while let Some((from, packet)) = self.inbox.pop(self.now) {
-            let (flow, mut cx) = self.cx(from.flow, obs);
-            flow.enter(packet, &mut cx);
+            self.enter(from, packet, obs);
         }
         while let Some(h) = self.net.processing.pop(self.now) {
-            let id = self.net.packets.get(h).flow;
-            let (flow, mut cx) = self.cx(id, obs);
-            flow.depart(h, &mut cx);
+            let packet = self.net.packets.get(h);
+            let (flow, forward) = (packet.flow as usize, packet.kind.is_forward());
+            let (ends, mut cx) = self.cx(obs);
+            match forward {
+                true => ends.sending[flow].egress.depart(h, &mut cx),
+                false => ends.receiving[flow].egress.depart(h, &mut cx),
+            }
         }
         self.net.next_injection = self.inbox.next();
         self.net.schedule_injection();
@@ -453,7 +449,7 @@ impl<'s> Simulation<'s> {
         signal: &Signal<'_>,
         obs: &mut O,
     ) -> Result<bool, SimError> {
-        let Some(sender) = self.flows.get(flow as usize).and_then(|f| f.sender()) else {
+        let Some(sender) = self.ends.sending.get(flow as usize).and_then(|f| f.sender()) else {
             return Err(SimError::Setup(format!("no TCP sender of flow {flow} is in the simulation")));
         };
         if sender.tcp.is_none() {
@@ -462,10 +458,11 @@ impl<'s> Simulation<'s> {
         // The decision belongs to the instant that was reached, before anything that happens at it.
         self.now = self.now.max(self.reached);
         let now = self.now;
-        let (flow, mut cx) = self.cx(flow, obs);
-        flow.hear(now, signal);
-        flow.pump(&mut cx);
-        flow.reschedule(cx.net);
+        let (ends, mut cx) = self.cx(obs);
+        let sending = &mut ends.sending[flow as usize];
+        sending.signal(now, signal);
+        sending.pump(&mut cx);
+        sending.reschedule(&mut cx);
         Ok(true)
     }
 
@@ -480,16 +477,16 @@ impl<'s> Simulation<'s> {
 
     /// Base RTT of a flow's route at an instant that is not far back; `None` = it had none.
     pub fn base_rtt(&self, flow: u32, at: Nanos) -> Option<Nanos> {
-        self.flows.get(flow as usize)?.base.at(at)
+        self.ends.sending.get(flow as usize)?.way.base.at(at)
     }
 
     /// Rate of the slowest port on a flow's present route; `None` = no route, or the flow has not begun.
     pub fn path_rate(&self, flow: u32) -> Option<BitRate> {
-        self.flows.get(flow as usize)?.capacity.rate.map(|r| BitRate(r as u64))
+        self.ends.sending.get(flow as usize)?.way.capacity.rate.map(|r| BitRate(r as u64))
     }
 
     /// Counters of a flow at the instant that was reached (packets under way are not counted before the end).
-    pub fn flow_totals(&self, flow: u32) -> Option<&FlowTotals> {
-        self.flows.get(flow as usize).map(|f| &f.totals)
+    pub fn flow_totals(&self, flow: u32) -> Option<FlowTotals> {
+        ((flow as usize) < self.facts.len()).then(|| self.totals_of(flow as usize))
     }
 }

@@ -8,12 +8,12 @@
 //! as large, whose link is there by now, the packet of that, and so on. Nothing that is computed depends on it.
 
 use super::Simulation;
-use crate::host::Endpoint;
+use crate::host::{ReceivingEnd, SendingEnd};
 use crate::prefetch::{fetch, fetch_of};
 use crate::routes::Next;
 
-/// Lines of a flow that a packet of it touches.
-const FLOW_LINES: usize = 8;
+/// Lines of an end that a packet touches.
+const END_LINES: usize = 4;
 
 impl Simulation<'_> {
     /// After an event of `link`: looks at the subtrees that it belongs to.
@@ -44,7 +44,10 @@ impl Simulation<'_> {
         let Some(packet) = self.net.next_to_arrive(link) else { return };
         match self.routes.next(packet.route, self.net.links[link as usize].to) {
             Next::Link(next, _) => fetch_of(&self.net.links, next as usize, 3),
-            Next::Arrived => fetch_of(&self.flows, packet.flow as usize, FLOW_LINES),
+            Next::Arrived if packet.kind.is_forward() => {
+                fetch_of(&self.ends.receiving, packet.flow as usize, END_LINES);
+            }
+            Next::Arrived => fetch_of(&self.ends.sending, packet.flow as usize, END_LINES),
             Next::Lost => {}
         }
     }
@@ -56,12 +59,13 @@ impl Simulation<'_> {
         match self.routes.next(packet.route, self.net.links[link as usize].to) {
             Next::Link(next, _) => self.net.fetch_port(next),
             Next::Arrived => {
-                let Some(flow) = self.flows.get(packet.flow as usize) else { return };
-                let end = if packet.kind.is_forward() { &flow.destination } else { &flow.source };
-                match end {
-                    Endpoint::TcpSender(s) => fetch(&**s, 16),
-                    Endpoint::TcpReceiver(r) => fetch(&**r, 6),
-                    _ => {}
+                let flow = packet.flow as usize;
+                if packet.kind.is_forward() {
+                    let end = self.ends.receiving.get(flow).and_then(ReceivingEnd::receiver);
+                    end.iter().for_each(|r| fetch(*r, 6));
+                } else {
+                    let end = self.ends.sending.get(flow).and_then(SendingEnd::sender);
+                    end.iter().for_each(|s| fetch(*s, 16));
                 }
             }
             Next::Lost => {}

@@ -2,8 +2,10 @@
 //! Samples of flows and links while a simulation runs, and its totals at the end.
 
 use super::Simulation;
-use crate::host::{Flow, TcpReceiver};
-use crate::observe::{DropCause, FlowRow, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES};
+use crate::host::{FlowFacts, ReceivingEnd, SendingEnd, TcpReceiver};
+use crate::observe::{
+    DropCause, FlowRow, FlowTotals, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES,
+};
 use crate::schedule::Source;
 use perigee_cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
 use perigee_record::ByteRate;
@@ -20,10 +22,10 @@ impl Simulation<'_> {
     pub(super) fn sample<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
         self.next_sample += self.options.sample;
         self.net.schedule.set(Source::Sampler, self.next_sample);
-        for i in 0..self.flows.len() {
+        for i in 0..self.facts.len() {
             // A transfer that is complete is shown once more.
             let over = |done: Nanos| done + self.options.sample < now;
-            if self.flows[i].active && !self.flows[i].totals.completed.is_some_and(over) {
+            if self.ends.sending[i].active && !self.ends.receiving[i].completed.is_some_and(over) {
                 self.sample_flow(i, now, obs);
             }
         }
@@ -35,15 +37,15 @@ impl Simulation<'_> {
     }
 
     fn sample_flow<O: Observer>(&mut self, i: usize, now: Nanos, obs: &mut O) {
-        let flow = &mut self.flows[i];
-        let base_rtt_ns = flow.base.at(now).map(|rtt| rtt.0);
+        let delivered_bytes = self.delivered_bytes(i);
+        let flow = &mut self.ends.sending[i];
+        let base_rtt_ns = flow.way.base.at(now).map(|rtt| rtt.0);
         let rtt_ns = (flow.rtt_count > 0).then(|| (flow.rtt_sum / flow.rtt_count as u128) as u64);
         flow.rtt_sum = 0;
         flow.rtt_count = 0;
-        let delivered_bytes = flow.totals.goodput_bytes;
         let mut row = FlowRow {
             t_ns: now.0,
-            flow: flow.id,
+            flow: i as u32,
             goodput_bps: flow.goodput.next_bps(now, delivered_bytes),
             delivered_bytes,
             cwnd_bytes: None,
@@ -53,10 +55,10 @@ impl Simulation<'_> {
             srtt_ns: None,
             rtt_ns,
             base_rtt_ns,
-            path_rate_bps: flow.capacity.rate.map(|r| r as u64),
+            path_rate_bps: flow.way.capacity.rate.map(|r| r as u64),
             delivery_rate_bps: None,
-            sent_packets: flow.totals.data_sent,
-            retransmits: flow.totals.retrans,
+            sent_packets: flow.counts.data,
+            retransmits: flow.counts.retrans,
             lost_packets: Some(0),
             timeouts: 0,
             ca_state: CaState::Open.name(),
@@ -72,7 +74,7 @@ impl Simulation<'_> {
             row.cwnd_bytes = Some(w.cwnd);
             row.ssthresh_bytes = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
             row.pacing_bps = sender.pacing_rate().map(|r| r.0);
-            row.in_flight_bytes = Some(sender.in_flight() * flow.setup.tcp.mss as u64);
+            row.in_flight_bytes = Some(sender.in_flight() * self.facts[i].setup.tcp.mss as u64);
             row.srtt_ns = (sender.srtt() > Nanos::ZERO).then(|| sender.srtt().0);
             row.delivery_rate_bps = sender.delivery_rate().map(|r| r.0);
             row.ca_state = sender.ca_state().name();
@@ -121,19 +123,24 @@ impl Simulation<'_> {
     }
 
     pub(super) fn close(&mut self, end: Nanos, stopped: bool) -> RunOutcome {
-        let mut under_way = vec![0; self.flows.len()];
+        let mut under_way = vec![0; self.facts.len()];
         self.net.count_under_way(end, &mut under_way);
         let mut conserved = true;
-        for (flow, under_way) in self.flows.iter_mut().zip(under_way) {
-            close_capacity(flow, end);
-            let stats = flow.sender().and_then(|s| s.tcp.as_ref()).map(|tcp| tcp.stats);
-            let t = &mut flow.totals;
-            t.dropped = self.net.flow_drops[flow.id as usize];
-            t.under_way = under_way;
-            t.timeouts = stats.map_or(t.timeouts, |s| s.timeouts);
-            t.undos = Some(stats.map_or(0, |s| s.undos));
-            t.recoveries = Some(stats.map_or(0, |s| s.recoveries));
+        let mut flows = Vec::with_capacity(self.facts.len());
+        for (f, under_way) in under_way.into_iter().enumerate() {
+            self.ends.sending[f].close_capacity(end, self.ends.receiving[f].completed);
+            let tcp = self.ends.sending[f].sender().and_then(|s| s.tcp.as_ref());
+            let stats = tcp.map(|tcp| tcp.stats).unwrap_or_default();
+            let t = FlowTotals {
+                dropped: self.net.flow_drops[f],
+                under_way,
+                timeouts: stats.timeouts,
+                undos: Some(stats.undos),
+                recoveries: Some(stats.recoveries),
+                ..self.totals_of(f)
+            };
             conserved &= t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
+            flows.push(t);
         }
         let links: Vec<LinkTotals> =
             (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect();
@@ -147,8 +154,8 @@ impl Simulation<'_> {
             packet_hops: Some(links.iter().map(|l| l.crossed).sum()),
             events: Some(self.events),
             memory_per_flow_bytes: Some(self.memory_per_flow() as u64),
-            flows: self.flows.iter().map(|f| f.totals.clone()).collect(),
-            applications: self.flows.iter().map(|f| f.application_totals(end)).collect(),
+            flows,
+            applications: self.ends.receiving.iter().map(|f| f.application_totals(end)).collect(),
             links,
             ..RunOutcome::default()
         }
@@ -156,26 +163,14 @@ impl Simulation<'_> {
 
     /// Bytes of memory behind the connections (for the benchmark).
     pub fn memory_per_flow(&self) -> usize {
-        let tcp = self.flows.iter().map(|f| {
-            let ends =
-                f.sender().map_or(0, |s| std::mem::size_of_val(s) + std::mem::size_of::<TcpReceiver>());
-            let board = f.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.memory_bytes());
-            ends + board + f.base.memory_bytes()
+        let behind = self.ends.sending.iter().map(|f| {
+            let tcp = f.sender().map_or(0, |s| {
+                let board = s.tcp.as_ref().map_or(0, |tcp| tcp.memory_bytes());
+                std::mem::size_of_val(s) + std::mem::size_of::<TcpReceiver>() + board
+            });
+            tcp + f.way.base.memory_bytes()
         });
-        (tcp.sum::<usize>() + self.flows.len() * std::mem::size_of::<Flow>()) / self.flows.len().max(1)
+        let each = std::mem::size_of::<(FlowFacts, SendingEnd, ReceivingEnd)>();
+        behind.sum::<usize>() / self.facts.len().max(1) + each
     }
-}
-
-/// Adds the time since the latest change of a flow's way to its capacity.
-pub(super) fn close_capacity(flow: &mut Flow, now: Nanos) {
-    if !flow.active {
-        return;
-    }
-    let end = now.min(flow.totals.completed.unwrap_or(flow.setup.stop));
-    let time = end.saturating_sub(flow.capacity.since);
-    if let Some(rate) = flow.capacity.rate {
-        flow.totals.routed += time;
-        flow.totals.capacity_bits += rate * time.as_secs_f64();
-    }
-    flow.capacity.since = end.max(flow.capacity.since);
 }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sending end of a flow: a TCP sender ([`super::tcp_sender`]), a source of probes or datagrams, or an external endpoint.
+
+use super::egress::Egress;
+use super::external::leave;
+use super::tcp_sender::TcpSender;
+use super::{Cx, Established, FlowFacts, TelemetryPlan, SPURT};
+use crate::external_endpoint::OutsidePacket;
+use crate::observe::{show, Observer, SimEvent};
+use crate::packet::Packet;
+use crate::routes::BaseRtt;
+use perigee_cc::Signal;
+use perigee_record::{ByteRate, PacketKind};
+use perigee_tcp::AckBlocks;
+use perigee_timeline::workload::turn;
+use perigee_timeline::App;
+use perigee_units::Nanos;
+
+/// The sending end of a flow. What each packet touches comes first, some of it copied from the facts: of ten thousand flows none is
+/// in the cache.
+#[repr(C, align(64))]
+pub(crate) struct SendingEnd {
+    pub egress: Egress,
+    pub(super) mss: u32,
+    pub(super) header: u32,
+    /// It has sent something.
+    pub active: bool,
+    /// It is a leg of a split connection.
+    pub(super) is_leg: bool,
+    /// Its data comes from an application that does not always have some.
+    pub(super) is_supplied: bool,
+    pub(super) stop: Nanos,
+    /// RTT samples since the latest sampling instant, and their sum.
+    pub rtt_count: u64,
+    pub rtt_sum: u128,
+    pub(super) telemetry: TelemetryPlan,
+    /// Segments of a limited transfer, and the bytes of its last one.
+    pub(super) segments: Option<(u64, u32)>,
+    pub source: Origin,
+    pub counts: SenderCounts,
+    pub way: Way,
+    /// Payload delivered, between the flow's rows.
+    pub goodput: ByteRate,
+}
+
+/// Counters of a sending end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SenderCounts {
+    /// Data packets, retransmissions included.
+    pub data: u64,
+    /// Data packets sent again.
+    pub retrans: u64,
+    /// ACKs that carried telemetry.
+    pub telemetry_acks: u64,
+    /// Bytes of echoes and frames that arrived.
+    pub echoed_bytes: u64,
+    /// When it began.
+    pub started: Option<Nanos>,
+}
+
+/// The way of a flow's data and ACKs, as the network has it: for the record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Way {
+    pub base: BaseRtt,
+    pub capacity: Capacity,
+    /// Time with a route, and the integral of the slowest port's rate over it in bits.
+    pub routed: Nanos,
+    pub capacity_bits: f64,
+    pub payload_share: f64,
+    pub path_changes: u64,
+    pub unreachable: u64,
+}
+
+/// The slowest port's rate, integrated over the time in which a route exists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Capacity {
+    pub since: Nanos,
+    /// Bits per second; `None` = no route.
+    pub rate: Option<f64>,
+}
+
+/// What runs at the sending end.
+pub(crate) enum Origin {
+    /// Sends probes or datagrams at fixed intervals.
+    Probes {
+        next: u64,
+        at: Nanos,
+        /// End of the talk spurt, of a call.
+        until: Nanos,
+    },
+    Tcp(Box<TcpSender>),
+    /// Packets that arrive leave the simulation; what is injected comes from here.
+    Outside,
+}
+
+/// What an arrival at a sending end means beyond it.
+pub(crate) enum Heard {
+    Nothing,
+    /// A probe's reply: flows that listen to the host or the machine get it, too.
+    Reply(Signal<'static>),
+    /// The connection is established: the receiver begins.
+    Established(Established),
+}
+
+impl SendingEnd {
+    pub fn new(id: u32, facts: &FlowFacts) -> Self {
+        let setup = &facts.setup;
+        let source = match (setup.outside.source, setup.app.is_tcp()) {
+            (true, _) => Origin::Outside,
+            (false, true) => Origin::Tcp(Box::new(TcpSender::new(facts))),
+            (false, false) => probes(&setup.app, facts.start, facts.seed),
+        };
+        SendingEnd {
+            egress: Egress::new(id, setup.forward),
+            mss: setup.tcp.mss,
+            header: setup.tcp.header,
+            active: false,
+            is_leg: setup.leg.is_some(),
+            is_supplied: matches!(&source, Origin::Tcp(s) if s.supply.is_some()),
+            stop: setup.stop,
+            rtt_count: 0,
+            rtt_sum: 0,
+            telemetry: facts.telemetry,
+            segments: facts.segments,
+            source,
+            counts: SenderCounts::default(),
+            way: Way::default(),
+            goodput: ByteRate::since(setup.start),
+        }
+    }
+
+    /// When something is due.
+    #[inline]
+    pub fn next_due(&self) -> Nanos {
+        match &self.source {
+            Origin::Probes { at, .. } if *at < self.stop => *at,
+            Origin::Tcp(s) => s.next_due(self.stop),
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// The TCP sender, if there is one in the simulation.
+    pub fn sender(&self) -> Option<&TcpSender> {
+        match &self.source {
+            Origin::Tcp(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn sender_mut(&mut self) -> Option<&mut TcpSender> {
+        match &mut self.source {
+            Origin::Tcp(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    pub(super) fn take_rtt<O: Observer>(&mut self, now: Nanos, rtt: Nanos, obs: &mut O) {
+        let sent = now.saturating_sub(rtt);
+        self.rtt_sum += rtt.0 as u128;
+        self.rtt_count += 1;
+        obs.rtt(self.egress.flow, sent, rtt, self.way.base.at(sent));
+    }
+
+    /// A timer is due. True if an on/off source has fallen silent.
+    pub fn on_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
+        match &self.source {
+            Origin::Probes { .. } => self.send_probe_of_app(cx),
+            Origin::Tcp(s) if s.tcp.is_none() => self.handshake_timer(cx),
+            Origin::Tcp(_) => return self.sender_timer(cx),
+            Origin::Outside => {}
+        }
+        false
+    }
+
+    fn send_probe_of_app<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let facts = &cx.facts[self.egress.flow as usize];
+        let (kind, interval, size) = match facts.setup.app {
+            App::Ping { interval, size } => (PacketKind::Ping, interval, size),
+            App::Cbr { interval, size } => (PacketKind::Datagram, interval, size),
+            App::Voice(v) => (PacketKind::Datagram, v.interval, v.codec.packet_bytes(v.interval)),
+            _ => unreachable!("an app without TCP"),
+        };
+        let Origin::Probes { next, at, until } = &mut self.source else { return };
+        let number = *next;
+        *next += 1;
+        *at = cx.now + interval;
+        if let (App::Voice(v), true) = (facts.setup.app, *at >= *until) {
+            let spurt = (number >> SPURT) + 1;
+            *next = spurt << SPURT;
+            *at = *until + turn(&v.talk, &v.silence, facts.seed, 2 * spurt - 1);
+            *until = *at + turn(&v.talk, &v.silence, facts.seed, 2 * spurt);
+        }
+        self.note_start(cx.now, cx.obs);
+        let packet = self.egress.packet(cx.now, kind, size, number);
+        show(cx.obs, cx.now, true, &packet, 0, &AckBlocks::default(), None, &[]);
+        self.counts.data += 1;
+        self.egress.send(packet, cx);
+    }
+
+    pub fn note_start<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
+        if self.counts.started.is_none() {
+            self.counts.started = Some(now);
+            self.active = true;
+            self.way.capacity.since = now;
+            obs.event(now, &SimEvent::FlowStart(self.egress.flow));
+        }
+    }
+
+    /// Something that may be due earlier.
+    #[inline]
+    pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
+        cx.net.wake_by(self.egress.flow, self.next_due());
+    }
+
+    /// Gives its congestion control a signal. False where there is no connection.
+    pub fn signal(&mut self, now: Nanos, signal: &Signal<'_>) -> bool {
+        let tcp = self.sender_mut().and_then(|s| s.tcp.as_mut());
+        tcp.map(|tcp| tcp.signal(now, signal)).is_some()
+    }
+
+    /// A packet reached it.
+    #[inline]
+    pub fn receive<O: Observer>(&mut self, h: u32, cx: &mut Cx<'_, O>) -> Heard {
+        self.egress.received += 1;
+        let packet = *cx.net.packets.get(h);
+        if let Origin::Outside = self.source {
+            self.counts.echoed_bytes += leave(h, packet, cx);
+            return Heard::Nothing;
+        }
+        if packet.kind == PacketKind::Ack {
+            self.receive_ack(h, packet, cx);
+            return Heard::Nothing;
+        }
+        cx.net.release(h);
+        match packet.kind {
+            PacketKind::Pong => return self.receive_reply(packet, cx),
+            PacketKind::SynAck => return self.establish(cx).map_or(Heard::Nothing, Heard::Established),
+            PacketKind::Request => self.receive_request(packet.seq, cx),
+            // Frames belong to external endpoints; others travel in the other direction.
+            _ => {}
+        }
+        Heard::Nothing
+    }
+
+    /// The reply to a probe: of the prober beside a connection, or of a ping.
+    fn receive_reply<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Heard {
+        let rtt = cx.now - packet.sent;
+        if let Some(s) = self.sender_mut() {
+            let gap = s.reply_at.replace(cx.now).map(|last| cx.now - last);
+            return Heard::Reply(Signal::ProbeRtt { rtt, gap });
+        }
+        show(cx.obs, cx.now, false, &packet, 0, &AckBlocks::default(), None, &[]);
+        self.counts.echoed_bytes += packet.ip_bytes as u64;
+        self.take_rtt(cx.now, rtt, cx.obs);
+        Heard::Nothing
+    }
+
+    /// A packet of an external endpoint enters the simulation here.
+    pub fn enter<O: Observer>(&mut self, packet: OutsidePacket, cx: &mut Cx<'_, O>) {
+        self.counts.data += 1;
+        self.egress.enter(packet, cx);
+    }
+
+    /// Adds the time since the latest change of the flow's way to its capacity; it ends when its transfer was complete.
+    pub fn close_capacity(&mut self, now: Nanos, completed: Option<Nanos>) {
+        if !self.active {
+            return;
+        }
+        let end = now.min(completed.unwrap_or(self.stop));
+        let time = end.saturating_sub(self.way.capacity.since);
+        if let Some(rate) = self.way.capacity.rate {
+            self.way.routed += time;
+            self.way.capacity_bits += rate * time.as_secs_f64();
+        }
+        self.way.capacity.since = end.max(self.way.capacity.since);
+    }
+}
+
+/// The source of a flow without TCP.
+fn probes(app: &App, start: Nanos, seed: u64) -> Origin {
+    let until = match app {
+        App::Voice(v) => start + turn(&v.talk, &v.silence, seed, 0),
+        _ => Nanos::MAX,
+    };
+    Origin::Probes { next: 0, at: start, until }
+}

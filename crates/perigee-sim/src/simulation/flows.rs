@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Arrivals and timers at the ends of flows. Only here, at proxies and for the record both ends of a flow are in view.
+
+use super::Simulation;
+use crate::external_endpoint::{EndpointId, OutsidePacket, Side};
+use crate::host::{begins_flow, relay, Delivered, Heard};
+use crate::observe::{CompletionRow, FlowTotals, Observer, SimEvent};
+
+impl Simulation<'_> {
+    /// A packet reached the end of its route.
+    #[inline(always)]
+    pub(super) fn reach_end<O: Observer>(&mut self, h: u32, obs: &mut O) {
+        let packet = self.net.packets.get(h);
+        let (flow, forward) = (packet.flow, packet.kind.is_forward());
+        let (ends, mut cx) = self.cx(obs);
+        if forward {
+            match ends.receiving[flow as usize].receive(h, &mut cx) {
+                Delivered::Nothing => {}
+                Delivered::UpTo(next) => ends.sending[flow as usize].note_silence(next, &mut cx),
+                Delivered::All { bytes } => self.complete(flow, bytes, obs),
+            }
+        } else {
+            match ends.sending[flow as usize].receive(h, &mut cx) {
+                Heard::Nothing => {}
+                Heard::Reply(reply) => self.signal(self.now, flow, &reply),
+                Heard::Established(how) => ends.receiving[flow as usize].begin(Some(how), &mut cx),
+            }
+        }
+        if self.legs {
+            let (ends, mut cx) = self.cx(obs);
+            relay::pass_on(ends, flow as usize, &mut cx);
+        }
+    }
+
+    /// A limited transfer is complete. Of a split connection the last leg's end counts, from the first leg's beginning.
+    fn complete<O: Observer>(&mut self, flow: u32, bytes: u64, obs: &mut O) {
+        let f = flow as usize;
+        if self.facts[f].setup.leg.is_some_and(|l| l.after.is_some()) {
+            return;
+        }
+        let asked = self.ends.receiving[f].asked().or(self.ends.sending[f].counts.started);
+        obs.completion(&CompletionRow {
+            flow,
+            object: 0,
+            bytes,
+            asked_ns: asked.unwrap_or(self.now).0,
+            first_ns: None,
+            done_ns: self.now.0,
+        });
+    }
+
+    /// A timer of a flow is due, or was when the flow was scheduled: of the receiving end first.
+    pub(super) fn flow_timer<O: Observer>(&mut self, flow: u32, obs: &mut O) {
+        let now = self.now;
+        let (ends, mut cx) = self.cx(obs);
+        let (sending, receiving) = (&mut ends.sending[flow as usize], &mut ends.receiving[flow as usize]);
+        if sending.next_due().min(receiving.next_due()) <= now {
+            receiving.on_timer(&mut cx);
+            if sending.stops_by(now) {
+                let delivered_bytes = receiving.goodput_bytes;
+                cx.obs.event(now, &SimEvent::FlowStop { flow, delivered_bytes });
+            }
+            if sending.on_timer(&mut cx) {
+                if let Some(next) = receiving.received() {
+                    sending.note_silence(next, &mut cx);
+                }
+            }
+        }
+        cx.net.set_wake(flow, sending.next_due().min(receiving.next_due()));
+    }
+
+    /// A packet of an external endpoint enters.
+    pub(super) fn enter<O: Observer>(&mut self, from: EndpointId, packet: OutsidePacket, obs: &mut O) {
+        let f = from.flow as usize;
+        let (ends, mut cx) = self.cx(obs);
+        if begins_flow(&cx.facts[f], &packet) {
+            ends.sending[f].note_start(cx.now, cx.obs);
+        }
+        match from.side {
+            Side::Source => ends.sending[f].enter(packet, &mut cx),
+            Side::Destination => ends.receiving[f].enter(packet, &mut cx),
+        }
+    }
+
+    /// Payload that a flow has delivered.
+    pub(super) fn delivered_bytes(&self, f: usize) -> u64 {
+        self.ends.receiving[f].goodput_bytes + self.ends.sending[f].counts.echoed_bytes
+    }
+
+    /// Counters of a flow but those of the network and of its connection.
+    pub(super) fn totals_of(&self, f: usize) -> FlowTotals {
+        let (sending, receiving) = (&self.ends.sending[f], &self.ends.receiving[f]);
+        let (counts, way) = (&sending.counts, &sending.way);
+        FlowTotals {
+            sent: sending.egress.sent + receiving.egress.sent,
+            delivered: sending.egress.received + receiving.egress.received,
+            data_sent: counts.data,
+            retrans: counts.retrans,
+            goodput_bytes: self.delivered_bytes(f),
+            started: counts.started,
+            completed: receiving.completed,
+            routed: way.routed,
+            capacity_bits: way.capacity_bits,
+            payload_share: way.payload_share,
+            path_changes: way.path_changes,
+            unreachable: way.unreachable,
+            telemetry_acks: counts.telemetry_acks,
+            ..FlowTotals::default()
+        }
+    }
+}
