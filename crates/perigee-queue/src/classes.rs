@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A queue per class: packets with telemetry in one, all others in the other, served by weights (deficit round robin, Shreedhar
-//! and Varghese 1996).
+//! Two classes, packets with telemetry and all others, each with its own queue, served by weight
+//! (deficit round robin, Shreedhar and Varghese 1996).
 //!
-//! * The class with telemetry has the share w of the rate while both classes wait; a class that is alone has all of it.
-//! * Each turn a class may send `2 quantum w` or `2 quantum (1 - w)` bytes more, framing included. What it does not use
-//!   it keeps to its next turn, unless its queue runs empty.
-//! * Where the port is full, the class that has more of the room than its weight loses its newest packets, until they were
-//!   as many bytes as the one that comes.
-//! * The port's telemetry is that of the class: bytes that wait in its own queue, and w times the rate. The bytes that were sent
-//!   are those of packets with telemetry at any port. So a sender that computes its rate from telemetry (OrbCC, HPCC)
-//!   sees a port of its own, and gives way to nobody whose packets it does not have to wait for. It is told w times the rate
-//!   also while the other class is silent: then it leaves the rest of the port unused.
-//! * Above half of the rate its packets leave in bursts, at the rate of the whole port, so most samples tell a higher rate
-//!   than the mean over time. OrbCC, which gives each ACK the same weight, stays below the share then (`orbcc` by 15 %,
-//!   `orbcc-repro` by 10 % with w = 0.8); with weights by time (`cc.orbcc.ewma = "hpcc_time"`) it has all of it
+//! * The class with telemetry gets the share w of the rate while both are backlogged; a class that
+//!   is backlogged alone gets all of it.
+//! * Per turn the deficits grow by `2 quantum w` and `2 quantum (1 - w)` bytes, framing included.
+//!   An unused deficit carries over to the next turn, unless the queue runs empty.
+//! * When the port is full, the class that exceeds its share of the buffer drops its newest packets
+//!   until the arriving one fits.
+//! * The port's telemetry describes the class: backlog of its own queue, and w times the rate.
+//!   (Bytes sent count packets with telemetry only, at every port.) A sender that computes its rate
+//!   from telemetry (OrbCC, HPCC) thus sees a dedicated port, and does not yield to packets that do
+//!   not delay its own. Telemetry reports w times the rate even while the other class is idle: the
+//!   rest of the port stays unused then.
+//! * With w above 1/2 the packets of the class leave in bursts at the full rate of the port, so
+//!   that most samples report a higher rate than the mean over time. OrbCC, which weights every ACK
+//!   equally, stays below its share (`orbcc` by 15 %, `orbcc-repro` by 10 % with w = 0.8); with
+//!   weights by time (`cc.orbcc.ewma = "hpcc_time"`) it reaches the share
 //!   (`crates/perigee-sim/tests/classes.rs`).
 
 use crate::{Discipline, DisciplineInfo, Own, Packet, Queues, Setup};
@@ -21,7 +24,7 @@ use perigee_units::params::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "classes",
     label: "Queue per class",
@@ -58,7 +61,7 @@ struct Class {
     deficit: i64,
 }
 
-/// Deficits count parts of a byte, so that small turns have the exact weights, too.
+/// Deficits count fractions of a byte, so that weights are exact for small quanta as well.
 const PARTS: f64 = 1e6;
 
 fn parts(packet: &Packet) -> i64 {
@@ -71,13 +74,14 @@ impl Class {
         Class { weight, quantum, deficit: quantum, ..Class::default() }
     }
 
-    /// How many more turns will not be enough for its first packet; of many small ones nobody waits for each.
+    /// Number of further turns that do not suffice for the head: many small turns are skipped at
+    /// once.
     fn turns_in_vain(&self) -> Option<i64> {
         let first = self.packets.front()?;
         Some(((parts(first) - self.deficit - 1) / self.quantum).max(0))
     }
 
-    /// How many times its weight it has of the room.
+    /// Backlog divided by the weight.
     fn fullness(&self) -> f64 {
         self.bytes as f64 / self.weight
     }
@@ -91,7 +95,7 @@ impl Class {
 /// The state of one port.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// With telemetry, and all others.
+    /// The class with telemetry, and that of all others.
     classes: [Class; 2],
     turn: usize,
 }
@@ -141,7 +145,7 @@ impl Queues for Classes {
                 Some(_) => {}
                 None => class.deficit = 0,
             }
-            // Zero where the other one can send; `None`: nobody waits.
+            // Zero if the other class can send; `None` if nothing waits.
             let vain = self.classes.iter().filter_map(Class::turns_in_vain).min()?;
             for class in self.classes.iter_mut().filter(|c| !c.packets.is_empty()) {
                 class.deficit += vain * class.quantum;
@@ -237,7 +241,7 @@ mod tests {
             push(&mut q, true, 1500, true);
         }
         (0..40).for_each(|_| assert!(serve(&mut q).unwrap().telemetry));
-        // The other one comes: it has its turns from now on, not those that it missed.
+        // The other class becomes active: it gets turns from now on, not those it missed.
         (0..20).for_each(|_| drop(push(&mut q, false, 1500, true)));
         let served: Vec<bool> = (0..20).map(|_| serve(&mut q).unwrap().telemetry).collect();
         let mine = served.iter().filter(|&&t| t).count();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CoDel (RFC 8289): controls the time that packets wait, at the head of the queue.
+//! CoDel (RFC 8289): controls the sojourn time of packets at the head of the queue.
 //!
-//! Once packets have waited longer than `target` for a whole `interval`, one is dropped (or marked), and further ones at
-//! distances of `interval / sqrt(count)` (section 3.3), until one has waited less than the target or no more than one full
-//! packet is left behind. A dropping state that was left less than 16 intervals ago continues near its old rate
-//! (section 5.5).
+//! Once the sojourn time has exceeded `target` for an entire `interval`, one packet is dropped (or
+//! marked), and further ones at distances of `interval / sqrt(count)` (section 3.3), until a
+//! sojourn time is below the target or the backlog is at most one full packet. A dropping state
+//! that was left less than 16 intervals ago resumes near its former rate (section 5.5).
 
 use crate::{Discipline, DisciplineInfo, Packet, Port, Setup, Verdict, MTU};
 use perigee_units::params::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "codel",
     label: "CoDel",
@@ -43,7 +43,7 @@ pub(crate) const INTERVAL: ParamSpec = ParamSpec {
     help: "time for which more is tolerated",
 };
 
-/// A dropping state that was left less than this many intervals ago continues.
+/// A dropping state that was left less than this many intervals ago is resumed.
 const RECENT_INTERVALS: u64 = 16;
 
 /// The control law on one queue.
@@ -51,10 +51,11 @@ const RECENT_INTERVALS: u64 = 16;
 pub struct Control {
     target: Nanos,
     interval: Nanos,
-    /// When the time waited will have been above the target for an interval; zero = it is not above.
+    /// Instant at which the sojourn time will have exceeded the target for an interval; zero = it
+    /// is below.
     first_above: Nanos,
     drop_next: Nanos,
-    /// Drops of this dropping state, and where it began to count.
+    /// Drops in this dropping state, and the initial value of that counter.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -74,7 +75,7 @@ impl Control {
         }
     }
 
-    /// The time waited has been above the target for an interval.
+    /// The sojourn time has exceeded the target for an interval.
     fn is_late(&mut self, now: Nanos, sojourn: Nanos, left: u64) -> bool {
         if sojourn < self.target || left <= MTU {
             self.first_above = Nanos::ZERO;
@@ -92,8 +93,9 @@ impl Control {
         from + Nanos((self.interval.0 as f64 / root) as u64)
     }
 
-    /// A packet that has waited for `sojourn` is at the head, with `left` bytes behind it: is it dropped (or marked)?
-    /// `again`: another one was, at this opportunity to send.
+    /// Returns whether to drop (or mark) the packet at the head, which has waited for `sojourn` and
+    /// has `left` bytes queued after it. `again`: another one was dropped at this transmission
+    /// opportunity.
     pub fn on_head(&mut self, now: Nanos, sojourn: Nanos, left: u64, again: bool) -> bool {
         let late = self.is_late(now, sojourn, left);
         if self.dropping {

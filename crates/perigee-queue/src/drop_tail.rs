@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Drop-tail: a packet that does not fit is dropped when it comes. The port does that by itself, so there is no state.
+//! Drop-tail: a packet that does not fit is dropped on arrival. The port itself does that, so there
+//! is no state.
 
 use crate::DisciplineInfo;
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "drop-tail",
     label: "Drop-tail",

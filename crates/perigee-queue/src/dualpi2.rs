@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! DualPI2 (RFC 9332 appendix A): a queue for scalable (L4S) and a queue for classic traffic, whose congestion signals are
-//! coupled, so that both get a fair share while scalable traffic hardly waits.
+//! DualPI2 (RFC 9332 appendix A): a queue for scalable (L4S) and one for classic traffic with
+//! coupled congestion signals, so that both get a fair share while scalable traffic sees almost no
+//! queueing delay.
 //!
-//! * ECT(1) and CE go to the L queue, ECT(0) and what is not ECN-capable to the C queue (section 2.3; RFC 9331 section 5.1).
+//! * ECT(1) and CE go to the L queue, ECT(0) and Not-ECT to the C queue (section 2.3; RFC 9331
+//!   section 5.1).
 //! * Every `tupdate`, a proportional-integral controller moves the base probability by
-//!   `p' += alpha * (q - target) + beta * (q - q_old)`, with `q` = the longer of the times that the two heads have waited
-//!   (appendices A.1 and A.2).
-//! * Classic packets are marked or dropped with `p_C = p'^2`; scalable ones are marked with the larger of the coupled
-//!   `p_CL = coupling * p'` and of the step: waited longer than `step`, with another packet behind.
-//! * Overload: once `p_CL` reaches 1, scalable packets are dropped with `p_C` like classic ones, and classic ones even where
-//!   they could be marked. With `overload = "overflow"`, `p'` stops at `1 / coupling` and the queue's limit does the rest.
-//! * The L queue goes first, as long as the C queue has sent its `classic_protection` of the bytes (weighted round robin,
-//!   section 4.2.1).
+//!   `p' += alpha * (q - target) + beta * (q - q_old)`, with `q` = the longer sojourn time of the
+//!   two heads (appendices A.1 and A.2).
+//! * Classic packets are marked or dropped with `p_C = p'^2`; scalable ones are marked with the
+//!   larger of the coupled `p_CL = coupling * p'` and of the step function (sojourn time above
+//!   `step`, with another packet queued after it).
+//! * Overload: once `p_CL` reaches 1, scalable packets are dropped with `p_C` like classic ones,
+//!   and ECN-capable classic ones are dropped instead of marked. With `overload = "overflow"`, `p'`
+//!   stops at `1 / coupling` and the queue's limit does the rest.
+//! * The L queue has priority, except for the share `classic_protection` of the bytes that the C
+//!   queue may send (weighted round robin, section 4.2.1).
 //!
-//! Signals are spread evenly by accumulated probability (`recur()` of appendix A.1): no random numbers are drawn. The default
-//! parameters are those of Linux's `dualpi2`; the RFC's for an RTT of at most 100 ms are the same but for their rounding
-//! (15 ms between updates, 0.15 Hz, 3 Hz, and a ramp from 0.8 ms to 1.2 ms in place of the step).
+//! Signals are spread evenly by accumulated probability (`recur()` of appendix A.1): no random
+//! numbers are drawn. The default parameters are those of Linux's `dualpi2`; those of the RFC for
+//! an RTT of at most 100 ms differ in rounding only (15 ms between updates, 0.15 Hz, 3 Hz, and a
+//! ramp from 0.8 ms to 1.2 ms in place of the step).
 
 use crate::{Discipline, DisciplineInfo, Ecn, Packet, Port, Queues, Setup, Verdict, MTU};
 use perigee_units::params::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "dualpi2",
     label: "DualPI2",
@@ -89,17 +94,17 @@ const PARAMS: &[ParamSpec] = &[
 #[derive(Clone, Debug, Default)]
 struct Lane {
     packets: VecDeque<Packet>,
-    /// Probability that no signal has been given for yet.
+    /// Accumulated probability without a signal so far.
     owed: f64,
 }
 
 impl Lane {
-    /// Time that the head has waited by `now`.
+    /// Sojourn time of the head at `now`.
     fn delay(&self, now: Nanos) -> Nanos {
         self.packets.front().map_or(Nanos::ZERO, |p| p.sojourn(now))
     }
 
-    /// A signal is due, where each packet owes one with `probability`.
+    /// Adds `probability` to the accumulated one; returns whether a signal is due.
     fn signals(&mut self, probability: f64) -> bool {
         self.owed += probability;
         let due = self.owed > 1.0;
@@ -217,13 +222,13 @@ impl DualPi2 {
     }
 }
 
-/// Before the classic queue has sent anything, one full packet of scalable traffic goes first.
+/// Initial credit: one full packet of scalable traffic precedes the first classic one.
 fn first_credit(protection: f64) -> f64 {
     MTU as f64 * (2.0 * protection - 1.0)
 }
 
 impl Discipline for DualPi2 {
-    /// The packet is the head that [`Queues::head`] named.
+    /// `packet` is the head that [`Queues::head`] returned.
     fn on_dequeue(&mut self, port: &Port, packet: &Packet, _again: bool) -> Verdict {
         self.advance(port.now);
         let verdict = match self.turn_scalable {

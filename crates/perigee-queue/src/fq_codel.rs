@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! fq_codel (RFC 8290): a CoDel for each flow, served by deficit round robin, new flows first.
 //!
-//! * Flows are hashed over `queues`; each has `quantum` bytes of IP packets per turn (section 4.1.2).
-//! * A flow that begins to send is served before those that have been sending; one that has used up its first turn, or
-//!   that falls silent while others wait, goes to the end of the old ones (section 4.2).
-//! * Where the port is full, the flow with the most bytes loses half of its packets, 64 at most, the oldest first
-//!   (section 4.1.3).
+//! * Flows are hashed over `queues`; each has `quantum` bytes of IP packets per turn (section
+//!   4.1.2).
+//! * A flow that starts to send is served before those that have been sending; one that has used up
+//!   its first turn, or that runs empty while others wait, moves to the end of the list of old
+//!   flows (section 4.2).
+//! * When the port is full, half of the packets of the longest queue (in bytes) are dropped, at
+//!   most 64, oldest first (section 4.1.3).
 
 use crate::codel::{Control, INTERVAL, TARGET};
 use crate::{Discipline, DisciplineInfo, Ecn, Packet, Port, Queues, Setup, Verdict};
@@ -15,7 +17,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "fq_codel",
     label: "FQ-CoDel",
@@ -43,7 +45,7 @@ const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// Most packets that are dropped at once where the port is full.
+/// Maximum number of packets dropped at once when the port is full.
 const BATCH: usize = 64;
 
 /// The queue of one flow.
@@ -53,7 +55,7 @@ struct Flow {
     bytes: u64,
     codel: Control,
     deficit: i64,
-    /// It is in one of the two rounds.
+    /// The flow is in one of the two lists.
     listed: bool,
 }
 
@@ -72,19 +74,19 @@ pub struct FqCodel {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     quantum: i64,
-    /// The flow whose turn it is.
+    /// The flow being served.
     turn: usize,
-    /// Where the port has been full lately.
+    /// Present only if the port has been full recently.
     fat: Option<Fattest>,
 }
 
-/// Finds the flow with the most bytes without looking at all of them: a heap in which each flow stands with at least as many
-/// bytes as it has. An entry with too many is mended when it comes to the top.
+/// Finds the flow with the most bytes without a scan of all flows: a heap with an upper bound of
+/// the bytes of each. A bound that is too large is corrected when it reaches the top.
 #[derive(Clone, Debug, Default)]
 struct Fattest {
-    /// Bytes and flow; of equals the first.
+    /// Bytes and flow; ties go to the lowest index.
     heap: BinaryHeap<(u64, Reverse<usize>)>,
-    /// Packets that came since the port was full.
+    /// Arrivals since the port was last full.
     idle: usize,
 }
 
@@ -139,7 +141,8 @@ impl FqCodel {
                 flow.deficit += self.quantum;
                 self.old.push_back(i);
             } else if from_new && !self.old.is_empty() {
-                // A new flow that is empty passes through the old round, so that nobody gains by pausing.
+                // A new flow that runs empty passes through the list of old flows, so that no flow
+                // gains by pausing.
                 self.old.push_back(i);
             } else {
                 flow.codel.on_empty();
@@ -153,7 +156,7 @@ impl FqCodel {
         let Some(fat) = &mut self.fat else { return };
         fat.heap.push((self.flows[i].bytes, Reverse(i)));
         fat.idle += 1;
-        // Long not full: not worth its upkeep. Too many entries: begun anew.
+        // Not full for long: not worth its upkeep. Too many entries: rebuilt.
         if fat.idle > self.flows.len() {
             self.fat = None;
         } else if fat.heap.len() > 4 * self.flows.len() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a discipline is told of packets and its port, and what it decides.
+//! Queue-discipline interface: packets and port state in, verdicts out.
 
 use perigee_units::params::{ParamError, ParamSpec, Params, Value};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// One full Ethernet frame without its checksum, in bytes: with no more waiting, no discipline drops.
+/// One full Ethernet frame without its checksum, in bytes: no discipline drops below this backlog.
 pub const MTU: u64 = 1514;
 
 /// The ECN field of the IP header (RFC 3168 section 5, RFC 9331 section 4).
@@ -35,31 +35,31 @@ impl Ecn {
     }
 }
 
-/// A packet as a discipline sees it.
+/// The properties of a packet that a discipline may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Packet {
-    /// The host's name for it.
+    /// Identifier assigned by the host.
     pub id: u32,
-    /// Bytes that it takes of the queue and on the line, framing included.
+    /// Bytes in the queue and on the link, framing included.
     pub bytes: u32,
     /// Bytes of the IP packet.
     pub ip_bytes: u32,
-    /// When it came to the port.
+    /// Arrival at the port.
     pub arrived: Nanos,
     /// A hash of its flow and direction.
     pub flow: u64,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// The link that it leaves on: a port may serve several.
+    /// Outgoing link: a port may serve several.
     pub link: u32,
-    /// A random number in 0..1 of its own: the same in every run with the same seed.
+    /// Random number in 0..1 drawn for this packet, reproducible from the seed.
     pub draw: f64,
-    /// It carries telemetry, to which ports add theirs.
+    /// The packet carries telemetry, which ports extend.
     pub telemetry: bool,
 }
 
 impl Packet {
-    /// Tells the sender of congestion: by a mark where the packet can carry one, else by its loss.
+    /// Signals congestion: by a mark if the packet can carry one, by a drop otherwise.
     pub fn notify(&self) -> Verdict {
         match self.ecn {
             Ecn::NotEct => Verdict::Drop,
@@ -67,62 +67,65 @@ impl Packet {
         }
     }
 
-    /// Time that it has waited by `now`.
+    /// Time in the queue at `now`.
     pub fn sojourn(&self, now: Nanos) -> Nanos {
         now.saturating_sub(self.arrived)
     }
 }
 
-/// The port at the moment of a question.
+/// State of the port at a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Port {
     /// Now.
     pub now: Nanos,
     /// Present rate of the transmitter; zero = blocked.
     pub rate: BitRate,
-    /// Bytes that wait in all of its queues, framing included: without a packet that arrives, with one that is about to
-    /// leave.
+    /// Backlog of all its queues in bytes, framing included: without an arriving packet, with one
+    /// that is about to leave.
     pub bytes: u64,
 }
 
-/// What packets with telemetry have of a port at which they wait by themselves.
+/// Share of a port that packets with telemetry have if they wait in a queue of their own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
-    /// Those that wait.
+    /// Packets queued.
     pub packets: u64,
     /// Their bytes, framing included.
     pub bytes: u64,
-    /// Their share of the rate while others wait too, in 0..1.
+    /// Share of the rate while others are backlogged as well, in 0..1.
     pub share: f64,
 }
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// Forwarded.
     Pass,
-    /// It goes on with its ECN field set to congestion experienced. Only for packets that are not [`Ecn::NotEct`].
+    /// Forwarded with its ECN field set to congestion experienced. Only for packets that are not
+    /// [`Ecn::NotEct`].
     Mark,
-    /// It is lost.
+    /// Dropped.
     Drop,
 }
 
 /// A queue discipline: a pure state machine.
 ///
-/// The host's order for a packet that comes: [`on_arrival`](Discipline::on_arrival); unless that drops it, it joins the
-/// port's queue where there is room (else it is lost), or the discipline's own queues by [`Queues::push`].
+/// Order of calls for an arriving packet: [`on_arrival`](Discipline::on_arrival); unless that drops
+/// it, the packet joins the port's queue if there is room (else it is lost), or the discipline's
+/// internal queues by [`Queues::push`].
 ///
 /// For each packet to be sent: the head of the port's queue, or [`Queues::head`]; then
-/// [`on_dequeue`](Discipline::on_dequeue) with it; then it is taken out ([`Queues::take`]) and sent, or lost and the next
-/// one asked for. Where nothing waits, [`on_empty`](Discipline::on_empty). A head whose link is held by an outage stays
-/// where it is, unasked.
+/// [`on_dequeue`](Discipline::on_dequeue) with it; then it is removed ([`Queues::take`]) and either
+/// sent, or dropped and followed by the next. If nothing waits, [`on_empty`](Discipline::on_empty).
+/// A head for a link held by an outage stays in the queue without a call.
 pub trait Discipline: Debug + Send {
-    /// A packet comes.
+    /// A packet arrives.
     fn on_arrival(&mut self, _port: &Port, _packet: &Packet) -> Verdict {
         Verdict::Pass
     }
 
-    /// A packet is about to leave the queue. `again`: another one was dropped at this opportunity already.
+    /// A packet is about to leave the queue. `again`: another one was already dropped at this
+    /// transmission opportunity.
     fn on_dequeue(&mut self, _port: &Port, _packet: &Packet, _again: bool) -> Verdict {
         Verdict::Pass
     }
@@ -130,50 +133,51 @@ pub trait Discipline: Debug + Send {
     /// A packet could be sent, but the port's queue is empty.
     fn on_empty(&mut self) {}
 
-    /// What telemetry tells of in place of the whole port; `None` = all packets wait together, or their turns are not by
-    /// telemetry.
+    /// The part of the port that telemetry describes; `None` = the entire port, as all packets
+    /// share a queue or queues do not depend on telemetry.
     fn own(&self) -> Option<Own> {
         None
     }
 
-    /// Queues of its own; `None` = its packets wait in the port's one queue.
+    /// The internal queues; `None` = packets wait in the port's single queue.
     fn queues(&self) -> Option<&dyn Queues> {
         None
     }
 
-    /// The same, to be changed.
+    /// Like [`queues`](Discipline::queues), mutable.
     fn queues_mut(&mut self) -> Option<&mut dyn Queues> {
         None
     }
 }
 
-/// Queues that a discipline keeps itself.
+/// Internal queues of a discipline.
 pub trait Queues {
-    /// Takes a packet at `now`. Where the port has no room for it (`fits` is false), `lost` gets the packets that go
-    /// instead: this one or others.
+    /// Enqueues a packet at `now`. If the port has no room for it (`fits` is false), packets
+    /// dropped for it are added to `lost`: this one or others.
     fn push(&mut self, now: Nanos, packet: Packet, fits: bool, lost: &mut Vec<Packet>);
 
-    /// The packet whose turn it is; `None` = nothing waits. Asked twice without a change between, it is the same one.
+    /// The next packet to be sent; `None` = nothing waits. Repeated calls without a change between
+    /// them return the same packet.
     fn head(&mut self) -> Option<Packet>;
 
-    /// Takes out what [`head`](Queues::head) named.
+    /// Removes the packet that [`head`](Queues::head) returned.
     fn take(&mut self) -> Option<Packet>;
 
-    /// The link goes down and loses what waits for it: moves that into `lost`.
+    /// The link goes down: moves the packets waiting for it into `lost`.
     fn flush(&mut self, now: Nanos, link: u32, lost: &mut Vec<Packet>);
 
-    /// Shows every packet that waits.
+    /// Calls `show` with every waiting packet.
     fn for_each(&self, show: &mut dyn FnMut(&Packet));
 }
 
-/// What a discipline is told of its port when it is made.
+/// Configuration of the port that a discipline is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Limit of the port's queue in bytes; a limit in packets counts full ones.
+    /// Limit of the port's queue in bytes; a limit in packets is converted with full-sized ones.
     pub queue_bytes: u64,
 }
 
-/// IP bytes of the packets that fill a queue whose limit counts packets.
+/// IP bytes of a full-sized packet, which convert a limit in packets.
 const FULL_PACKET: u64 = 1500;
 
 impl Setup {
@@ -187,10 +191,10 @@ impl Setup {
     }
 }
 
-/// Makes the state of one port.
+/// Constructor of the state of one port.
 pub type Build = fn(&Params, &Setup) -> Box<dyn Discipline>;
 
-/// What is known of a discipline without running it.
+/// Static description of a discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct DisciplineInfo {
     /// Identifier: scenario value, name in saved timelines.
@@ -201,12 +205,12 @@ pub struct DisciplineInfo {
     pub summary: &'static str,
     /// Parameter table.
     pub params: &'static [ParamSpec],
-    /// Makes it; `None` = the port drops what does not fit, and nothing else.
+    /// Constructor; `None` = drop-tail at the port.
     pub make: Option<Build>,
 }
 
 impl DisciplineInfo {
-    /// The row of a parameter.
+    /// Table entry of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&'static ParamSpec> {
         self.params.iter().find(|p| p.name == name)
     }
@@ -229,7 +233,7 @@ impl DisciplineInfo {
         self.make.map(|make| make(params, setup))
     }
 
-    /// Its packets wait in queues of its own, not in the port's.
+    /// Packets wait in internal queues, not in that of the port.
     pub fn has_own_queues(&self) -> bool {
         let built = self.build(&Params::defaults(self.params), &Setup { queue_bytes: 0 });
         built.is_some_and(|d| d.queues().is_some())
@@ -266,7 +270,7 @@ mod tests {
             (&Value::Text("50000 B".into()), &Value::Text("100001 B".into()))
         );
         assert_eq!(all["red_p"], Value::Float(0.25));
-        // What was resolved once stays as it is.
+        // Resolving again changes nothing.
         assert_eq!(red.resolve(all.clone(), &Setup { queue_bytes: 7 }).unwrap(), all);
         let wrong = BTreeMap::from([("target".to_string(), Value::Text("5 ms".into()))]);
         assert!(red.resolve(wrong, &Setup { queue_bytes: 1 }).is_err());

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Queue disciplines, one file each: which packet is marked or dropped, and when, and whose turn it is.
+//! Queue disciplines, one file each: marking, dropping and scheduling of packets.
 //!
-//! The crate is pure: no clock (time is passed in), no I/O, no random numbers of its own (each packet brings a draw), and
-//! no simulator. A host tells a discipline what arrives and what is about to be sent; see [`Discipline`] for the order.
+//! The crate is pure: no clock (time is passed in), no I/O, no random number generator (each packet
+//! carries a draw), and no simulator. A host calls a discipline for every arrival and transmission;
+//! see [`Discipline`] for the order of calls.
 //!
-//! * [`interface`]: what a discipline is told and what it decides.
-//! * [`disciplines`](DISCIPLINES): the one list. A new discipline is a file here and a line there. From the parameter table
-//!   in its [`DisciplineInfo`] follow the keys of scenario files, their validation, the JSON Schema and the reference.
+//! * [`interface`]: inputs and decisions of a discipline.
+//! * [`disciplines`](DISCIPLINES): the registry. A new discipline is a file here and a line there.
+//!   Keys of scenario files, their validation, the JSON Schema and the reference derive from the
+//!   parameter table in its [`DisciplineInfo`].
 
 pub mod interface;
 
@@ -24,12 +26,12 @@ pub use interface::*;
 pub const DISCIPLINES: &[DisciplineInfo] =
     &[drop_tail::INFO, red::INFO, codel::INFO, fq_codel::INFO, pie::INFO, dualpi2::INFO, classes::INFO];
 
-/// What is known of discipline `id`.
+/// Description of discipline `id`.
 pub fn info(id: &str) -> Option<&'static DisciplineInfo> {
     DISCIPLINES.iter().find(|d| d.id == id)
 }
 
-/// The disciplines that have a parameter called `name`.
+/// Disciplines with a parameter called `name`.
 pub fn owners(name: &str) -> impl Iterator<Item = &'static DisciplineInfo> + '_ {
     DISCIPLINES.iter().filter(move |d| d.parameter(name).is_some())
 }

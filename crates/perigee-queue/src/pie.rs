@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! PIE (RFC 8033): a drop probability that follows the queueing delay, applied when packets come.
+//! PIE (RFC 8033): a drop probability that follows the queueing delay, applied to arriving packets.
 //!
 //! Every 15 ms, with the delay `d` = waiting bytes / rate, the probability changes by
-//! `alpha * (d - target) + beta * (d - d_old)` (section 4.2), scaled down while it is small. The safeguards of section 5
-//! are here (burst allowance, no drops near an empty queue, at most 2 % per step from 10 % on, 2 % more above 250 ms,
-//! decay when idle, drops neither bunched nor far apart); above 10 % what could be marked is dropped (section 5.1).
+//! `alpha * (d - target) + beta * (d - d_old)` (section 4.2), scaled down while it is small. The
+//! safeguards of section 5 are implemented (burst allowance, no drops near an empty queue, at most
+//! 2 % per step from 10 % on, 2 % more above 250 ms, decay when idle, drops neither bunched nor too
+//! rare); above 10 % ECN-capable packets are dropped as well (section 5.1).
 
 use crate::{Discipline, DisciplineInfo, Packet, Port, Setup, Verdict, MTU};
 use perigee_units::params::{Domain, ParamSpec, Params};
 use perigee_units::{BitRate, Nanos};
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "pie",
     label: "PIE",
@@ -49,9 +50,9 @@ pub const UPDATE: Nanos = Nanos::from_millis(15);
 /// Gains per second of delay (section 4.2).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// Below this probability what can be marked is marked (section 5.1).
+/// Below this probability ECN-capable packets are marked (section 5.1).
 const MARK_BELOW: f64 = 0.1;
-/// The smaller the probability, the smaller its steps (section 4.2): below the first, times the second.
+/// The smaller the probability, the smaller its steps (section 4.2): (probability below, factor).
 const SCALE: [(f64, f64); 6] = [
     (1e-6, 1.0 / 2048.0),
     (1e-5, 1.0 / 512.0),
@@ -162,7 +163,7 @@ impl Discipline for Pie {
     }
 }
 
-/// Time that `queued` bytes take; a second where the port is blocked.
+/// Transmission time of `queued` bytes; a second while the port is blocked.
 fn delay_s(queued: u64, rate: BitRate) -> f64 {
     match rate.0 {
         0 if queued == 0 => 0.0,

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Random early drop: a packet that comes is marked or dropped with a probability that rises with the queue.
+//! Random early detection: an arriving packet is marked or dropped with a probability that rises
+//! with the queue.
 //!
 //! With `q` = the waiting bytes, or their moving average `avg += (q - avg) * red_weight`:
 //!
-//! * `q <= red_min`: it passes.
-//! * between: it is marked (where it can be) or dropped with probability
+//! * `q <= red_min`: passed.
+//! * between: marked (if ECN-capable) or dropped with probability
 //!   `max(red_p * (q - red_min) / (red_max - red_min), red_floor)`.
-//! * `q >= red_max`: it is dropped.
+//! * `q >= red_max`: dropped.
 //!
-//! The default weight of 1 takes the queue itself, as rate limiters of access networks do; S. Floyd and V. Jacobson
-//! (Random Early Detection Gateways for Congestion Avoidance, 1993) recommend 0.002. Their spacing of drops by a count of
-//! packets since the latest one is left out.
+//! The default weight of 1 uses the instantaneous queue, as rate limiters of access networks do; S.
+//! Floyd and V. Jacobson (Random Early Detection Gateways for Congestion Avoidance, 1993) recommend
+//! 0.002. Their spacing of drops by a count of packets since the latest one is not implemented.
 
 use crate::{Discipline, DisciplineInfo, Packet, Port, Setup, Verdict};
 use perigee_units::params::{Domain, ParamSpec, Params};
 
-/// Its line of the list.
+/// Entry in [`DISCIPLINES`](crate::DISCIPLINES).
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "red",
     label: "RED",

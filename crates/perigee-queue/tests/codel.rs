@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CoDel against the formulas of RFC 8289, computed here on their own.
+//! CoDel against the formulas of RFC 8289, computed independently.
 
 mod support;
 use perigee_queue::{Discipline, Ecn, Packet, Verdict, MTU};
 use perigee_units::Nanos;
 use support::*;
 
-/// A packet that has waited for `sojourn` at the head, with `left` bytes behind it.
+/// Verdict on a head that has waited for `sojourn`, with `left` bytes queued after it.
 fn asked(d: &mut dyn Discipline, now: Nanos, sojourn: Nanos, left: u64, ecn: Ecn, again: bool) -> Verdict {
     let p: Packet = packet(1, now - sojourn, ecn);
     d.on_dequeue(&port(now, left + 1500), &p, again)
@@ -39,7 +39,8 @@ fn drops_come_after_an_interval_and_then_at_distances_of_interval_over_the_root_
         let late = at.0 as f64 - expected;
         assert!((-2000.0..10_000.0 + 1000.0).contains(&late), "{n}: {late} ns after {expected}");
     }
-    // The sum of 1 / sqrt(k) up to n is 2 sqrt(n) - 1.46: 48.5 intervals hold ((48.5 + 1.46) / 2)^2 of them.
+    // The sum of 1 / sqrt(k) up to n is 2 sqrt(n) - 1.46: 48.5 intervals hold ((48.5 + 1.46) / 2)^2
+    // of them.
     assert_eq!(found.len(), 624);
 }
 
@@ -69,7 +70,8 @@ fn with_one_packet_left_or_less_nothing_is_dropped() {
         .any(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU + 1, Ecn::NotEct, false) == Verdict::Drop));
 }
 
-/// A dropping state with `n` marks in it, left at the instant after its last mark; that and the time of its next mark.
+/// A dropping state with `n` marks in it, left at the instant after its last mark; that and the
+/// time of its next mark.
 fn left_after(n: usize) -> (Box<dyn Discipline>, Nanos, Nanos) {
     let mut d = made("codel", &[]);
     let (mut now, mut seen, mut next) = (ms(50), 0, 0.0);
@@ -85,7 +87,7 @@ fn left_after(n: usize) -> (Box<dyn Discipline>, Nanos, Nanos) {
     (d, now, Nanos(next as u64))
 }
 
-/// The distance between the first two marks of a dropping state that begins at `at`.
+/// The distance between the first two marks of a dropping state that starts at `at`.
 fn first_distance(d: &mut dyn Discipline, at: Nanos) -> Nanos {
     let found = marks(d, at - ms(100), at + ms(150), us(10));
     assert_eq!(found[0], at);
@@ -94,12 +96,12 @@ fn first_distance(d: &mut dyn Discipline, at: Nanos) -> Nanos {
 
 #[test]
 fn a_dropping_state_left_less_than_16_intervals_ago_continues_and_an_older_one_does_not() {
-    // RFC 8289 section 5.5: count continues from what was added since the state began, less than 16 intervals after the
-    // instant for which the next drop was planned.
+    // RFC 8289 section 5.5: count continues from the number added in that state, within 16
+    // intervals of the planned next drop.
     let rounded = |n: f64| us((1e5 / n.sqrt() / 10.0).ceil() as u64 * 10);
     for (after, count) in [(ms(1590), 9.0), (ms(1600), 1.0), (ms(1700), 1.0)] {
         let (mut d, _, next) = left_after(10);
-        // Ten marks: the first began the state with 1, nine were added.
+        // Ten marks: the first entered the state with 1, nine were added.
         let at = Nanos((next.0 / 10_000 + 1) * 10_000) + after;
         let at = if after == ms(1590) { at } else { next + after };
         assert_eq!(first_distance(d.as_mut(), at), rounded(count), "{after} after");
@@ -120,7 +122,7 @@ fn an_empty_queue_ends_the_state_and_the_time_above_the_target() {
     let mut d = made("codel", &[]);
     assert_eq!(marks(d.as_mut(), ms(50), ms(151), ms(1)).len(), 1);
     d.on_empty();
-    // A whole interval passes again before the next one.
+    // A full interval passes again before the next one.
     let found = marks(d.as_mut(), ms(152), ms(300), ms(1));
     assert_eq!(found[0], ms(252));
 }
@@ -133,7 +135,8 @@ fn a_second_packet_at_the_same_opportunity_begins_no_state() {
     assert_eq!(asked(d.as_mut(), ms(150), ms(20), DEEP, Ecn::NotEct, false), Verdict::Drop);
 }
 
-/// One dequeue by Linux's published rule for packets that are marked (`codel_dequeue` with ECN), times in nanoseconds.
+/// One dequeue by Linux's published rule for packets that are marked (`codel_dequeue` with ECN),
+/// times in nanoseconds.
 #[derive(Default)]
 struct Model {
     above: u64,

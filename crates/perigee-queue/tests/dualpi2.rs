@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! DualPI2 against the facts and formulas of RFC 9332, computed here on their own.
+//! DualPI2 against the facts and formulas of RFC 9332, computed independently.
 
 mod support;
 use perigee_queue::dualpi2::DualPi2;
@@ -20,7 +20,7 @@ fn push(d: &mut DualPi2, id: u32, at: Nanos, ecn: Ecn) {
     assert!(lost.is_empty());
 }
 
-/// Takes the head out with its verdict.
+/// Removes the head; returns it with its verdict.
 fn take(d: &mut DualPi2, now: Nanos) -> Option<(Packet, Verdict)> {
     let head = d.head()?;
     assert_eq!(d.head(), Some(head), "asked twice, it is the same one");
@@ -29,21 +29,22 @@ fn take(d: &mut DualPi2, now: Nanos) -> Option<(Packet, Verdict)> {
     Some((head, verdict))
 }
 
-/// Lets the controller see heads that have waited for `classic` and `scalable` at its next update, the n-th.
+/// Lets the controller see heads that have waited for `classic` and `scalable` at its next update,
+/// the n-th.
 fn update(d: &mut DualPi2, n: u64, classic: Nanos, scalable: Nanos) {
     let at = UPDATE * n;
     let mut lost = Vec::new();
     d.flush(at - Nanos(1), 0, &mut lost);
     for (waited, ecn) in [(classic, Ecn::Ect0), (scalable, Ecn::Ect1)] {
         if waited > Nanos::ZERO {
-            // The time of arrival is told with the packet.
+            // The packet carries its time of arrival.
             d.push(at - Nanos(1), packet(1, at - waited, ecn), true, &mut lost);
         }
     }
     d.flush(at, 0, &mut lost);
 }
 
-/// A controller whose base probability is above `p`; and the number of its next update.
+/// A controller with a base probability above `p`, and the number of its next update.
 fn warmed(p: f64, given: &[(&str, Value)]) -> (DualPi2, u64) {
     let mut d = dual(given);
     let mut n = 1000;
@@ -141,7 +142,7 @@ fn updates_come_every_tupdate_whenever_they_are_asked_for() {
 
 #[test]
 fn years_without_packets_are_passed_over() {
-    // 3 x 10^13 updates; the rhythm goes on.
+    // 3 x 10^13 updates; the rhythm is kept.
     let mut d = dual(&[("tupdate", text("1 us"))]);
     let year = Nanos::from_secs(365 * 86_400);
     d_flush(&mut d, year);
@@ -192,7 +193,8 @@ fn scalable_marks_are_coupled_linearly_and_classic_signals_by_the_square() {
 
 #[test]
 fn signals_are_spread_evenly() {
-    // recur() of appendix A.1: with probability 2 p' a mark follows each time that the sum passes 1.
+    // recur() of appendix A.1: with probability 2 p' a mark follows each time that the sum passes
+    // 1.
     let (mut d, n) = warmed(0.1, &[]);
     let (step, now) = (2.0 * d.probability(), UPDATE * (n - 1));
     let mut owed = 0.0;
@@ -240,7 +242,7 @@ fn in_overload_scalable_packets_are_dropped_like_classic_ones() {
     let found = shares(&mut d, now, Ecn::Ect1, 10_000);
     assert!((found[2] - p * p).abs() < 2e-4, "{found:?}");
     assert!(found[0] < 2e-4, "the rest is marked: {found:?}");
-    // What could be marked is dropped (p_C has reached 1 / k^2).
+    // ECN-capable packets are dropped (p_C has reached 1 / k^2).
     let found = shares(&mut d, now, Ecn::Ect0, 10_000);
     assert!((found[2] - p * p).abs() < 2e-4 && found[1] == 0.0, "{found:?}");
 }

@@ -19,7 +19,7 @@ impl Fq {
         Fq { d: made("fq_codel", given), bytes: 0, next_id: 0 }
     }
 
-    /// Adds a packet of `ip` bytes; what is lost for it.
+    /// Adds a packet of `ip` bytes; returns the packets dropped for it.
     fn push(&mut self, now: Nanos, flow: u64, ip: u32, fits: bool) -> Vec<Packet> {
         self.next_id += 1;
         let p =
@@ -31,7 +31,7 @@ impl Fq {
         lost
     }
 
-    /// Sends one packet; its flow.
+    /// Sends one packet; returns its flow.
     fn send(&mut self, now: Nanos) -> Option<u64> {
         let mut again = false;
         loop {
@@ -95,7 +95,8 @@ fn a_new_flow_is_served_before_the_old_ones_for_one_turn() {
     for _ in 0..3 {
         fq.push(T, 3, 1500, true);
     }
-    // First at once, then in turn. (Flow 2 is found to have used up its turn after flow 3 has joined the round.)
+    // First at once, then in turn. (Flow 2 is found to have used up its turn after flow 3 has
+    // joined the round.)
     assert_eq!(fq.sent(T, 7), [3, 1, 3, 2, 1, 3, 2]);
 }
 
@@ -109,11 +110,12 @@ fn a_new_flow_that_falls_silent_passes_through_the_old_round_before_it_is_new_ag
     fq.sent(T, 2);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 1), [3]);
-    // It is found empty at the next dequeue and joins the old round; a packet that comes then waits for its turn there.
+    // It is found empty at the next dequeue and joins the old round; a packet that comes then waits
+    // for its turn there.
     assert_eq!(fq.sent(T, 1), [1]);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 3), [2, 3, 1]);
-    // Found empty in the old round, it is forgotten: what it sends then is new.
+    // Found empty in the list of old flows, it is removed: it counts as new afterwards.
     assert_eq!(fq.sent(T, 2), [2, 1]);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 1), [3]);
@@ -180,8 +182,8 @@ fn each_flow_has_its_own_codel() {
         }
     }
     assert_eq!(sent[1], 667, "none of the thin flow's is lost");
-    // Packets of flow 1 wait for some 55 ms: dropped after 100 ms, then at distances of 100 ms / sqrt(n): by 1.9 s
-    // ((19 + 1.46) / 2)^2 = 105.
+    // Packets of flow 1 wait for some 55 ms: dropped after 100 ms, then at distances of 100 ms /
+    // sqrt(n): by 1.9 s ((19 + 1.46) / 2)^2 = 105.
     let dropped = fq.next_id as usize - fq.waiting().len() - sent[0] - sent[1];
     assert!((95..=110).contains(&dropped), "{dropped}");
 }
@@ -207,7 +209,8 @@ fn a_flow_with_one_full_packet_behind_its_head_loses_nothing() {
 
 #[test]
 fn what_is_marked_counts_against_the_turn_and_what_is_dropped_does_not() {
-    // Both flows are late from the start; a mark uses the turn up, a drop leaves it to the next packet.
+    // Both flows are late from the start; a mark uses the turn up, a drop leaves it to the next
+    // packet.
     for ecn in [Ecn::Ect0, Ecn::NotEct] {
         let mut fq = Fq::new(&[("quantum", Value::Int(1000)), ("interval", text("1 ms"))]);
         for flow in [1, 2] {
@@ -218,7 +221,7 @@ fn what_is_marked_counts_against_the_turn_and_what_is_dropped_does_not() {
                 fq.d.queues_mut().unwrap().push(T, p, true, &mut Vec::new());
             }
         }
-        // The time above the target begins.
+        // The time above the target starts.
         assert_eq!(fq.sent(ms(50), 2), [1, 2]);
         let first = fq.d.queues_mut().unwrap().head().unwrap();
         let verdict = fq.d.on_dequeue(&port(ms(52), fq.bytes), &first, false);
@@ -246,7 +249,7 @@ fn what_waits_for_a_link_that_goes_down_is_lost_and_the_rest_keeps_its_order() {
     assert_eq!(ids, [1, 4]);
     assert_eq!(fq.waiting(), [2, 6, 3, 5]);
     fq.bytes -= 3000;
-    // Half of the fattest flow's 3,000 bytes is one packet: the books are right.
+    // Half of the fattest flow's 3,000 bytes is one packet: the byte counts are right.
     assert_eq!(fq.push(T, 0, 1486, false).iter().map(|p| p.id).collect::<Vec<_>>(), [2, 6]);
     assert_eq!(fq.sent(T, 9).len(), 3);
     assert_eq!(fq.bytes, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! PIE against the formulas of RFC 8033, computed here on their own.
+//! PIE against the formulas of RFC 8033, computed independently.
 
 mod support;
 use perigee_queue::pie::{Pie, UPDATE};
@@ -73,7 +73,7 @@ fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
             (pie(&[]), Model { burst: 0.15, ..Model::default() }, Draws(seed));
         let mut delay_ms: f64 = 0.0;
         for i in 1..3000 {
-            // Rises, falls, stands still, is empty, and now and then is very long.
+            // Rises, falls, is constant, is empty, and occasionally is very long.
             delay_ms = match i % 700 {
                 0..200 => delay_ms + draws.next() * 0.4,
                 200..400 => (delay_ms + (draws.next() - 0.5) * 6.0).max(0.0),
@@ -138,7 +138,8 @@ fn a_burst_of_150_ms_passes_and_an_idle_queue_earns_it_again() {
     }
 }
 
-/// A PIE without a burst allowance whose probability is above `p`, its queue at 40 ms; and the number of its next update.
+/// A PIE without a burst allowance, with a probability above `p` and a queue of 40 ms, and the
+/// number of its next update.
 fn warmed(p: f64) -> (Pie, u64) {
     let mut x = pie(&[("burst_allowance", text("0 ns"))]);
     let mut i = 1;
@@ -162,7 +163,7 @@ fn drops_are_neither_bunched_nor_far_apart() {
         passed += 1;
     }
     assert_eq!(passed, free);
-    // … and one at 8.5 even if every draw says no.
+    // … and one at 8.5 whatever is drawn.
     let most = (8.5 / p).ceil() as usize - 1;
     let mut passed = 0;
     while passed < 1000 && arrival(&mut x, now, bytes, 0.999, Ecn::NotEct) == Verdict::Pass {
@@ -234,7 +235,8 @@ fn updates_do_not_depend_on_when_they_are_asked_for() {
     assert_eq!(two(&idle), two(&fresh));
 }
 
-/// Updates of a sudden queue of a second that pass without a drop, after queues of so many milliseconds at one update each.
+/// Updates of a sudden queue of a second that pass without a drop, after queues of `delays_ms`, one
+/// per update.
 fn free_updates(delays_ms: &[f64]) -> u64 {
     let mut x = pie(&[]);
     let bytes: Vec<u64> = delays_ms.iter().map(|d| (d * BYTES_PER_MS) as u64).collect();
@@ -249,7 +251,8 @@ fn free_updates(delays_ms: &[f64]) -> u64 {
 fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() {
     // Section 4.4: 150 ms are ten updates, of which the tenth uses the last of it up.
     assert_eq!(free_updates(&[]), 9);
-    // 10 ms are below the target, so nothing is dropped, but above half of it: they use the allowance up.
+    // 10 ms are below the target, so nothing is dropped, but above half of it: they use the
+    // allowance up.
     let used = [10.0; 10];
     let after = |more: &[f64]| free_updates(&[&used[..], more].concat());
     assert_eq!(free_updates(&used[..4]), 5);
@@ -259,7 +262,8 @@ fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() 
     for more in [&[7.0, 7.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0, 0.0], &[7.0, 0.0]] {
         assert_eq!(after(more), 9, "{more:?}");
     }
-    // While the probability is not zero, short delays earn nothing: of more than 80 % the fall of the delay takes 37 %.
+    // While the probability is not zero, short delays earn nothing: of more than 80 % the fall of
+    // the delay takes 37 %.
     assert_eq!(after(&[&[300.0; 60][..], &[7.0, 7.0]].concat()), 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets, ports and parameters in a few words.
+//! Short constructors of packets, ports and parameters.
 #![allow(dead_code)] // each test file uses its own part
 
 use perigee_queue::{info, Discipline, Ecn, Packet, Port, Setup};
