@@ -15,7 +15,7 @@ pub struct Direction {
     pub sent: Sent,
     pub received: Received,
     pub clock: Clock,
-    /// What its sender's SYN said.
+    /// Options of its sender's SYN.
     pub syn: Option<Syn>,
     pub before: Option<(u64, Segment)>,
     pub fin: Option<u32>,
@@ -31,28 +31,28 @@ pub struct Syn {
     pub stamps: bool,
 }
 
-/// See the module text.
+/// State of a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Who began it, as far as is known: direction 0 goes from here.
+    /// The end that opened it, as far as is known: direction 0 starts here.
     pub opener: End,
     pub directions: [Direction; 2],
     pub began: Nanos,
     pub last: Nanos,
-    /// From the SYN to its answer, and from there to the ACK.
+    /// Time from the SYN to the SYN-ACK, and from there to the ACK.
     pub shares: Option<(Nanos, Nanos)>,
     answered: Option<Nanos>,
     pub closed: bool,
 }
 
-/// Data that comes within this time of the handshake's end was waiting for it.
+/// Data within this time of the end of the handshake was waiting for it.
 const AT_ONCE: Nanos = Nanos::from_millis(1);
-/// A share of the handshake's time below this means that the capture was taken at that end.
+/// A share of the handshake's duration below this means that the capture was taken at that end.
 const AT_AN_END: f64 = 0.1;
 
 impl Connection {
     pub fn new(s: &Segment, at: Nanos) -> Self {
-        // An answer to a SYN that was not seen comes from the other end.
+        // A SYN-ACK without its SYN: the other end opened the connection.
         let opener = if s.syn && s.has_ack { s.to } else { s.from };
         Connection {
             opener,
@@ -65,19 +65,19 @@ impl Connection {
         }
     }
 
-    /// Number of the direction in which a segment goes.
+    /// Index of a segment's direction.
     pub fn direction(&self, s: &Segment) -> usize {
         usize::from(s.from != self.opener)
     }
 
-    /// The handshake.
+    /// Processes a segment of the handshake.
     pub fn shake(&mut self, at: Nanos, i: usize, s: &Segment) {
         if s.syn {
             let d = &mut self.directions[i];
             let again = d.syn.is_some_and(|syn| syn.sequence == s.seq);
             d.sent.begin(s.seq);
             d.received.begin(s.seq);
-            // A SYN that is sent again says nothing of the RTT.
+            // A retransmitted SYN yields no RTT (Karn's algorithm).
             let at = if again { Nanos::MAX } else { at };
             let (mss, scale) = (s.mss, s.window_scale);
             d.syn = Some(Syn { at, sequence: s.seq, mss, scale, stamps: s.stamps.is_some() });
@@ -91,26 +91,27 @@ impl Connection {
         }
     }
 
-    /// What its opener sends now comes with the handshake's end: the transfer began with the SYN, as runs count it.
+    /// Whether data of the opener now follows the handshake at once: the transfer started with the
+    /// SYN, as runs count it.
     pub fn is_followed_at(&self, at: Nanos) -> bool {
         self.shares.is_some_and(|(there, here)| self.began + there + here + AT_ONCE >= at)
     }
 
-    /// Where it was captured, seen from the data of a direction; None where nothing tells.
+    /// Where it was captured relative to the data of a direction; `None` if undetermined.
     pub fn place(&self, i: usize) -> Option<Place> {
         let (there, here) = self.shares?;
         let at_opener = there >= here;
         Some(if at_opener == (i == 0) { Place::Sender } else { Place::Receiver })
     }
 
-    /// The capture was taken between the ends: the share of the RTT that lies on the opener's side.
+    /// Share of the RTT on the opener's side, if the capture was taken between the ends.
     pub fn between(&self) -> Option<f64> {
         let (there, here) = self.shares?;
         let share = here.0 as f64 / (there.0 + here.0).max(1) as f64;
         (AT_AN_END..1.0 - AT_AN_END).contains(&share).then_some(share)
     }
 
-    /// Payload of a full segment of a direction: what both SYNs allow, less the timestamps.
+    /// Payload of a full segment of a direction: the minimum of both SYNs, less the timestamps.
     pub fn mss(&self, i: usize) -> Option<u32> {
         let [own, other] = [i, 1 - i].map(|k| self.directions[k].syn);
         let mss = [own, other].into_iter().flatten().filter_map(|s| s.mss).min()?;
@@ -118,14 +119,14 @@ impl Connection {
         Some(u32::from(mss).saturating_sub(if stamps { 12 } else { 0 }).max(1))
     }
 
-    /// The receive window that a segment offers.
+    /// Receive window advertised by a segment.
     pub fn window(&self, i: usize, s: &Segment) -> u64 {
         let scaled = self.directions.iter().all(|d| d.syn.is_some_and(|s| s.scale.is_some()));
         let scale = self.directions[i].syn.and_then(|s| s.scale).unwrap_or(0);
         u64::from(s.window) << if scaled && !s.syn { scale } else { 0 }
     }
 
-    /// A SYN that begins another connection between the same ends.
+    /// Whether a segment is the SYN of another connection between the same ends.
     pub fn is_succeeded_by(&self, s: &Segment) -> bool {
         let known = self.directions[self.direction(s)].syn;
         s.syn && !s.has_ack && known.is_none_or(|syn| syn.sequence != s.seq)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A flow: one direction of a connection, once it carries data. What it adds up to, and its rows.
+//! A flow: one direction of a connection, once it carries data, with its totals and rows.
 
 use crate::packet::{End, Segment};
 use crate::received::Kind;
@@ -9,16 +9,17 @@ use perigee_record::rtts::Rtts;
 use perigee_record::tables::{FlowRow, FlowTotalsRow, WindowRow};
 use perigee_units::Nanos;
 
-/// Linux's smallest retransmission timeout (TCP_RTO_MIN): what is sent again after such a silence was sent by the timer.
+/// Linux's smallest retransmission timeout (TCP_RTO_MIN): a retransmission after such a pause was a
+/// timeout.
 const RTO_MIN: Nanos = Nanos::from_millis(200);
-/// Payload of a full segment, where no SYN was seen: Ethernet's, with timestamps.
+/// Payload of a full segment if no SYN was captured: Ethernet's, with timestamps.
 const USUAL_MSS: u32 = 1448;
-/// The longest packet that is surely none of several datagrams.
+/// The longest packet that is certainly a single datagram (no GSO or GRO).
 const ETHERNET_MTU: u32 = 1500;
-/// The longest payload of a segment that was surely not put together by an interface.
+/// The longest payload of a segment that was certainly not merged by an interface.
 const LARGEST_FRAME: u32 = 9000;
 
-/// See the module text. Times are those of the record.
+/// State and totals of a flow. Times are those of the record.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub number: u32,
@@ -47,14 +48,14 @@ pub struct Flow {
     rtts: Rtts,
     srtt: Option<(f64, f64)>,
     interval_rtt: (u64, u64),
-    /// Since when something is under way, and for how long something was before.
+    /// Start of the current period with data in flight, and total length of the previous ones.
     busy_since: Option<Nanos>,
     busy: Nanos,
     row_before: (Nanos, u64),
     touched: bool,
 }
 
-/// What a flow's row has beside the columns of every record.
+/// Columns of captures in addition to those of every record.
 pub const OWN_COLUMNS: [&str; 3] =
     ["capture.receive_window_bytes", "capture.needless_packets", "capture.reordered_packets"];
 
@@ -100,7 +101,7 @@ impl Flow {
         }
     }
 
-    /// Of QUIC.
+    /// Marks the flow as QUIC.
     pub fn quic(self) -> Self {
         Flow { quic: true, ..self }
     }
@@ -109,7 +110,7 @@ impl Flow {
         self.quic
     }
 
-    /// A datagram passes: one packet, unless the interface was given several at once.
+    /// Counts a datagram: one packet, unless the interface was given several at once (GSO).
     pub fn datagram(&mut self, payload: u32, ip_bytes: u32) {
         if payload > self.largest.0 && ip_bytes <= ETHERNET_MTU {
             self.largest = (payload, ip_bytes);
@@ -122,23 +123,23 @@ impl Flow {
         format!("{} > {}", self.from, self.to)
     }
 
-    /// It had a packet since the last row; true the first time.
+    /// Notes a packet since the last row; true for the first one.
     pub fn touch(&mut self, at: Nanos) -> bool {
         self.last = self.last.max(at);
         !std::mem::replace(&mut self.touched, true)
     }
 
-    /// It had a packet since the last row.
+    /// Whether there was a packet since the last row.
     pub fn is_touched(&self) -> bool {
         self.touched
     }
 
-    /// The last instant at which it had a row.
+    /// Instant of the last row.
     pub fn row_before(&self) -> Nanos {
         self.row_before.0
     }
 
-    /// Packets on the wire that a captured one stands for: an interface may cut it up.
+    /// Packets on the wire per captured one: an interface may segment it.
     fn packets(&mut self, s: &Segment, bytes: u64) -> u64 {
         if s.payload > self.largest.0 && s.payload <= self.mss.unwrap_or(LARGEST_FRAME) {
             self.largest = (s.payload, s.ip_bytes);
@@ -178,7 +179,7 @@ impl Flow {
         }
     }
 
-    /// An answer of the receiver passes.
+    /// The receiver sends an ACK.
     pub fn answered(&mut self, at: Nanos, window: u64) -> bool {
         self.last_ack = at;
         let closed = window == 0 && self.receive_window != Some(0);
@@ -186,7 +187,7 @@ impl Flow {
         closed
     }
 
-    /// What has been delivered in order, and what is under way.
+    /// Updates the bytes delivered in order and those in flight.
     pub fn progress(&mut self, at: Nanos, delivered: u64, in_flight: Option<u64>, warmup: Nanos) {
         self.delivered = self.delivered.max(delivered);
         if at <= warmup {
@@ -203,7 +204,7 @@ impl Flow {
         }
     }
 
-    /// A sample of the RTT, of a packet that left at `sent`.
+    /// Adds an RTT sample of a packet sent at `sent`.
     pub fn rtt(&mut self, sent: Nanos, rtt: Nanos, warmup: Nanos) {
         if sent >= warmup {
             self.rtts.push(rtt, None);
@@ -244,7 +245,7 @@ impl Flow {
         (self.rtts.samples > 0).then(|| Nanos(self.rtts.sum_ns / self.rtts.samples))
     }
 
-    /// Its row at an instant, and its own columns.
+    /// The row at an instant, and the columns of captures.
     pub fn row(&mut self, at: Nanos) -> (FlowRow, [f64; OWN_COLUMNS.len()]) {
         let (before, delivered) = std::mem::replace(&mut self.row_before, (at, self.delivered));
         self.touched = false;
@@ -279,7 +280,7 @@ impl Flow {
         (row, [window, self.needless as f64, self.reordered as f64])
     }
 
-    /// Its totals, its window, and its RTTs by microsecond.
+    /// Totals, windows, and RTT histogram by microsecond.
     pub fn totals(&mut self, cc: &str, warmup: Nanos) -> (FlowTotalsRow, WindowRow, Vec<(u32, u64)>) {
         let stop = self.last;
         if let Some(since) = self.busy_since.take() {
@@ -333,7 +334,7 @@ impl Flow {
     }
 }
 
-/// A row of windows: what a capture knows of it.
+/// A row of windows, with null for values that a capture lacks.
 pub fn window_row(flow: Option<u32>, class: &'static str, payload_bytes: u64, there_ns: u64) -> WindowRow {
     WindowRow {
         flow,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Connection IDs of QUIC (RFC 9000, section 5.1): what a connection keeps when an address changes. A long header tells both
-//! with their lengths; a short one has the receiver's, whose length only the handshake tells.
+//! Connection IDs of QUIC (RFC 9000, section 5.1), which persist when an address changes. A long
+//! header has both with their lengths; a short one has the receiver's, without its length, which is
+//! known from the handshake only.
 
 use crate::quic::Head;
 
-/// Longest ID of the versions that are known.
+/// Longest ID of the known versions.
 pub const LONGEST: usize = 20;
-/// Shorter ones may be those of another connection by chance.
+/// Shorter ones may match another connection by chance.
 pub const SHORTEST: usize = 4;
 /// Type, version, and two IDs with their lengths.
 const START: usize = 7 + 2 * LONGEST;
-/// Where a long header has the length of its first ID.
+/// Offset of the length of the first ID in a long header.
 const LENGTH_AT: usize = 5;
 
 /// The first bytes of a datagram's payload.
@@ -37,14 +38,14 @@ impl Id {
         Some(id)
     }
 
-    /// Bytes of it.
+    /// Length in bytes.
     pub fn length(&self) -> usize {
         usize::from(self.length)
     }
 }
 
 impl Start {
-    /// Of this payload.
+    /// The start of `payload`.
     pub fn of(payload: &[u8]) -> Start {
         let length = payload.len().min(START);
         let mut start = Start { bytes: [0; START], length };
@@ -56,7 +57,7 @@ impl Start {
         &self.bytes[..self.length]
     }
 
-    /// The ID of the packet's receiver; `short`: its length in a short header.
+    /// Destination connection ID; `short`: its length in a short header.
     pub fn target(&self, head: Head, short: usize) -> Option<Id> {
         match head {
             Head::Long(_) => Id::of(self.at(LENGTH_AT)?),
@@ -65,14 +66,14 @@ impl Start {
         }
     }
 
-    /// The length of the ID that the sender of a long header wants to be called by.
+    /// Length of the source connection ID of a long header.
     pub fn source_length(&self) -> Option<usize> {
         let at = LENGTH_AT + 1 + self.at(LENGTH_AT)?.len();
         let length = usize::from(*self.known().get(at)?);
         (length <= LONGEST).then_some(length)
     }
 
-    /// The bytes behind a length at this place.
+    /// The bytes after the length field at `place`.
     fn at(&self, place: usize) -> Option<&[u8]> {
         let length = usize::from(*self.known().get(place)?);
         self.known().get(place + 1..place + 1 + length)

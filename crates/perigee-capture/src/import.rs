@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A file of packets as a record: follows each connection, writes rows at the sampling instants and the totals at the end.
+//! Import of a capture as a record: tracks each connection, writes rows at the sampling instants
+//! and totals at the end.
 
 mod datagrams;
 mod quic_connections;
@@ -22,53 +23,53 @@ use perigee_units::Nanos;
 use quic_connections::Talks;
 use std::collections::HashMap;
 
-/// The name of captures as a backend.
+/// Name of the backend in records.
 pub const BACKEND: &str = "capture";
-/// The caller is asked whether to go on after so many packets.
+/// Packets between calls of `go_on`.
 const ASK_EVERY: u64 = 1 << 13;
 /// A connection that has ended is forgotten after this time.
 const FORGET_AFTER: Nanos = Nanos::from_secs(60);
-/// Packets between looks for connections to forget.
+/// Packets between searches for connections to forget.
 const LOOK_EVERY: u64 = 1 << 20;
 
-/// How to read a capture.
+/// Options of an import.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it was taken, seen from the data; `None` = found from each handshake.
+    /// Where the capture was taken relative to the data; `None` = determined from each handshake.
     pub place: Option<Place>,
-    /// Congestion control of its flows, as a record names it.
+    /// Congestion control of the flows, as named in the record.
     pub cc: String,
     /// Time between rows.
     pub sample: Nanos,
-    /// Metrics leave out what is before this.
+    /// Metrics exclude the time before this.
     pub warmup: Nanos,
 }
 
-/// What was found.
+/// Summary of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Time of the first packet since 1970.
     pub began_ns: u64,
-    /// From there to the last one.
+    /// Time from the first packet to the last.
     pub duration_ns: u64,
     /// Packets of the file.
     pub packets: u64,
-    /// Connections, those without data too.
+    /// Connections, including those without data.
     pub connections: u64,
-    /// Flows with their name, ends and times.
+    /// Flows with name, ends and times.
     pub flows: Vec<FlowInfo>,
     /// Addresses.
     pub nodes: Vec<String>,
-    /// What to look at before trusting it.
+    /// Warnings.
     pub remarks: Vec<String>,
 }
 
-/// Ten years: a time beyond is damaged.
+/// Ten years: a later time is corrupt.
 const LONGEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
 type Key = (End, End);
 
-/// Both directions have one.
+/// The same for both directions.
 fn key_of(from: End, to: End) -> Key {
     if from <= to {
         (from, to)
@@ -77,11 +78,11 @@ fn key_of(from: End, to: End) -> Key {
     }
 }
 
-/// Reads a capture to its end and hands the tables to `sink`. `go_on` is told the bytes read now and then, and stops the
-/// import by answering false.
+/// Reads a capture to its end and passes the tables to `sink`. `go_on` is called regularly with the
+/// number of bytes read; returning false stops the import.
 ///
 /// # Errors
-/// What is no capture, or holds no connection with data; those of the sink; being stopped.
+/// The file is no capture, or has no connection with data; an error of the sink; a stop by `go_on`.
 pub fn import(
     mut packets: Packets,
     options: &Options,
@@ -129,7 +130,7 @@ struct Import<'s> {
     began: u64,
     flows: Vec<Flow>,
     infos: Vec<FlowInfo>,
-    /// Flows with packets since the last instant, and those that had a row then.
+    /// Flows with packets since the last instant, and those with a row at it.
     busy: Vec<u32>,
     resting: Vec<u32>,
     rows: FlowTable,
@@ -195,7 +196,8 @@ impl<'s> Import<'s> {
         }
     }
 
-    /// Rows of the instants that have passed. A flow that falls silent has one more; then none until it speaks again.
+    /// Writes the rows of the instants that have passed. A flow that becomes idle gets one more;
+    /// then none until its next packet.
     fn sample(&mut self) -> Result<(), SinkError> {
         let step = self.options.sample.0;
         let at = self.next_row;
@@ -209,7 +211,7 @@ impl<'s> Import<'s> {
         busy.iter().for_each(|&flow| self.row(flow, at));
         self.next_row = Nanos(self.now.0 / step * step + step);
         if self.next_row.0 > at.0 + step {
-            // Silence of all: what was busy has its row of nothing at the next instant.
+            // All flows became idle: busy ones get their last, empty row at the next instant.
             busy.iter().for_each(|&flow| self.row(flow, at + Nanos(step)));
         } else {
             self.resting = busy;
@@ -227,7 +229,7 @@ impl<'s> Import<'s> {
         self.waiting_rows += 1;
     }
 
-    /// A flow has a packet: after a silence, the silence ends with a row.
+    /// Marks a flow busy; an idle period ends with a row.
     fn touch(&mut self, flow: u32, at: Nanos) {
         let step = self.options.sample;
         let before = self.next_row.saturating_sub(step);
@@ -236,7 +238,7 @@ impl<'s> Import<'s> {
             return;
         }
         self.busy.push(flow);
-        // What rests had its row then.
+        // A resting flow had its row at that instant.
         if f.row_before() < before && f.started() < before {
             self.row(flow, before);
             self.flows[flow as usize].touch(at);
@@ -312,7 +314,7 @@ impl<'s> Import<'s> {
         let (sequence, bytes) = (s.seq.wrapping_add(u32::from(s.syn)), u64::from(s.payload));
         let head = d.sent.acked_to();
         let is_head = d.sent.position(sequence) <= head;
-        // Timestamps count whole milliseconds: of the hosts' time, not of the record's.
+        // Timestamps count milliseconds of the host's clock, not of record time.
         let data = d.sent.data(Nanos(at_ns), sequence, bytes);
         let warmup = self.options.warmup;
         match f.place {
@@ -335,7 +337,7 @@ impl<'s> Import<'s> {
         Ok(())
     }
 
-    /// The ACK in a segment, of the data that goes the other way.
+    /// Processes the ACK of a segment, for data of the other direction.
     fn ack(&mut self, c: &mut Connection, i: usize, at: Nanos, at_ns: u64, s: &Segment) {
         let window = c.window(i, s);
         let d = &mut c.directions[1 - i];
@@ -405,7 +407,7 @@ impl<'s> Import<'s> {
         self.events.push(EventRow { t_ns: at.0, kind, flow, link: None, node: String::new(), value, text });
     }
 
-    /// A connection is over: what is known of it moves to its flows.
+    /// Ends a connection: its state moves to its flows.
     fn end(&mut self, key: &Key) {
         if let Some(c) = self.connections.remove(key) {
             self.unseen += c.directions.iter().map(|d| d.sent.unseen()).sum::<u64>();
@@ -539,7 +541,7 @@ impl<'s> Import<'s> {
         lines
     }
 
-    /// Flows whose RTTs say that they were captured at the other end.
+    /// Flows with RTTs so short that they must have been captured at the other end.
     fn wrong_place(&self) -> u64 {
         let short = |f: &&Flow| {
             let expected = self.options.place.is_some() && f.place == Place::Sender && !f.is_quic();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Records from captures: a source of records beside the backends. A file of packets, taken at an end of connections or
-//! between their ends, becomes the tables that a run leaves behind: [`import()`] reads it once, in bounded memory, and
-//! hands rows to a sink.
+//! Records from packet captures, as an alternative to the backends. [`import()`] reads a capture
+//! taken at or between the ends of connections once, in bounded memory, and passes the rows of the
+//! tables that a run writes to a sink.
 //!
-//! What a capture cannot tell (congestion windows, losses in the network, the network itself) is null.
+//! Values that are not observable (congestion windows, losses in the network, the network itself)
+//! are null.
 
 pub mod ids;
 pub mod import;
@@ -24,9 +25,9 @@ use perigee_record::SinkError;
 /// Why a capture could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureError {
-    /// It is none, or it holds nothing that could be read; for a person, with the remedy.
+    /// No capture, or one without readable contents: human-readable, with the remedy.
     Bad(String),
-    /// The sink took no more.
+    /// The sink failed.
     Sink(SinkError),
     /// The caller stopped it.
     Stopped,
@@ -50,7 +51,7 @@ impl From<SinkError> for CaptureError {
     }
 }
 
-/// Where a capture was taken, seen from the data of a flow.
+/// Where a capture was taken, relative to the data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the end that sends the data.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From captured bytes to what a TCP segment says: Ethernet (VLAN tags too), Linux's cooked captures of both versions, the
-//! loopback of BSD, plain IP; IPv4 and IPv6 with extension headers. Payloads are not needed: what a snap length cut off is
-//! known from the lengths in the headers.
+//! Parser of captured packets into TCP segments and UDP datagrams: Ethernet (with VLAN tags), Linux
+//! cooked captures v1 and v2, BSD loopback, raw IP; IPv4 and IPv6 with extension headers. Payloads
+//! are not needed: bytes cut off by the snap length are known from the lengths in the headers.
 
 use crate::ids::Start;
 use crate::quic::{self, Head};
@@ -11,7 +11,7 @@ use etherparse::{
 };
 use std::net::IpAddr;
 
-/// SACK blocks that an option can hold.
+/// Maximum number of SACK blocks in an option.
 pub const SACK_BLOCKS: usize = 4;
 const UDP_HEADER: u32 = 8;
 
@@ -33,9 +33,9 @@ impl std::fmt::Display for End {
     }
 }
 
-/// A TCP segment, or several that an interface was given as one.
+/// A TCP segment, or several merged or not yet split by an interface (GSO, GRO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // TCP's own words
+#[allow(missing_docs)] // TCP's terms
 pub struct Segment {
     pub from: End,
     pub to: End,
@@ -45,12 +45,12 @@ pub struct Segment {
     pub fin: bool,
     pub rst: bool,
     pub has_ack: bool,
-    /// Congestion marks: of the IP header, and echoed.
+    /// CE mark of the IP header, and ECE flag.
     pub marked: bool,
     pub window: u16,
     /// Bytes that it carried, captured or not.
     pub payload: u32,
-    /// The whole IP packet.
+    /// Bytes of the IP packet.
     pub ip_bytes: u32,
     /// Identification of an IPv4 packet; 0 of IPv6.
     pub id: u16,
@@ -70,39 +70,39 @@ impl Segment {
     }
 }
 
-/// A datagram of UDP, or several that an interface was given as one.
+/// A UDP datagram, or several merged or not yet split by an interface (GSO, GRO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Who sends it.
+    /// Source.
     pub from: End,
-    /// To whom.
+    /// Destination.
     pub to: End,
     /// Bytes that it carried, captured or not.
     pub payload: u32,
-    /// The whole IP packet.
+    /// Bytes of the IP packet.
     pub ip_bytes: u32,
-    /// What it begins with.
+    /// Its first byte, as QUIC's.
     pub head: Head,
     /// Its first bytes.
     pub start: Start,
 }
 
-/// What a packet is.
+/// Contents of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// TCP.
     Tcp(Segment),
     /// UDP.
     Udp(Datagram),
-    /// A further piece of an IP packet.
+    /// A fragment of an IP packet other than the first.
     Fragment,
     /// IP, but neither of these.
     OtherIp,
     /// Not IP.
     NotIp,
-    /// Its headers are cut off or damaged.
+    /// Headers cut off or damaged.
     Cut,
-    /// Its link type is not known here.
+    /// Unsupported link type.
     UnknownLink(i32),
 }
 
@@ -125,7 +125,7 @@ pub fn read(raw: &Raw<'_>) -> Seen {
     }
 }
 
-/// The packet cut into headers, and where what follows the link layer begins.
+/// The packet split into headers, and the length of the link-layer header.
 fn slice<'a>(raw: &Raw<'a>) -> Option<(LaxSlicedPacket<'a>, usize)> {
     let by_type = |at: usize, kind: usize| {
         let word = raw.data.get(kind..kind + 2)?;
@@ -134,11 +134,11 @@ fn slice<'a>(raw: &Raw<'a>) -> Option<(LaxSlicedPacket<'a>, usize)> {
     };
     let ip_from = |at: usize| Some((LaxSlicedPacket::from_ip(raw.data.get(at..)?).ok()?, at));
     match raw.link_type {
-        // Length of the link's header: from where the IP header turns out to be.
+        // Length of the link-layer header: from the position of the IP header.
         ETHERNET => Some((LaxSlicedPacket::from_ethernet(raw.data).ok()?, 14)),
         113 => by_type(16, 14),
         276 => by_type(20, 0),
-        // BSD's loopback, and raw IP under its several numbers.
+        // BSD loopback, and raw IP under its several link types.
         0 | 108 => ip_from(4),
         12 | 14 | 101 | 228 | 229 => ip_from(0),
         _ => None,
@@ -152,12 +152,12 @@ fn unread(raw: &Raw<'_>) -> Seen {
     }
 }
 
-/// What IP headers say.
+/// Fields of the IP headers.
 struct Ip {
     from: IpAddr,
     to: IpAddr,
     protocol: u8,
-    /// Length of the packet, and of what precedes TCP or UDP in it.
+    /// Length of the packet, and of the headers before TCP or UDP.
     bytes: u32,
     headers: u32,
     id: u16,
@@ -172,7 +172,7 @@ impl Ip {
             LaxNetSlice::Ipv4(v4) => {
                 let (h, p) = (v4.header(), v4.payload());
                 let begin = at(h.slice());
-                // An interface that cuts segments itself may be given a length of 0: more than fits (BIG TCP).
+                // With segmentation offload the length may be 0: more than fits (BIG TCP).
                 let said = u32::from(h.total_len());
                 let bytes = if said == 0 { raw.length.saturating_sub(begin as u32) } else { said };
                 let later_fragment = h.fragments_offset().value() > 0;
@@ -225,7 +225,7 @@ fn datagram(udp: &UdpSlice<'_>, ip: &Ip) -> Option<Datagram> {
 fn segment(tcp: &TcpSlice<'_>, ip: &Ip, raw: &Raw<'_>) -> Option<Segment> {
     let length = u32::from(tcp.data_offset()) * 4;
     let payload = ip.bytes.checked_sub(ip.headers)?.checked_sub(length)?;
-    // A header that claims more than the packet had is damaged.
+    // A header with more than the packet had is damaged.
     if ip.bytes > raw.length.max(raw.data.len() as u32) {
         return None;
     }
@@ -250,7 +250,7 @@ fn segment(tcp: &TcpSlice<'_>, ip: &Ip, raw: &Raw<'_>) -> Option<Segment> {
         sacks: [(0, 0); SACK_BLOCKS],
         sack_count: 0,
     };
-    // Options behind a damaged one are not looked at.
+    // Options after a damaged one are ignored.
     for option in tcp.options_iterator().map_while(Result::ok) {
         s.option(&option);
     }

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! QUIC as an observer sees it (RFC 9000, RFC 9369, RFC 9312): the long headers of the handshake, sizes, and the spin bit.
-//! All else is encrypted: what was sent again, what was acknowledged, windows.
+//! QUIC as visible on the path (RFC 9000, RFC 9369, RFC 9312): long headers of the handshake,
+//! sizes, and the spin bit. All else is encrypted: retransmissions, acknowledgements, windows.
 
 use crate::ids::LONGEST;
 use perigee_units::Nanos;
 
-/// Version 2 (RFC 9369), whose packet types have other numbers.
+/// Version 2 (RFC 9369), with other numbers of packet types.
 const VERSION_2: u32 = 0x6b33_43cf;
-/// Drafts that differ from version 1 in nothing that is seen from outside.
+/// Drafts that look like version 1 on the wire.
 const DRAFTS: std::ops::RangeInclusive<u32> = 0xff00_001d..=0xff00_0022;
 /// Client's packets within this time are one flight: a ClientHello may need several.
 const ONE_FLIGHT: Nanos = Nanos::from_millis(10);
-/// An edge of the spin bit earlier than this share of the RTT after the one before comes from a packet that was overtaken, or
-/// from an end that sets the bit at random.
+/// An edge of the spin bit earlier than this share of the RTT after the one before comes from a
+/// packet that was overtaken, or from an end that sets the bit at random.
 const TOO_QUICK: f64 = 0.25;
-/// Of the packets between two edges, one in so many may be such, and one in any case; else this RTT and the next do not count.
+/// One in this many packets between two edges may be such, and one in any case; otherwise this RTT
+/// and the next do not count.
 const FEW: u64 = 8;
 
-/// What the first bytes of a datagram say.
+/// Type of a datagram by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A long header: the handshake.
     Long(Kind),
-    /// What may be a short header, with the spin bit.
+    /// Possibly a short header, with the spin bit.
     Short {
         /// The bit.
         spin: bool,
@@ -33,7 +34,7 @@ pub enum Head {
 
 /// Kinds of long headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // QUIC's own words
+#[allow(missing_docs)] // QUIC's terms
 pub enum Kind {
     Initial,
     ZeroRtt,
@@ -41,7 +42,7 @@ pub enum Kind {
     Retry,
 }
 
-/// Reads the beginning of a datagram's payload.
+/// Parses the start of a datagram's payload.
 pub fn head(payload: &[u8]) -> Head {
     let Some(&first) = payload.first() else { return Head::Other };
     if first & 0x40 == 0 {
@@ -65,13 +66,14 @@ pub fn head(payload: &[u8]) -> Head {
 /// A connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Talk {
-    /// Both directions: that of the client first.
+    /// Both directions, that of the client first.
     pub ways: [Way; 2],
     /// First packet.
     pub began: Nanos,
     /// Latest packet.
     pub last: Nanos,
-    /// From the client's first packet to the answer, and from there to the client's next one.
+    /// Time from the client's first packet to the answer, and from there to the client's next
+    /// packet.
     pub shares: Option<(Nanos, Nanos)>,
     asked: Option<Nanos>,
     answered: Option<Nanos>,
@@ -84,31 +86,31 @@ pub struct Way {
     pub flow: Option<u32>,
     /// Its spin bit.
     pub spin: Spin,
-    /// Payload of its datagrams, until they are a flow's.
+    /// Payload of its datagrams until there is a flow.
     pub bytes: u64,
 }
 
 impl Talk {
-    /// Begun by a packet with a long header.
+    /// A connection opened by a packet with a long header.
     pub fn new(at: Nanos) -> Self {
         Talk { ways: Default::default(), began: at, last: at, shares: None, asked: None, answered: None }
     }
 
-    /// The handshake; true when it has just told its RTT.
+    /// Processes a packet of the handshake; true when its RTT has just become known.
     pub fn shake(&mut self, at: Nanos, i: usize, head: Head) -> bool {
         match (i, head, self.answered) {
             (0, Head::Long(Kind::Initial), None) => {
-                // Sent again after a silence, it says nothing of the RTT.
+                // Retransmitted after a pause, it yields no RTT.
                 let again = self.asked.is_some_and(|t| t + ONE_FLIGHT < at);
                 self.asked = Some(if again { Nanos::MAX } else { at });
             }
-            // The client begins again with what it was given.
+            // The client starts again with the token.
             (1, Head::Long(Kind::Retry), None) => self.asked = None,
             (1, Head::Long(_), None) => self.answered = Some(at),
             (0, Head::Long(_) | Head::Short { .. }, Some(answered)) if self.shares.is_none() => {
                 let asked = self.asked.filter(|t| *t <= answered);
                 self.shares = asked.map(|t| (answered.saturating_sub(t), at.saturating_sub(answered)));
-                // Whatever comes later is no handshake.
+                // Later packets are no handshake.
                 self.answered = self.shares.map(|_| answered);
                 return self.shares.is_some();
             }
@@ -132,14 +134,16 @@ pub struct Spin {
     packets: u64,
     quick: u64,
     wild: bool,
-    /// Intervals between edges that were taken for RTTs, and those that were not: too many changes in between.
+    /// Intervals between edges that were taken as RTTs, and those that were not because of too many
+    /// changes in between.
     pub taken: u64,
     /// See above.
     pub refused: u64,
 }
 
 impl Spin {
-    /// A packet with a short header passes: an RTT, where an edge ends one. `usual` is what is known of the RTT.
+    /// Processes a packet with a short header; returns an RTT if an edge ends one. `usual` is the
+    /// RTT known so far.
     pub fn see(&mut self, at: Nanos, spin: bool, usual: Option<Nanos>) -> Option<Nanos> {
         self.packets += 1;
         if self.value.is_none_or(|v| v == spin) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets of a file in the order in which they stand there: pcap with microseconds or nanoseconds, pcapng with any
-//! resolution and number of interfaces, either of them compressed with gzip.
+//! Reader of capture files, in file order: pcap with microseconds or nanoseconds, pcapng with any
+//! resolution and number of interfaces, either of them optionally compressed with gzip.
 
 use crate::CaptureError;
 use flate2::read::MultiGzDecoder;
@@ -11,9 +11,9 @@ use std::io::{Chain, Cursor, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// What the reader holds of a file at once, at first; blocks that are longer make it grow.
+/// Initial size of the read buffer; longer blocks make it grow.
 const BUFFER_BYTES: usize = 1 << 20;
-/// No packet is longer: a block that says so is damaged.
+/// Maximum length of a packet: a longer block is damaged.
 const MOST_BYTES: usize = 1 << 26;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const NS_PER_S: u64 = 1_000_000_000;
@@ -27,24 +27,24 @@ const NO_CAPTURE: &str = "it is neither pcap nor pcapng (nor one of them compres
 pub struct Raw<'a> {
     /// Since 1970.
     pub at_ns: u64,
-    /// Of the interface, as registered at tcpdump.org.
+    /// Link type of the interface, as registered at tcpdump.org.
     pub link_type: i32,
-    /// What was kept of it.
+    /// Captured bytes.
     pub data: &'a [u8],
-    /// What it had.
+    /// Original length.
     pub length: u32,
 }
 
-/// How a file ended, and what it said of itself.
+/// State at the end of a file, and the statistics in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footer {
     /// Packets read.
     pub packets: u64,
-    /// Where the file breaks off or cannot be read further, for a person.
+    /// Where the file is truncated or cannot be read further, as a human-readable message.
     pub broken: Option<String>,
-    /// Packets that the capturing system lost, by its own account.
+    /// Packets that the capturing system reports as lost.
     pub dropped: u64,
-    /// Packets whose interface the file does not describe.
+    /// Packets of an interface without a description.
     pub homeless: u64,
 }
 
@@ -71,8 +71,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Reads as much as is asked for, unless the file ends: whoever is below may give it in small pieces. An error ends the
-/// file, and is noted: what came before it counts.
+/// Fills the caller's buffer unless the file ends, as the underlying reader may return less. An
+/// error ends the file and is noted: the data before it counts.
 struct Full<R> {
     inner: R,
     failed: Arc<AtomicBool>,
@@ -93,7 +93,7 @@ impl<R: Read> Read for Full<R> {
     }
 }
 
-/// Reads a file from its beginning.
+/// Packets of a file from its start.
 pub struct Packets {
     reader: Box<dyn PcapReaderIterator + Send>,
     interfaces: Vec<Interface>,
@@ -103,10 +103,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Looks at the beginning of `from`.
+    /// Detects the format at the start of `from`.
     ///
     /// # Errors
-    /// When it is no capture.
+    /// If it is no capture.
     pub fn new(from: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
         let bytes = Arc::new(AtomicU64::new(0));
         let mut counted = Counted { inner: from, bytes: bytes.clone() };
@@ -126,17 +126,18 @@ impl Packets {
         Ok(Packets { reader, interfaces: Vec::new(), footer: Footer::default(), bytes, failed })
     }
 
-    /// Bytes of the file that were read so far.
+    /// Bytes of the file read so far.
     pub fn bytes_read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// What is known at the end.
+    /// State and statistics, complete at the end.
     pub fn footer(&self) -> &Footer {
         &self.footer
     }
 
-    /// Calls `take` with further packets until it answers false or the file ends; true if there may be more.
+    /// Calls `take` with further packets until it returns false or the file ends; true if there may
+    /// be more.
     pub fn some(&mut self, take: &mut dyn FnMut(&Raw<'_>) -> bool) -> bool {
         loop {
             let (used, go_on) = match self.reader.next() {
@@ -161,7 +162,7 @@ impl Packets {
         }
     }
 
-    /// More of the file; false where there is none.
+    /// Reads more of the file; false at its end.
     fn refill(&mut self) -> bool {
         let before = self.reader.data().len();
         match self.reader.refill() {
@@ -189,7 +190,7 @@ impl Packets {
         false
     }
 
-    /// Where reading failed, not the file ended.
+    /// Notes that reading failed, if it did.
     fn note_failure(&mut self) {
         if self.failed.load(Ordering::Relaxed) {
             self.break_off(NOT_FURTHER);
@@ -201,7 +202,7 @@ impl Packets {
     }
 }
 
-/// The first bytes, as many as there are up to `n`.
+/// The first `n` bytes, or fewer if the file is shorter.
 fn begin_of(from: &mut impl Read, n: usize) -> Result<Vec<u8>, CaptureError> {
     let mut head = Vec::new();
     from.take(n as u64)
@@ -221,7 +222,8 @@ fn reason<I>(e: &PcapError<I>) -> String {
     }
 }
 
-/// Takes a block: the description of an interface, or a packet for `take`, whose answer it returns.
+/// Processes a block: a description of an interface, or a packet for `take`. Returns the result of
+/// `take`.
 fn hand_on(
     block: &PcapBlockOwned<'_>,
     interfaces: &mut Vec<Interface>,
@@ -265,7 +267,7 @@ fn hand_on(
             footer.dropped = footer.dropped.max(dropped(s));
             true
         }
-        // Simple packets have no time: they tell nothing here.
+        // Simple packets have no time and are of no use here.
         PcapBlockOwned::NG(Block::SimplePacket(_)) => {
             footer.homeless += 1;
             true
@@ -303,7 +305,7 @@ mod tests {
 
     const PACKETS: u32 = 500;
 
-    /// Packets whose bytes hardly compress, as pcap with gzip.
+    /// A pcap of hardly compressible packets, with gzip.
     fn zipped() -> Vec<u8> {
         let mut file = Vec::new();
         for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 1] {
@@ -342,7 +344,7 @@ mod tests {
             last = footer.packets;
         }
         assert!(last > u64::from(PACKETS) / 2, "{last}");
-        // Not even the head of the capture can be had.
+        // Not even the header of the capture is readable.
         for n in [2, 12] {
             assert!(matches!(read(&file[..n]), Err(CaptureError::Bad(why)) if why == NOT_TO_A_PACKET));
         }

@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One direction of a connection as its receiver's interface sees it: what has arrived in order, what came late, and RTTs
-//! from the timestamps that come back.
+//! One direction of a connection at its receiver's interface: bytes in order, late segments, and
+//! RTTs from echoed timestamps.
 
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A hole that is filled sooner than this, by a packet that was stamped no later, is a packet overtaken.
+/// A hole that is filled sooner than this, by a packet with no later timestamp, was a reordered
+/// packet.
 const REORDERED_WITHIN: Nanos = Nanos::from_millis(3);
-/// Ranges behind holes, and timestamps that may come back: what a damaged or hostile file can make us keep.
+/// Maximum number of ranges beyond holes and of timestamps awaiting their echo: a file may be
+/// damaged or hostile.
 const MOST_KEPT: usize = 1 << 16;
 
-/// See the module text. Positions are bytes of the stream, from 0 behind the SYN.
+/// State of the direction. Positions are bytes of the stream, from 0 after the SYN.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     first: Option<u32>,
     in_order: u64,
     highest: u64,
-    /// Ranges behind a hole, begin → end.
+    /// Ranges beyond a hole, start → end.
     beyond: BTreeMap<u64, u64>,
-    /// When the highest byte came, and its stamp.
+    /// Arrival of the highest byte, and its timestamp.
     newest: Option<(Nanos, Option<u32>)>,
     /// The receiver's own timestamps, with the time of the first packet that carried each.
     stamps: VecDeque<(u32, Nanos)>,
 }
 
-/// What a packet with data was.
+/// Classification of a packet with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes beyond all that had come.
+    /// Bytes beyond all earlier ones.
     New,
-    /// It fills a hole: it was overtaken.
+    /// Fills a hole: reordered.
     Reordered,
-    /// It fills a hole: it was sent again.
+    /// Fills a hole: retransmitted.
     Retransmission,
-    /// All of it had come before.
+    /// All bytes had arrived before.
     Duplicate,
 }
 
 impl Received {
-    /// The SYN: the stream begins behind it.
+    /// Processes the SYN: the stream starts after it.
     pub fn begin(&mut self, sequence: u32) {
         self.first = Some(sequence.wrapping_add(1));
     }
@@ -91,7 +93,7 @@ impl Received {
         }
     }
 
-    /// A range beside its neighbours, which it may touch.
+    /// Inserts a range, merged with adjacent ones.
     fn join(&mut self, mut begin: u64, mut end: u64) {
         if let Some((&b, &e)) = self.beyond.range(..=begin).next_back().filter(|(_, &e)| e >= begin) {
             (begin, end) = (b, end.max(e));
@@ -113,7 +115,7 @@ impl Received {
         }
     }
 
-    /// Data comes that echoes a timestamp: the time since that left, once for each.
+    /// Data arrives that echoes a timestamp: returns the time since that left, once for each.
     pub fn echoed(&mut self, at: Nanos, echo: u32) -> Option<Nanos> {
         while let Some(&(stamp, sent)) = self.stamps.front() {
             if (echo.wrapping_sub(stamp) as i32) < 0 {
@@ -127,7 +129,7 @@ impl Received {
         None
     }
 
-    /// What has arrived without a hole before it.
+    /// Bytes that arrived without a hole before them.
     pub fn in_order(&self) -> u64 {
         self.in_order
     }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One direction of a connection as its sender's interface sees it: what is under way, what was sent again, and the RTT
-//! samples that Linux takes of it (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt` in net/ipv4/tcp_input.c).
+//! One direction of a connection at its sender's interface: bytes in flight, retransmissions, and
+//! the RTT samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt` in
+//! net/ipv4/tcp_input.c).
 
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
-/// Segments that wait for an ACK, at most: where no ACKs are seen, the oldest are forgotten.
+/// Maximum number of unacknowledged segments: without captured ACKs the oldest are forgotten.
 const MOST_WAITING: usize = 1 << 20;
 
-/// See the module text. Positions are bytes of the stream, from 0 behind the SYN.
+/// State of the direction. Positions are bytes of the stream, from 0 after the SYN.
 #[derive(Clone, Debug, Default)]
 pub struct Sent {
-    /// Segments that are not acknowledged, in stream order.
+    /// Unacknowledged segments in stream order.
     waiting: VecDeque<Waiting>,
     first: Option<u32>,
     sent_to: u64,
     acked_to: u64,
     sacked: u64,
-    /// Blocks of the ACK before.
+    /// SACK blocks of the previous ACK.
     known_blocks: Vec<(u64, u64)>,
-    /// The sender's clock of timestamps less the milliseconds of our time.
+    /// Offset of the sender's timestamp clock from record time, in milliseconds.
     clock: Option<u32>,
     forgotten: u64,
     unseen: u64,
@@ -35,21 +36,21 @@ struct Waiting {
     resent: bool,
 }
 
-/// What a packet with data was.
+/// Classification of a packet with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data {
-    /// Bytes that had not been sent before.
+    /// Bytes sent for the first time.
     pub new: u64,
-    /// Bytes that had.
+    /// Bytes retransmitted.
     pub again: u64,
     /// All of the latter had been acknowledged, in order or by SACK, before it was sent.
     pub needless: bool,
-    /// It keeps the connection alive, or asks for a window: a byte that is known to have arrived.
+    /// A keepalive or window probe: a byte that is known to have arrived.
     pub probe: bool,
 }
 
 impl Sent {
-    /// The SYN: the stream begins behind it.
+    /// Processes the SYN: the stream starts after it.
     pub fn begin(&mut self, sequence: u32) {
         self.first = Some(sequence.wrapping_add(1));
     }
@@ -59,9 +60,10 @@ impl Sent {
         self.first.is_some()
     }
 
-    /// A packet shows its timestamp when it leaves.
+    /// A packet with a timestamp leaves.
     pub fn stamped(&mut self, at: Nanos, stamp: u32) {
-        // A stamp may have been taken a little before its packet leaves: the greatest difference is the clock's.
+        // A timestamp may be taken slightly before its packet leaves: the largest difference is the
+        // clock's offset.
         let ahead = stamp.wrapping_sub(milliseconds(at));
         if self.clock.is_none_or(|clock| (ahead.wrapping_sub(clock) as i32) > 0) {
             self.clock = Some(ahead);
@@ -72,7 +74,7 @@ impl Sent {
     pub fn data(&mut self, at: Nanos, sequence: u32, bytes: u64) -> Data {
         let first = *self.first.get_or_insert(sequence);
         let begin = self.position(sequence);
-        // Before the first byte that is known: the capture began later.
+        // Before the first known byte: the capture started later.
         if begin == 0 && sequence.wrapping_sub(first) as i32 > 1 << 30 {
             return Data::default();
         }
@@ -103,7 +105,7 @@ impl Sent {
         }
     }
 
-    /// Whether these bytes have all been acknowledged in some way.
+    /// Whether all these bytes have been acknowledged, cumulatively or selectively.
     fn is_known(&self, begin: u64, end: u64) -> bool {
         let begin = begin.max(self.acked_to);
         begin >= end || self.between(begin, end).all(|s| s.sacked)
@@ -121,9 +123,9 @@ impl Sent {
         self.waiting.range(from..).take_while(move |s| s.begin < end)
     }
 
-    /// An ACK reaches the sender. Returns Linux's RTT sample: of the first segment that it acknowledges where none of these
-    /// was sent again (Karn's algorithm), or else of the first one that it newly SACKs, or else by the timestamp that it
-    /// echoes, which counts milliseconds.
+    /// An ACK reaches the sender. Returns Linux's RTT sample: of the first acknowledged segment
+    /// unless any of them was retransmitted (Karn's algorithm), else of the first newly SACKed one,
+    /// else from the echoed timestamp, in milliseconds.
     pub fn acked(&mut self, at: Nanos, ack: u32, sacks: &[(u32, u32)], echo: Option<u32>) -> Option<Nanos> {
         self.first?;
         let acked = self.position(ack);
@@ -134,7 +136,7 @@ impl Sent {
             let (end, covered) = (s.end, s.end.min(acked) - s.begin);
             self.sacked -= if s.sacked { covered } else { 0 };
             if end > acked {
-                // Of a segment that the interface cut up, the beginning.
+                // The acknowledged start of a segment that the interface split.
                 s.begin = acked;
                 break;
             }
@@ -151,7 +153,7 @@ impl Sent {
         sent.map(|sent| at.saturating_sub(sent)).or_else(by_stamp)
     }
 
-    /// When the first segment left that is SACKed for the first time and was sent once.
+    /// Send time of the first newly SACKed segment that was sent once.
     fn take_sacks(&mut self, sacks: &[(u32, u32)]) -> Option<Nanos> {
         if sacks.is_empty() {
             self.known_blocks.clear();
@@ -177,7 +179,7 @@ impl Sent {
         first.map(|s| s.at)
     }
 
-    /// Marks segments that lie within; the first of them that was unknown and sent once.
+    /// Marks the segments within; returns the first newly marked one that was sent once.
     fn sack(&mut self, begin: u64, end: u64) -> Option<Waiting> {
         let from = self.waiting.partition_point(|s| s.begin < begin);
         let (mut first, mut sacked) = (None, 0);
@@ -192,40 +194,40 @@ impl Sent {
         first
     }
 
-    /// Whole milliseconds since the timestamp that is echoed.
+    /// Milliseconds since the echoed timestamp.
     fn by_timestamp(&self, at: Nanos, echo: u32) -> Option<Nanos> {
         let since = milliseconds(at).wrapping_add(self.clock?).wrapping_sub(echo) as i32;
         (echo != 0).then(|| Nanos(since.max(1) as u64 * NS_PER_MS))
     }
 
-    /// Position in the stream of a sequence number: the one nearest to what was sent last.
+    /// Position of a sequence number in the stream: the one nearest to the latest data.
     pub fn position(&self, sequence: u32) -> u64 {
         let offset = sequence.wrapping_sub(self.first.unwrap_or(sequence));
         let distance = offset.wrapping_sub(self.sent_to as u32) as i32;
         self.sent_to.saturating_add_signed(i64::from(distance))
     }
 
-    /// Acknowledged in order, as far as it was seen.
+    /// Bytes acknowledged in order, among those captured.
     pub fn acked_to(&self) -> u64 {
         self.acked_to
     }
 
-    /// The end of what was sent.
+    /// End of the data sent.
     pub fn sent_to(&self) -> u64 {
         self.sent_to
     }
 
-    /// Sent, and neither acknowledged in order nor by SACK.
+    /// Bytes sent and not acknowledged, neither cumulatively nor by SACK.
     pub fn in_flight(&self) -> u64 {
         (self.sent_to - self.acked_to).saturating_sub(self.sacked)
     }
 
-    /// Bytes that were acknowledged without having been seen.
+    /// Bytes acknowledged but not captured.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
 
-    /// Segments that were forgotten because nothing acknowledged them.
+    /// Segments forgotten for lack of ACKs.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }

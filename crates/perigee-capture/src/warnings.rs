@@ -6,17 +6,19 @@ use crate::reader::Footer;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Interfaces that are captured together hand over their packets in turns: such a step back is no fault of the clock.
+/// Interfaces captured together deliver packets in turns: such a step back is no fault of the
+/// clock.
 const STEP_BACK_NS: u64 = 1_000_000;
-/// A packet that is in the file twice follows itself within this time.
+/// A copy of a packet follows within this time.
 const TWICE_WITHIN_NS: u64 = 1_000_000;
 
-/// See the module text.
+/// Counters for the warnings.
 #[derive(Clone, Debug, Default)]
 pub struct Doubts {
     latest_ns: u64,
     back: (u64, u64),
-    /// Clock of the capture against those of the hosts: steps ahead, and the largest, in seconds.
+    /// Clock steps of the capture relative to the hosts: number forward, and the largest, in
+    /// seconds.
     ahead: (u64, u64),
     pub duplicates: u64,
     pub tcp: u64,
@@ -30,7 +32,7 @@ fn begins_connection(seen: &Seen) -> bool {
     matches!(seen, Seen::Tcp(s) if s.syn && !s.has_ack)
 }
 
-/// The clock that a host's timestamps show, beside that of the capture.
+/// A host's timestamp clock compared with the clock of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     first: Option<(u64, u32)>,
@@ -42,8 +44,8 @@ impl Doubts {
     pub fn saw(&mut self, at_ns: u64, seen: &Seen) {
         if at_ns < self.latest_ns {
             let by = self.latest_ns - at_ns;
-            // A simulated flow's SYN stands before its first data, later in the file than its time; a clock that was set shows
-            // at the packet after a SYN as well.
+            // A simulated flow's SYN is written just before its first data, later in the file than
+            // its time; a clock that was set shows at the packet after a SYN as well.
             if by > STEP_BACK_NS && !begins_connection(seen) {
                 self.back = (self.back.0 + 1, self.back.1.max(by));
                 self.latest_ns = at_ns;
@@ -61,8 +63,8 @@ impl Doubts {
         }
     }
 
-    /// A host's timestamp: a clock of milliseconds that stood almost still while that of the capture went on by a second or
-    /// more means that the latter was set.
+    /// Processes a host's timestamp: if the millisecond clock hardly advanced while that of the
+    /// capture advanced by a second or more, the latter was set.
     pub fn stamped(&mut self, clock: &mut Clock, at_ns: u64, stamp: u32) {
         let Some((first_ns, first)) = clock.first else {
             (clock.first, clock.last) = (Some((at_ns, stamp)), (at_ns, stamp));
@@ -81,7 +83,7 @@ impl Doubts {
         }
     }
 
-    /// Whether a segment is the one before once more.
+    /// Whether a segment is a copy of the previous one.
     pub fn is_twice(&mut self, before: Option<&(u64, Segment)>, at_ns: u64, s: &Segment) -> bool {
         let twice = before.is_some_and(|(then, old)| {
             old == s && at_ns.abs_diff(*then) < TWICE_WITHIN_NS && (s.id != 0 || s.payload > 0)
@@ -90,7 +92,7 @@ impl Doubts {
         twice
     }
 
-    /// In words.
+    /// The warnings as text.
     pub fn lines(&self, footer: &Footer) -> Vec<String> {
         let mut lines = Vec::new();
         let mut say = |when: bool, text: String| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! UDP: connections of QUIC are followed, other datagrams are counted.
+//! UDP import: QUIC connections are tracked, other datagrams counted.
 
 use super::{Import, FORGET_AFTER};
 use crate::flow::Flow;
@@ -10,11 +10,12 @@ use perigee_record::SinkError;
 use perigee_units::Nanos;
 use std::collections::HashSet;
 
-/// A direction is a flow from its first datagram behind the handshake that is longer than acknowledgements are.
+/// A direction becomes a flow with its first datagram after the handshake that is longer than this,
+/// which acknowledgements are not.
 const LONGER_THAN_ACKS: u32 = 512;
-/// Silence after which a connection is forgotten, in `FORGET_AFTER`: its end cannot be seen.
+/// Idle time after which a connection is forgotten, in `FORGET_AFTER`: its end is not visible.
 const PATIENCE: u64 = 10;
-/// So many servers are kept at most: a file may be hostile.
+/// Maximum number of servers kept: a file may be hostile.
 const MOST_SERVERS: usize = 65_536;
 
 impl Import<'_> {
@@ -85,14 +86,14 @@ impl Import<'_> {
 
     fn new_talk_flow(&mut self, talk: &mut Talk, i: usize, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
         let place = self.options.place.unwrap_or(Place::Sender);
-        // What came before belongs to the handshake.
+        // Earlier bytes belong to the handshake.
         talk.ways[i].bytes = u64::from(d.payload);
         let f = Flow::new(self.flows.len() as u32, (d.from, d.to), place, at, talk.began, None).quic();
         talk.ways[i].flow = Some(self.add_flow(f, at, false)?);
         Ok(())
     }
 
-    /// Connections that have been silent for long, and at the end all of them: what is known of their spin bits stays.
+    /// Removes idle connections, at the end all of them; counts of their spin bits are kept.
     pub(super) fn forget_talks(&mut self, all: bool) {
         let (now, spins) = (self.now, &mut self.spins);
         self.talks.retain(|talk| {
@@ -107,7 +108,7 @@ impl Import<'_> {
         });
     }
 
-    /// What is to be known of QUIC.
+    /// Warnings on QUIC.
     pub(super) fn remarks_of_quic(&self) -> Vec<String> {
         let flows = self.flows.iter().filter(|f| f.is_quic()).count() as u64;
         let lines = [
@@ -135,15 +136,15 @@ impl Import<'_> {
     }
 }
 
-/// What counts for remarks on QUIC.
+/// Counters for the warnings on QUIC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spins {
-    /// Directions whose spin bit stands still, and those where it seems random.
+    /// Directions with a constant spin bit, and those where it seems random.
     still: u64,
     random: u64,
-    /// Ends that answered a handshake, and packets at them that belong to no connection known.
+    /// Ends that answered a handshake, and packets at them of no known connection.
     servers: HashSet<End>,
     moved: u64,
-    /// Changes of an address that connection IDs bridged.
+    /// Address changes matched by connection ID.
     followed: u64,
 }

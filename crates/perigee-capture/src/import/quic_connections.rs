@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Connections of QUIC by their addresses and, where an address changes (RFC 9000, section 9), by their connection IDs.
+//! QUIC connections by address and, after an address change (RFC 9000, section 9), by connection
+//! ID.
 
 use super::{key_of, Key};
 use crate::ids::{Id, LONGEST, SHORTEST};
@@ -8,18 +9,19 @@ use crate::quic::{Head, Talk};
 use perigee_units::Nanos;
 use std::collections::HashMap;
 
-/// Of a connection, so many of the latest IDs of a direction and of its pairs of addresses are kept: a file may be hostile.
+/// Maximum number of recent IDs per direction and of address pairs per connection: a file may be
+/// hostile.
 const MOST: usize = 8;
 
-/// See the module text.
+/// Table of QUIC connections.
 #[derive(Debug, Default)]
 pub(super) struct Talks {
-    /// Which connection uses a pair of addresses, and which of the two is its opener's.
+    /// Connection that uses a pair of addresses, and the end of its opener.
     paths: HashMap<Key, (u64, End)>,
     talks: HashMap<u64, Known>,
     /// Connection and direction.
     ids: HashMap<Id, (u64, usize)>,
-    /// Lengths of IDs that short headers may have: a bit for each.
+    /// Possible lengths of IDs in short headers, a bit for each.
     lengths: u32,
     next: u64,
 }
@@ -27,25 +29,25 @@ pub(super) struct Talks {
 #[derive(Debug)]
 struct Known {
     talk: Talk,
-    /// The latest ends.
+    /// Current ends.
     ends: [End; 2],
     keys: Vec<Key>,
-    /// What each direction's packets are addressed to, the latest last.
+    /// Destination IDs per direction, the latest last.
     ids: [Vec<Id>; 2],
     /// Length of the IDs of short headers.
     lengths: [usize; 2],
 }
 
-/// A connection that was found for a datagram.
+/// The connection found for a datagram.
 pub(super) struct Found {
     pub(super) number: u64,
     pub(super) direction: usize,
-    /// An end that was elsewhere before: its old address and its new one.
+    /// An end that changed its address: old and new.
     pub(super) moved: Option<(End, End)>,
 }
 
 impl Talks {
-    /// The connection of a datagram, by its addresses or its ID.
+    /// Finds the connection of a datagram by addresses or ID.
     pub(super) fn find(&mut self, d: &Datagram) -> Option<Found> {
         let key = key_of(d.from, d.to);
         if let Some(&(number, opener)) = self.paths.get(&key) {
@@ -53,7 +55,7 @@ impl Talks {
         }
         let (number, direction) = self.by_id(d)?;
         let known = self.talks.get_mut(&number)?;
-        // What was sent by an end and to an end; one of both has to be where it was.
+        // One of the two ends must be unchanged.
         let (from, to) = (known.ends[direction], known.ends[1 - direction]);
         let moved = match (from == d.from, to == d.to) {
             (false, true) => (from, d.from),
@@ -79,7 +81,7 @@ impl Talks {
         }
     }
 
-    /// A connection that begins with this datagram.
+    /// Adds a connection that starts with this datagram.
     pub(super) fn begin(&mut self, d: &Datagram, at: Nanos) -> Found {
         let (number, key) = (self.next, key_of(d.from, d.to));
         self.next += 1;
@@ -95,12 +97,12 @@ impl Talks {
         Found { number, direction: 0, moved: None }
     }
 
-    /// What is known of a connection.
+    /// State of a connection.
     pub(super) fn talk(&mut self, number: u64) -> Option<&mut Talk> {
         self.talks.get_mut(&number).map(|known| &mut known.talk)
     }
 
-    /// What a datagram's header says of the IDs of its connection.
+    /// Stores the connection IDs of a datagram's header.
     pub(super) fn learn(&mut self, found: &Found, d: &Datagram) {
         let (number, i) = (found.number, found.direction);
         let Some(known) = self.talks.get_mut(&number) else { return };
@@ -119,7 +121,7 @@ impl Talks {
         self.ids.insert(id, (number, i));
     }
 
-    /// Connections for which `over` says so are forgotten.
+    /// Removes the connections for which `over` returns true.
     #[expect(clippy::disallowed_methods, reason = "ends add up: their order is of no effect")]
     pub(super) fn retain(&mut self, mut over: impl FnMut(&Talk) -> bool) {
         let (paths, ids) = (&mut self.paths, &mut self.ids);
@@ -131,7 +133,7 @@ impl Talks {
                 paths.remove(key);
             }
             for id in known.ids.iter().flatten() {
-                // Another connection may have come to it since.
+                // Another connection may have taken the ID since.
                 if ids.get(id).is_some_and(|(other, _)| other == number) {
                     ids.remove(id);
                 }
