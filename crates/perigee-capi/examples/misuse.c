@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * What a caller can do wrong, and what he is told. Each wrong call is refused and changes nothing.
+ * Invalid calls and their error codes. An invalid call is rejected and changes nothing.
  */
 #include "perigee_cc.h"
 

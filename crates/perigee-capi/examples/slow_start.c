@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * A host of the smallest kind: a path of 50 ms without limit, an ACK per packet, Cubic. Its window doubles each round.
+ * A minimal host: a path of 50 ms without limit, an ACK per packet, Cubic. Its window doubles each round.
  *
  *   cc -std=c99 -I include slow_start.c -lperigee_cc -o slow_start && ./slow_start
  */
@@ -50,7 +50,7 @@ int main(void) {
     for (int round = 1; round <= ROUNDS; round++) {
         const uint64_t packets = w.cwnd / MSS, before = w.cwnd;
         const uint64_t sent = cx.now, delivered_then = cx.delivered;
-        /* The whole window leaves at once... */
+        /* The full window leaves at once... */
         cx.snd_nxt = cx.snd_una + packets * MSS;
         cx.last_sent = sent;
         /* ...and is acknowledged one RTT later, a microsecond from packet to packet. */

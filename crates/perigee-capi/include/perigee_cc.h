@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * libperigee_cc: the congestion controls of Perigee for callers that speak C (C99).
+ * libperigee_cc: the congestion controls of Perigee for C callers (C99).
  *
- * A handle owns the controller of one connection and its window, the only copy of it. The host owns everything else:
- * loss detection, recovery, RTT and rate samples, pacing, timers. It reports each event with one call and then reads
- * the window; where it edits the window itself (recovery, idle decay, timeout) it writes it back.
+ * A handle owns the controller of one connection and its window, the only copy of it. The host owns
+ * everything else: loss detection, recovery, RTT and rate samples, pacing, timers. It reports each
+ * event with one call and then reads the window; where it edits the window itself (recovery, idle
+ * decay, timeout) it writes it back.
  *
  *   Once:      create, caps, on_start, get_window
- *   Per packet sent:  on_tx_start if nothing is in flight; on_sent if caps.per_packet; stamp if caps.telemetry
- *   Per ACK:   on_loss for each packet newly marked lost if caps.per_loss; on_transition, with ssthresh just before
- *              PERIGEE_ENTER_RECOVERY, PERIGEE_ENTER_RTO and PERIGEE_ENTER_CWR; on_ack, once; get_window
- *   Else:      on_timer when window.next_timer is due, on_signal, on_transition; each followed by get_window
+ *   Per packet sent:  on_tx_start if nothing is in flight; on_sent if caps.per_packet;
+ *              stamp if caps.telemetry
+ *   Per ACK:   on_loss for each packet newly marked lost if caps.per_loss; on_transition, with
+ *              ssthresh just before PERIGEE_ENTER_RECOVERY, PERIGEE_ENTER_RTO and
+ *              PERIGEE_ENTER_CWR; on_ack, once; get_window
+ *   Else:      on_timer when window.next_timer is due, on_signal, on_transition; each followed by
+ *              get_window
  *
- * Units: times in nanoseconds of the host's clock (which never goes back), sizes in bytes, rates in bit/s, flags 0 or 1.
- * A host that counts packets reports packets x MSS. Times, sizes and rates are at most 2^61 - 1.
+ * Units: times in nanoseconds of the host's clock (which never goes back), sizes in bytes, rates in
+ * bit/s, flags 0 or 1. A host that counts packets reports packets x MSS. Times, sizes and rates are
+ * at most 2^61 - 1.
  *
  * Zero means "absent" everywhere: clear a structure, set its size, fill in what is known.
  *
  *   perigee_cx cx = {0};
  *   cx.size = sizeof cx;
  *
- * Growth: members are only ever added at the end of a structure, and `size` says which of them the caller has. A
- * structure that is larger than the library knows is accepted as long as the unknown part is zero. Members called
- * `reserved` must be zero.
+ * Growth: members are only ever added at the end of a structure, and `size` states which of them
+ * the caller has. A structure that is larger than the library knows is accepted as long as the
+ * unknown part is zero. Members called `reserved` must be zero.
  *
- * Errors: functions return 0 or a negative PERIGEE_E_... code. A call that is refused with anything but
+ * Errors: functions return 0 or a negative PERIGEE_E_... code. A call that fails with anything but
  * PERIGEE_E_PANIC had no effect.
  *
- * Threads: thread-compatible, not thread-safe. A handle may move between threads and several handles may be used at the
- * same time, but calls on one handle must not overlap. The library keeps no pointer that it is given, calls nothing
- * back, and does no I/O (but for a line on stderr at PERIGEE_E_PANIC).
+ * Threads: thread-compatible, not thread-safe. A handle may move between threads and several
+ * handles may be used at the same time, but calls on one handle must not overlap. The library keeps
+ * no pointer that it is given, makes no callbacks, and does no I/O (except for a line on stderr at
+ * PERIGEE_E_PANIC).
  */
 #ifndef PERIGEE_CC_H
 #define PERIGEE_CC_H
@@ -41,17 +47,17 @@
 extern "C" {
 #endif
 
-/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 enum {
-    PERIGEE_E_NULL = -1,  /* a pointer that must not be NULL is */
-    PERIGEE_E_SIZE = -2,  /* a structure's size is too small, above 4096, or it uses members that the library lacks */
+    PERIGEE_E_NULL = -1,  /* a required pointer is NULL */
+    PERIGEE_E_SIZE = -2,  /* size too small, above 4096, or with members that the library lacks */
     PERIGEE_E_VALUE = -3, /* a member is out of its range */
-    PERIGEE_E_TIME = -4,  /* cx.now is earlier than in a call before */
-    PERIGEE_E_PANIC = -5  /* the library failed, now or in an earlier call; the handle can only be destroyed */
+    PERIGEE_E_TIME = -4,  /* cx.now is earlier than in a previous call */
+    PERIGEE_E_PANIC = -5  /* the library failed, now or earlier; destroy the handle */
 };
 
-/* ---- What the host knows --------------------------------------------------------------------------------------- */
+/* ---- State of the host ----------------------------------------------------------------------- */
 
 /* A controller with its window. */
 typedef struct perigee_cc perigee_cc;
@@ -60,7 +66,7 @@ typedef struct perigee_cc perigee_cc;
 enum {
     PERIGEE_CA_OPEN = 0,     /* nothing unusual */
     PERIGEE_CA_DISORDER = 1, /* SACKs or duplicate ACKs arrived, nothing is marked lost */
-    PERIGEE_CA_CWR = 2,      /* the window is being reduced because of ECN or a loss that a tail loss probe repaired */
+    PERIGEE_CA_CWR = 2,      /* window reduction due to ECN or a loss repaired by a TLP */
     PERIGEE_CA_RECOVERY = 3, /* fast recovery */
     PERIGEE_CA_LOSS = 4      /* after a retransmission timeout */
 };
@@ -73,36 +79,36 @@ typedef struct perigee_conn_init {
     uint64_t init_cwnd; /* initial window, not 0 */
     uint64_t srtt;      /* RTT of the handshake; 0 = there was none */
     uint64_t seed;      /* of the controller's private random numbers */
-    uint32_t hz;        /* timer ticks per second of the kernel that is imitated; 0 = an exact clock */
+    uint32_t hz;        /* timer ticks per second of the emulated kernel; 0 = exact clock */
     uint32_t reserved;
 } perigee_conn_init;
 
-/* What the host knows at the time of a call. */
+/* State of the host at the time of a call. */
 typedef struct perigee_cx {
     uint32_t size;           /* sizeof(perigee_cx) */
     uint32_t mss;            /* payload of a full segment, 1 to 65535 */
     uint64_t now;            /* now; never less than in the call before */
     uint64_t in_flight;      /* bytes in flight */
     uint64_t outstanding;    /* bytes between snd_una and snd_nxt */
-    uint64_t delivered;      /* bytes delivered (cumulatively or selectively acknowledged) since the start */
+    uint64_t delivered;      /* bytes acknowledged (cumulatively or by SACK) since the start */
     uint64_t delivered_time; /* when `delivered` last changed */
-    uint64_t lost;           /* bytes marked lost since the start; a segment lost twice counts twice */
+    uint64_t lost;           /* bytes marked lost since the start; counts repeated losses */
     uint64_t srtt;           /* smoothed RTT; 0 = no sample yet */
     uint64_t min_rtt;        /* windowed minimum RTT; 0 or UINT64_MAX = no sample yet */
     uint64_t snd_una;        /* first unacknowledged byte of the stream */
     uint64_t snd_nxt;        /* next new byte to be sent */
     uint64_t last_sent;      /* when data was last sent before this call; 0 = never */
-    uint64_t edt;            /* earliest departure time of the next packet; `now` or less without pacing */
+    uint64_t edt;            /* earliest departure of the next packet; at most `now` if unpaced */
     uint32_t ca;             /* PERIGEE_CA_..., after the transitions of this ACK */
     uint8_t app_limited;     /* the connection is application-limited at the moment */
-    uint8_t cwnd_limited;    /* the window limited sending in the current round; windows grow only then */
+    uint8_t cwnd_limited;    /* the window limited sending in this round; else it does not grow */
     uint8_t paced;           /* the host paces this connection */
     uint8_t reserved;
 } perigee_cx;
 
-/* ---- What the controller decides ------------------------------------------------------------------------------- */
+/* ---- Decisions of the controller ------------------------------------------------------------- */
 
-/* "No threshold yet": the initial ssthresh. Larger values are taken for it. */
+/* "No threshold yet": the initial ssthresh. Larger values mean the same. */
 #define PERIGEE_INFINITE_SSTHRESH (UINT64_MAX / 4)
 
 typedef struct perigee_window {
@@ -112,11 +118,11 @@ typedef struct perigee_window {
     uint64_t ssthresh;        /* slow start threshold */
     uint64_t pacing;          /* pacing rate in bit/s; 0 = the host's own rule */
     uint64_t next_timer;      /* when to call on_timer; 0 = not at all */
-    uint8_t mark_app_limited; /* the host should mark the connection application-limited, and write back 0 here */
+    uint8_t mark_app_limited; /* mark the connection application-limited, and write back 0 */
     uint8_t reserved[7];
 } perigee_window;
 
-/* ---- One ACK --------------------------------------------------------------------------------------------------- */
+/* ---- One ACK --------------------------------------------------------------------------------- */
 
 /* A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation). */
 typedef struct perigee_rate_sample {
@@ -127,11 +133,11 @@ typedef struct perigee_rate_sample {
     uint8_t is_retrans;       /* the newest delivered packet was a retransmission */
     uint64_t delivered;       /* bytes delivered over `interval` */
     uint64_t interval;        /* the larger of send_elapsed and ack_elapsed */
-    uint64_t prior_delivered; /* cx.delivered when the newest delivered packet was sent: the round clock */
+    uint64_t prior_delivered; /* round clock: cx.delivered when the newest delivered was sent */
     uint64_t send_elapsed;    /* time over which the packets of the sample were sent */
     uint64_t ack_elapsed;     /* time over which they were acknowledged */
     uint64_t lost_since_tx;   /* bytes lost since the newest delivered packet was sent */
-    uint64_t tx_in_flight;    /* bytes in flight when the newest delivered packet was sent, itself included */
+    uint64_t tx_in_flight;    /* in flight when the newest delivered was sent, included */
 } perigee_rate_sample;
 
 /* A packet newly acknowledged. */
@@ -158,12 +164,12 @@ typedef struct perigee_hop {
 
 /* perigee_telemetry.kind */
 enum {
-    PERIGEE_TELEMETRY_STACK = 1,      /* the whole stack of the data packet: hops */
-    PERIGEE_TELEMETRY_BOTTLENECK = 2, /* only the bottleneck: hop, u, tau, bw, avg_rtt, flows, queue_delay */
-    PERIGEE_TELEMETRY_PINT = 3        /* the record of fixed size: u, bw, flows, starting, queue_delay */
+    PERIGEE_TELEMETRY_STACK = 1,      /* the complete stack of the data packet: hops */
+    PERIGEE_TELEMETRY_BOTTLENECK = 2, /* hop, u, tau, bw, avg_rtt, flows, queue_delay */
+    PERIGEE_TELEMETRY_PINT = 3        /* fixed size: u, bw, flows, starting, queue_delay */
 };
 
-/* What an ACK echoes of the path's telemetry. path_id, covered and partial always count, the rest by kind. */
+/* Telemetry echoed by an ACK. path_id, covered and partial always apply, the rest by kind. */
 typedef struct perigee_telemetry {
     uint32_t size;           /* sizeof(perigee_telemetry) */
     uint32_t kind;           /* PERIGEE_TELEMETRY_... */
@@ -191,23 +197,23 @@ typedef struct perigee_telemetry {
 typedef struct perigee_ack_event {
     uint32_t size;                      /* sizeof(perigee_ack_event) */
     uint8_t is_dup;                     /* nothing was newly delivered */
-    uint8_t ack_delayed;                /* the receiver may have delayed this ACK (it covers a single short packet) */
+    uint8_t ack_delayed;                /* possibly a delayed ACK (of a single short packet) */
     uint8_t acks_tlp;                   /* it covers a tail loss probe that was a retransmission */
-    uint8_t may_grow;                   /* the window may grow (forward progress, not in a reduction) */
+    uint8_t may_grow;                   /* the window may grow (progress, no reduction) */
     uint64_t newly_acked;               /* bytes newly delivered, cumulatively or selectively */
     uint64_t newly_cum_acked;           /* bytes by which snd_una advanced */
     uint64_t newly_lost;                /* bytes newly marked lost while this ACK was processed */
-    uint64_t rtt;                       /* RTT of the newest packet delivered, never retransmitted; 0 = none */
-    uint64_t seq_rtt;                   /* RTT sample of the smoothed estimator (oldest packet covered); 0 = none */
+    uint64_t rtt;                       /* RTT of the newest packet if sent once; 0 = none */
+    uint64_t seq_rtt;                   /* sample for SRTT (oldest packet covered); 0 = none */
     uint64_t prior_in_flight;           /* bytes in flight before this ACK */
     uint64_t ece;                       /* bytes newly marked with congestion experienced */
     const perigee_rate_sample *rs;      /* NULL = none */
-    const perigee_acked_pkt *acked;     /* packets newly acknowledged; needed only with caps.per_packet */
+    const perigee_acked_pkt *acked;     /* newly acknowledged; only with caps.per_packet */
     size_t acked_count;                 /* at most PERIGEE_MAX_ACKED */
     const perigee_telemetry *telemetry; /* NULL = none */
 } perigee_ack_event;
 
-/* ---- Other events ---------------------------------------------------------------------------------------------- */
+/* ---- Other events ---------------------------------------------------------------------------- */
 
 /* A packet about to be sent. */
 typedef struct perigee_sent_pkt {
@@ -243,14 +249,14 @@ typedef struct perigee_loss_event {
 
 /* perigee_transition.kind */
 enum {
-    PERIGEE_ENTER_RECOVERY = 1, /* fast recovery begins; ssthresh was asked just before */
+    PERIGEE_ENTER_RECOVERY = 1, /* fast recovery starts; ssthresh was called just before */
     PERIGEE_EXIT_RECOVERY = 2,  /* it is complete; window schemes are at ssthresh now */
-    PERIGEE_ENTER_RTO = 3,      /* timeout; ssthresh was asked just before if this is the first reduction */
+    PERIGEE_ENTER_RTO = 3,      /* timeout; if the first reduction, ssthresh was called before */
     PERIGEE_EXIT_RTO = 4,       /* everything outstanding at the timeout is repaired */
-    PERIGEE_ENTER_CWR = 5,      /* ECN or TLP reduction begins; ssthresh was asked just before */
+    PERIGEE_ENTER_CWR = 5,      /* ECN or TLP reduction starts; ssthresh was called just before */
     PERIGEE_EXIT_CWR = 6,       /* it is complete */
-    PERIGEE_UNDO = 7,           /* the reduction was spurious: `undo` says why */
-    PERIGEE_TLP_REPAIRED = 8    /* a tail loss probe repaired a loss: `app_limited` is from its snapshot */
+    PERIGEE_UNDO = 7,           /* the reduction was spurious: `undo` is the reason */
+    PERIGEE_TLP_REPAIRED = 8    /* a TLP repaired a loss: `app_limited` is of its snapshot */
 };
 
 /* perigee_transition.undo */
@@ -263,7 +269,7 @@ enum {
 /* A change of the transport's state. */
 typedef struct perigee_transition {
     uint32_t size;       /* sizeof(perigee_transition) */
-    uint32_t kind;       /* PERIGEE_ENTER_..., PERIGEE_EXIT_..., PERIGEE_UNDO, PERIGEE_TLP_REPAIRED */
+    uint32_t kind;       /* PERIGEE_ENTER_... to PERIGEE_TLP_REPAIRED */
     uint32_t undo;       /* PERIGEE_UNDO_... with PERIGEE_UNDO */
     uint8_t app_limited; /* with PERIGEE_TLP_REPAIRED */
     uint8_t reserved[3];
@@ -271,7 +277,7 @@ typedef struct perigee_transition {
 
 /* perigee_signal.kind */
 enum {
-    PERIGEE_HANDOVER_BEGIN = 1, /* a handover begins: expected_end (0 = unknown) */
+    PERIGEE_HANDOVER_BEGIN = 1, /* a handover starts: expected_end (0 = unknown) */
     PERIGEE_HANDOVER_END = 2,   /* it is over */
     PERIGEE_PATH_CHANGE = 3,    /* the path changed: path_id */
     PERIGEE_PROBE_RTT = 4,      /* reply to an out-of-band probe: rtt, gap */
@@ -293,9 +299,9 @@ typedef struct perigee_signal {
     uint32_t reserved;
 } perigee_signal;
 
-/* ---- What the controller tells --------------------------------------------------------------------------------- */
+/* ---- Output of the controller ---------------------------------------------------------------- */
 
-/* What the sender writes into the telemetry header of each data packet; 0 = unknown. */
+/* Fields of the telemetry header of each data packet; 0 = unknown. */
 typedef struct perigee_stamp {
     uint32_t size; /* sizeof(perigee_stamp) */
     uint32_t reserved;
@@ -303,26 +309,26 @@ typedef struct perigee_stamp {
     uint64_t cwnd;     /* the flow's congestion window */
 } perigee_stamp;
 
-/* perigee_caps: its words. */
+/* perigee_caps: values of its members. */
 enum {
-    PERIGEE_RECOVERY_PRR = 1,              /* the host reduces by proportional rate reduction towards ssthresh */
-    PERIGEE_RECOVERY_OWN = 2,              /* the controller reduces; the host only selects what is sent */
+    PERIGEE_RECOVERY_PRR = 1,              /* proportional rate reduction of the host */
+    PERIGEE_RECOVERY_OWN = 2,              /* the controller reduces; the host only selects data */
     PERIGEE_PACING_HOST_DEFAULT = 1,       /* the host's setting decides */
     PERIGEE_PACING_REQUIRED = 2,           /* always paced */
     PERIGEE_NEED_NONE = 0,                 /* no telemetry */
-    PERIGEE_NEED_STACK = 1,                /* the whole stack echoed */
+    PERIGEE_NEED_STACK = 1,                /* the complete stack echoed */
     PERIGEE_NEED_BOTTLENECK = 2,           /* the receiver's bottleneck record */
-    PERIGEE_ON_RTO_IN_FLIGHT_PLUS_ONE = 1, /* a timeout sets the window to bytes in flight + 1 segment */
+    PERIGEE_ON_RTO_IN_FLIGHT_PLUS_ONE = 1, /* a timeout sets it to in flight + 1 segment */
     PERIGEE_ON_RTO_KEEP = 2,               /* the window stays */
     PERIGEE_TX_BYTES_PAYLOAD = 1,          /* ports count TCP payload */
     PERIGEE_TX_BYTES_IP = 2,               /* ports count IP packets */
     PERIGEE_TX_BYTES_WIRE = 3,             /* ports count everything on the wire */
     PERIGEE_SCOPE_PATH = 1,                /* signals of its own path */
-    PERIGEE_SCOPE_HOST = 2,                /* signals of every path that begins at its host */
+    PERIGEE_SCOPE_HOST = 2,                /* signals of every path that starts at its host */
     PERIGEE_SCOPE_MACHINE = 3              /* signals of every path */
 };
 
-/* What a controller needs from its host. */
+/* Requirements of a controller on its host. */
 typedef struct perigee_caps {
     uint32_t size;              /* sizeof(perigee_caps) */
     uint32_t recovery;          /* PERIGEE_RECOVERY_... */
@@ -331,7 +337,7 @@ typedef struct perigee_caps {
     uint32_t tx_bytes_unit;     /* PERIGEE_TX_BYTES_..., with telemetry */
     uint32_t on_rto;            /* PERIGEE_ON_RTO_... */
     uint32_t signal_scope;      /* PERIGEE_SCOPE_... */
-    uint32_t ack_every;         /* the receiver acknowledges every n-th full packet; 0 = as the host likes */
+    uint32_t ack_every;         /* ACK every n-th full packet; 0 = the host's choice */
     uint32_t min_cwnd;          /* floor of the window in segments */
     uint32_t unpaced_start;     /* the first n packets are not paced even if the rest is */
     uint64_t probe_interval;    /* time between out-of-band probes; 0 = none wanted */
@@ -339,34 +345,35 @@ typedef struct perigee_caps {
     uint8_t pint;               /* ports write the record of fixed size (with PERIGEE_NEED_STACK) */
     uint8_t telemetry_on_wire;  /* telemetry bytes are on the wire */
     uint8_t host_restores_cwnd; /* at PERIGEE_UNDO the host restores the window that it saved */
-    uint8_t idle_decay;         /* the host decays the window after idle or application-limited spells */
+    uint8_t idle_decay;         /* the host decays the window when idle or application-limited */
     uint8_t per_packet;         /* on_sent and perigee_ack_event.acked are wanted */
     uint8_t per_loss;           /* on_loss is wanted */
-    uint8_t scalable;           /* its data is ECT(1), and marks are left to it, counted packet by packet (RFC 9331) */
+    uint8_t scalable;           /* ECT(1); it reacts to marks, counted per packet (RFC 9331) */
     uint8_t reserved[5];
 } perigee_caps;
 
-/* ---- Functions ------------------------------------------------------------------------------------------------- */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Makes a controller of scheme `name` ("cubic", "bbr3", ...; see perigee_cc_schemes_json).
+/* Creates a controller of scheme `name` ("cubic", "bbr3", ...; see perigee_cc_schemes_json).
  *
- * params_json: an object of parameters, {"beta": 0.7}; NULL or "" for defaults. Numbers, booleans, words, and times with
- * their unit ("50 ms"). A scheme's file (Astraea's "weights") is given as its content.
- * err: receives, cut to err_len with its zero byte, why it failed, or "" if it did not; may be NULL.
+ * params_json: an object of parameters, {"beta": 0.7}; NULL or "" for defaults. Numbers, booleans,
+ * words, and times with their unit ("50 ms"). A scheme's file (Astraea's "weights") is given as its
+ * content.
+ * err: receives the reason of a failure or "", cut to err_len with its zero byte; may be NULL.
  * Returns NULL on failure. */
 perigee_cc *perigee_cc_create(const char *name, const char *params_json, const perigee_conn_init *init, char *err,
                               size_t err_len);
 
-/* Ends a controller; NULL is allowed. */
+/* Destroys a controller; NULL is allowed. */
 void perigee_cc_destroy(perigee_cc *cc);
 
-/* What it needs from the host; asked once. Set out->size before. */
+/* Requirements on the host; called once. Set out->size before. */
 int32_t perigee_cc_caps(perigee_cc *cc, perigee_caps *out);
 
 /* The connection is established; may change the initial window. */
 int32_t perigee_cc_on_start(perigee_cc *cc, const perigee_cx *cx);
 
-/* A packet is about to be sent. *tag (may be NULL) is to come back with its ACK or loss. */
+/* A packet is about to be sent. *tag (may be NULL) is to be passed with its ACK or loss. */
 int32_t perigee_cc_on_sent(perigee_cc *cc, const perigee_cx *cx, const perigee_sent_pkt *packet, uint32_t *tag);
 
 /* An ACK was processed. Once per ACK, after losses and transitions. */
@@ -381,17 +388,17 @@ int32_t perigee_cc_on_transition(perigee_cc *cc, const perigee_cx *cx, const per
 /* A packet is about to be sent and nothing is in flight. */
 int32_t perigee_cc_on_tx_start(perigee_cc *cc, const perigee_cx *cx);
 
-/* window.next_timer is due. The library clears it first; the controller may set it anew. */
+/* window.next_timer is due. The library clears it first; the controller may set it again. */
 int32_t perigee_cc_on_timer(perigee_cc *cc, const perigee_cx *cx);
 
 /* Knowledge from outside the transport. */
 int32_t perigee_cc_on_signal(perigee_cc *cc, const perigee_cx *cx, const perigee_signal *signal);
 
-/* The new threshold in bytes, to *out: asked once per reduction, before the host reduces. It is told, not set: the
- * host writes it into window.ssthresh with set_window, whatever caps.recovery says. */
+/* The new threshold in bytes, to *out: called once per reduction, before the host reduces. It is
+ * returned, not set: the host writes it into window.ssthresh with set_window for any caps.recovery. */
 int32_t perigee_cc_ssthresh(perigee_cc *cc, const perigee_cx *cx, uint64_t *out);
 
-/* What to write into the telemetry header of the next data packet. Set out->size before. */
+/* Fields for the telemetry header of the next data packet. Set out->size before. */
 int32_t perigee_cc_stamp(perigee_cc *cc, perigee_stamp *out);
 
 /* Reads the window. Set out->size before. */
@@ -400,8 +407,8 @@ int32_t perigee_cc_get_window(perigee_cc *cc, perigee_window *out);
 /* Replaces the window: read it, change what is to change, write it back. */
 int32_t perigee_cc_set_window(perigee_cc *cc, const perigee_window *window);
 
-/* The controller's state as JSON (scheme, params, mode, window, probe), cut to len with its zero byte. Returns the
- * length of the whole text without the zero byte, or an error. buf may be NULL. */
+/* The controller's state as JSON (scheme, params, mode, window, probe), cut to len with its zero
+ * byte. Returns the full length of the text without the zero byte, or an error. buf may be NULL. */
 int64_t perigee_cc_get_state_json(perigee_cc *cc, char *buf, size_t len);
 
 /* Every scheme with its parameters as JSON; otherwise as perigee_cc_get_state_json. */
@@ -410,7 +417,7 @@ int64_t perigee_cc_schemes_json(char *buf, size_t len);
 /* The library's version, "major.minor.patch". Never freed. */
 const char *perigee_cc_version(void);
 
-/* What an error code means. Never freed. */
+/* Description of an error code. Never freed. */
 const char *perigee_cc_strerror(int32_t code);
 
 #ifdef __cplusplus

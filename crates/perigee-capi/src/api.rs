@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The functions of the header; what they do is said there. Each reads its arguments, refuses what is wrong, and only
-//! then touches the controller.
+//! The functions of the header, which documents them. Each reads and checks its arguments before it
+//! touches the controller.
 //!
 //! # Safety
-//! What every function here asks of its caller: a handle is null or came from [`perigee_cc_create`], is not destroyed,
-//! and no other call on it is under way; every other pointer is null or points to what the header says.
+//! Requirements of every function: a handle is null or was returned by [`perigee_cc_create`], is
+//! not destroyed, and no other call on it is in progress; every other pointer is null or valid as
+//! the header specifies.
 
 // The functions are the C interface itself; their contract is the module's, not one of each.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
@@ -29,13 +30,13 @@ pub struct Handle {
     last: Nanos,
     /// A panic was caught: the state may be half changed.
     failed: bool,
-    /// Room for what the pointers of an ACK lead to, so that ACKs do not allocate.
+    /// Buffer for the arrays of an ACK, so that ACKs do not allocate.
     acked: Vec<AckedPkt>,
     hops: Vec<Hop>,
 }
 
 impl Handle {
-    /// The host's knowledge at this call.
+    /// State of the host at this call.
     unsafe fn cx(&self, cx: *const c::Cx) -> Answer<Cx> {
         // SAFETY: by the contract of the module.
         let cx = convert::cx(unsafe { &read(cx)? })?;
@@ -46,7 +47,8 @@ impl Handle {
     }
 }
 
-/// Runs a call on a handle: null and failed handles are refused, a panic is caught and remembered.
+/// Runs a call on a handle: null and failed handles are rejected, a panic is caught and marks the
+/// handle as failed.
 unsafe fn on(cc: *mut Handle, f: impl FnOnce(&mut Handle) -> Answer<()>) -> i32 {
     // SAFETY: null or a live handle that no other call uses, by the contract of the module.
     match unsafe { cc.as_ref() } {
@@ -67,7 +69,7 @@ unsafe fn on(cc: *mut Handle, f: impl FnOnce(&mut Handle) -> Answer<()>) -> i32 
     }
 }
 
-/// Makes a controller; null, with the reason in `err`, if it cannot.
+/// Creates a controller; null, with the reason in `err`, on failure.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_create(
     name: *const c_char,
@@ -124,7 +126,7 @@ pub unsafe extern "C" fn perigee_cc_destroy(cc: *mut Handle) {
     }
 }
 
-/// What the controller needs from its host.
+/// Requirements of the controller on its host.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_caps(cc: *mut Handle, out: *mut c::Caps) -> i32 {
     // SAFETY: by the contract of the module.
@@ -157,7 +159,7 @@ pub unsafe extern "C" fn perigee_cc_on_timer(cc: *mut Handle, cx: *const c::Cx) 
     }
 }
 
-/// An event that is nothing but its time.
+/// An event without data.
 unsafe fn simple(
     cc: *mut Handle,
     cx: *const c::Cx,
@@ -287,7 +289,7 @@ pub unsafe extern "C" fn perigee_cc_on_signal(
     }
 }
 
-/// The new threshold, asked once per reduction. It is told, not set.
+/// The new threshold, called once per reduction. It is returned, not set.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_ssthresh(cc: *mut Handle, cx: *const c::Cx, out: *mut u64) -> i32 {
     // SAFETY: by the contract of the module.
@@ -330,7 +332,7 @@ pub unsafe extern "C" fn perigee_cc_set_window(cc: *mut Handle, window: *const c
     }
 }
 
-/// The state as JSON; returns the length that it needs, or an error.
+/// The state as JSON; returns the required length, or an error.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_get_state_json(cc: *mut Handle, buf: *mut c_char, len: usize) -> i64 {
     let mut needed = 0;
@@ -349,7 +351,7 @@ pub unsafe extern "C" fn perigee_cc_get_state_json(cc: *mut Handle, buf: *mut c_
     }
 }
 
-/// The list of schemes as JSON; returns the length that it needs, or an error.
+/// The list of schemes as JSON; returns the required length, or an error.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_schemes_json(buf: *mut c_char, len: usize) -> i64 {
     static LIST: OnceLock<String> = OnceLock::new();
@@ -369,7 +371,7 @@ pub extern "C" fn perigee_cc_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// What a code means.
+/// Description of an error code.
 #[no_mangle]
 pub extern "C" fn perigee_cc_strerror(code: i32) -> *const c_char {
     let known = Code::ALL.iter().find(|(c, ..)| *c as i32 == code);
@@ -389,7 +391,7 @@ mod tests {
     use perigee_cc::{AckEvent, Caps};
     use std::mem::size_of;
 
-    /// A scheme with a mistake.
+    /// A scheme that panics.
     struct Broken;
 
     impl CongestionControl for Broken {
@@ -409,7 +411,8 @@ mod tests {
             c::ConnInit { size: size_of::<c::ConnInit>() as u32, mss: 1448, init_cwnd: 14_480, ..zero };
         let cx = c::Cx { size: size_of::<c::Cx>() as u32, mss: 1448, ..crate::boundary::zeroed() };
         let mut threshold = 5;
-        // SAFETY: texts end with a zero byte, structures have their size, the handle lives until the last line.
+        // SAFETY: texts end with a zero byte, structures have their size, the handle lives until
+        // the last line.
         unsafe {
             let cc = perigee_cc_create(c"cubic".as_ptr(), std::ptr::null(), &init, std::ptr::null_mut(), 0);
             (*cc).controller = Controller::Custom(Box::new(Broken));

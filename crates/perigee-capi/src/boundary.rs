@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Foreign memory: checked, copied in, copied out. Everything behind this file works on values of ours.
+//! Foreign memory: checked, copied in, copied out. All other files work on Rust values.
 
-// The crate whose purpose is a C interface; each block says why it is sound, given the header's contract.
+// The crate is a C interface; each block states why it is sound, given the header's
+// contract.
 #![allow(unsafe_code)]
 
 use crate::types::{self, for_each_mirror};
@@ -9,24 +10,26 @@ use std::ffi::{c_char, CStr};
 use std::mem::{size_of, MaybeUninit};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// What a call answers; negative in C.
+/// Error codes; negative in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
-    /// A pointer that must not be null is.
+    /// A required pointer is null.
     Null = -1,
-    /// A structure's `size` is too small, absurd, or larger than known with something in the unknown part.
+    /// A structure's `size` is too small, absurd, or larger than known with non-zero bytes in the
+    /// unknown part.
     Size = -2,
     /// A member is out of its range.
     Value = -3,
-    /// `now` is earlier than in a call before.
+    /// `now` is earlier than in a previous call.
     Time = -4,
     /// The library failed, in this call or in an earlier one; the handle can only be destroyed.
     Panic = -5,
 }
 
 impl Code {
-    /// All of them, with their names in C (there with the prefix `PERIGEE_E_`) and meanings, ending in a zero byte.
+    /// All of them, with their names in C (there with the prefix `PERIGEE_E_`) and meanings, ending
+    /// in a zero byte.
     pub const ALL: &'static [(Code, &'static str, &'static CStr)] = &[
         (Code::Null, "NULL", c"a pointer that must not be NULL is"),
         (
@@ -40,44 +43,47 @@ impl Code {
     ];
 }
 
-/// An answer.
+/// Result of a call.
 pub type Answer<T> = Result<T, Code>;
 
-/// No structure will ever be longer; a longer `size` is a mistake.
+/// Upper bound of the size of all future structures; a larger `size` is an error.
 const LONGEST: usize = 4096;
 
-/// Structures that begin with `size: u32` and for which every bit pattern is a value.
+/// Structures that start with `size: u32` and have no invalid bit pattern.
 ///
 /// # Safety
-/// `repr(C)`, first member `size: u32`, and only integers, floats, raw pointers and arrays of them as members.
+/// `repr(C)`, first member `size: u32`, and only integers, floats, raw pointers and arrays of them
+/// as members.
 pub unsafe trait Plain: Copy {}
 
 macro_rules! plain {
     ($name:ident) => {
-        // SAFETY: every mirror is `repr(C)`, begins with `size: u32` and holds integers, floats and raw pointers only.
+        // SAFETY: every mirror is `repr(C)`, starts with `size: u32` and has integers, floats and
+        // raw pointers only.
         unsafe impl Plain for types::$name {}
     };
 }
 for_each_mirror!(plain);
 
-/// A structure of which all is zero, the absent value of every member.
+/// An all-zero structure: every member absent.
 pub fn zeroed<T: Plain>() -> T {
     // SAFETY: every bit pattern is a value of a `Plain` type.
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
 }
 
-/// The caller's structure, as we know it.
+/// The caller's structure in our version.
 ///
 /// # Safety
-/// `from` is null, or points to 4 readable bytes and, if these as `size` lie within 4 and 4096, to `size` such bytes.
+/// `from` is null, or points to 4 readable bytes and, if these as `size` lie within 4 and 4096, to
+/// `size` such bytes.
 pub unsafe fn read<T: Plain>(from: *const T) -> Answer<T> {
     // SAFETY: null or 4 readable bytes, by contract.
     let size = unsafe { size_at(from)? };
     let mut value = zeroed::<T>();
     let known = size.min(size_of::<T>());
     let bytes = from.cast::<u8>();
-    // SAFETY: `size` bytes are readable by contract, `known` is at most that and at most the size of `value`, which is
-    // a local of ours and thus apart. Bytes may be copied whatever the alignment.
+    // SAFETY: `size` bytes are readable by contract, `known` is at most that and at most the size
+    // of `value`, a local that does not overlap. Bytes may be copied whatever the alignment.
     unsafe { bytes.copy_to_nonoverlapping((&raw mut value).cast(), known) };
     // SAFETY: `known <= size`, and `size` bytes are readable by contract.
     let unknown = unsafe { std::slice::from_raw_parts(bytes.add(known), size - known) };
@@ -87,7 +93,7 @@ pub unsafe fn read<T: Plain>(from: *const T) -> Answer<T> {
     Ok(value)
 }
 
-/// Fills the caller's structure as far as it reaches; what it has beyond ours becomes zero. Its `size` stays.
+/// Fills the caller's structure up to its size; bytes beyond ours become zero. Its `size` is kept.
 ///
 /// # Safety
 /// As [`read`], and the bytes are writable.
@@ -97,8 +103,8 @@ pub unsafe fn write<T: Plain>(to: *mut T, value: &T) -> Answer<()> {
     let known = size.min(size_of::<T>());
     let (bytes, from) = (to.cast::<u8>(), (&raw const *value).cast::<u8>());
     let head = size_of::<u32>();
-    // SAFETY: `head <= known <= size` and `size` bytes are writable by contract; `value` is ours and `known` long at
-    // least. Bytes may be copied whatever the alignment.
+    // SAFETY: `head <= known <= size` and `size` bytes are writable by contract; `value` is ours
+    // and `known` long at least. Bytes may be copied whatever the alignment.
     unsafe {
         from.add(head).copy_to_nonoverlapping(bytes.add(head), known - head);
         bytes.add(known).write_bytes(0, size - known);
@@ -106,7 +112,8 @@ pub unsafe fn write<T: Plain>(to: *mut T, value: &T) -> Answer<()> {
     Ok(())
 }
 
-/// Its `size`, if a structure of that size can be a `T`. The oldest version of each structure is the present one.
+/// Its `size`, if a structure of that size can be a `T`. The oldest version of each structure is
+/// the present one.
 ///
 /// # Safety
 /// `at` is null or points to 4 readable bytes.
@@ -114,15 +121,16 @@ unsafe fn size_at<T: Plain>(at: *const T) -> Answer<usize> {
     if at.is_null() {
         return Err(Code::Null);
     }
-    // SAFETY: not null, so 4 bytes are readable by contract; `Plain` says that they are `size`.
+    // SAFETY: not null, so 4 bytes are readable by contract; `Plain` guarantees that they are
+    // `size`.
     let size = unsafe { at.cast::<u32>().read_unaligned() } as usize;
     (size_of::<T>()..=LONGEST).contains(&size).then_some(size).ok_or(Code::Size)
 }
 
-/// Appends an array of structures to `out`. The first element's `size` is the distance of all.
+/// Appends an array of structures to `out`. The first element's `size` is the stride.
 ///
 /// # Safety
-/// `from` is null, or points to `count` structures side by side, each as [`read`] wants it.
+/// `from` is null, or points to `count` contiguous structures, each as [`read`] requires.
 pub unsafe fn read_array<T: Plain, U>(
     from: *const T,
     count: usize,
@@ -140,9 +148,10 @@ pub unsafe fn read_array<T: Plain, U>(
     // SAFETY: there is a first structure, by contract.
     let distance = unsafe { size_at(from)? };
     for i in 0..count {
-        // SAFETY: `i < count` and the structures lie side by side, each `distance` long by the check below.
+        // SAFETY: `i < count` and the structures are contiguous, each `distance` long by the check
+        // below.
         let at = unsafe { from.cast::<u8>().add(i * distance) }.cast::<T>();
-        // SAFETY: structure `i`, as the contract says.
+        // SAFETY: structure `i`, by contract.
         if unsafe { size_at(at)? } != distance {
             return Err(Code::Size);
         }
@@ -152,10 +161,11 @@ pub unsafe fn read_array<T: Plain, U>(
     Ok(())
 }
 
-/// The caller's bytes; none where there are none.
+/// The caller's bytes; empty if `len` is 0.
 ///
 /// # Safety
-/// `from` is null, or points to `len` bytes that stay readable and unchanged for as long as the result is used.
+/// `from` is null, or points to `len` bytes that stay readable and unchanged for as long as the
+/// result is used.
 pub unsafe fn bytes<'a>(from: *const u8, len: usize) -> Answer<&'a [u8]> {
     match (from.is_null(), len) {
         (_, 0) => Ok(&[]),
@@ -169,7 +179,8 @@ pub unsafe fn bytes<'a>(from: *const u8, len: usize) -> Answer<&'a [u8]> {
 /// The caller's text.
 ///
 /// # Safety
-/// `from` is null, or points to a text that ends with a zero byte and stays unchanged while the result is used.
+/// `from` is null, or points to a text that ends with a zero byte and stays unchanged while the
+/// result is used.
 pub unsafe fn text<'a>(from: *const c_char) -> Result<Option<&'a str>, std::str::Utf8Error> {
     if from.is_null() {
         return Ok(None);
@@ -178,8 +189,8 @@ pub unsafe fn text<'a>(from: *const c_char) -> Result<Option<&'a str>, std::str:
     unsafe { CStr::from_ptr(from) }.to_str().map(Some)
 }
 
-/// Writes as much of `text` as fits, whole characters, and a zero byte. Returns the length that it needs without the
-/// zero byte.
+/// Writes as many characters of `text` as fit, and a zero byte. Returns the required length without
+/// the zero byte.
 ///
 /// # Safety
 /// `to` is null, or points to `len` writable bytes.
@@ -190,7 +201,8 @@ pub unsafe fn write_text(to: *mut c_char, len: usize, text: &str) -> i64 {
             end -= 1;
         }
         let to = to.cast::<u8>();
-        // SAFETY: `end < len` and `len` bytes are writable by contract; `text` is ours and at least `end` long.
+        // SAFETY: `end < len` and `len` bytes are writable by contract; `text` is ours and at least
+        // `end` long.
         unsafe {
             to.copy_from_nonoverlapping(text.as_ptr(), end);
             to.add(end).write(0);
@@ -201,7 +213,7 @@ pub unsafe fn write_text(to: *mut c_char, len: usize, text: &str) -> i64 {
 
 /// Runs `f`; a panic becomes `None` instead of crossing the boundary.
 pub fn contained<R>(f: impl FnOnce() -> R) -> Option<R> {
-    // What `f` leaves half done is a handle, which the caller of this function marks as failed, or an output that C
-    // was told nothing about.
+    // `f` may leave inconsistent a handle, which the caller of this function marks as failed, or an
+    // output of a call that fails.
     catch_unwind(AssertUnwindSafe(f)).ok()
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Between the structures of the header and the types of `perigee-cc`. Zero is "absent"; quantities are bounded, so that
-//! sums and differences of them cannot overflow.
+//! Conversions between the structures of the header and the types of `perigee-cc`. Zero means
+//! "absent"; quantities are bounded, so that sums and differences of them cannot overflow.
 
 use crate::boundary::{zeroed, Answer, Code};
 use crate::types as c;
 use perigee_cc as cc;
 use perigee_units::{BitRate, Nanos};
 
-/// Largest time (73 years) and largest number of bytes: far above what occurs, far below what overflows.
+/// Largest time (73 years) and largest number of bytes: far above real values, far below overflow.
 const LARGEST: u64 = cc::INFINITE_SSTHRESH / 2;
 /// Largest segment.
 const LARGEST_MSS: u32 = 65_535;
@@ -46,7 +46,7 @@ pub fn conn_init(i: &c::ConnInit) -> Answer<cc::ConnInit> {
     })
 }
 
-/// What the host knows.
+/// State of the host.
 pub fn cx(x: &c::Cx) -> Answer<cc::Cx> {
     Ok(cc::Cx {
         now: time(x.now)?,
@@ -91,7 +91,7 @@ pub fn window(w: &c::Window) -> Answer<cc::Window> {
     })
 }
 
-/// The window for the host. A rate or an instant of zero becomes 1, so that it stays one.
+/// The window for the host. A rate or an instant of zero becomes 1, as zero means "absent".
 pub fn window_out(w: &cc::Window) -> c::Window {
     c::Window {
         quantum: w.quantum,
@@ -126,7 +126,7 @@ pub fn acked_pkt(p: &c::AckedPkt) -> Answer<cc::AckedPkt> {
     Ok(cc::AckedPkt { tag: p.tag, sent: time(p.sent)?, bytes: p.bytes, rtt: some_time(p.rtt)? })
 }
 
-/// One ACK, but for what its pointers lead to.
+/// One ACK, without the arrays that it points to.
 pub fn ack_event(e: &c::AckEvent) -> Answer<cc::AckEvent<'static>> {
     Ok(cc::AckEvent {
         newly_acked: bytes(e.newly_acked)?,
@@ -160,7 +160,7 @@ pub fn hop(h: &c::Hop) -> Answer<cc::Hop> {
     })
 }
 
-/// What an ACK echoes; `hops` were read from its pointer.
+/// Echoed telemetry; `hops` were read from its pointer.
 pub fn telemetry<'a>(t: &c::Telemetry, hops: &'a [cc::Hop]) -> Answer<cc::Telemetry<'a>> {
     let (path_id, covered, partial, flows) = (t.path_id, t.covered, t.partial != 0, t.flows);
     let bw = rate(t.bw)?;
@@ -238,7 +238,7 @@ pub fn transition(t: &c::Transition) -> Answer<cc::Transition> {
     })
 }
 
-/// Knowledge from outside; `data` was read from its pointer.
+/// A signal from outside the transport; `data` was read from its pointer.
 pub fn signal<'a>(s: &c::Signal, data: &'a [u8]) -> Answer<cc::Signal<'a>> {
     Ok(match s.kind {
         c::HANDOVER_BEGIN => cc::Signal::HandoverBegin { expected_end: some_time(s.expected_end)? },
@@ -256,7 +256,7 @@ pub fn stamp_out(s: cc::HeaderStamp) -> c::Stamp {
     c::Stamp { base_rtt: s.base_rtt.0, cwnd: s.cwnd, ..zeroed() }
 }
 
-/// What the controller needs.
+/// Requirements of the controller.
 pub fn caps_out(k: &cc::Caps) -> c::Caps {
     c::Caps {
         recovery: match k.recovery {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is told as JSON: the list of schemes, the state of a controller; and the parameters, which are read from it.
+//! JSON: the list of schemes and the state of a controller as output, parameters as input.
 
 use perigee_cc::{
     CongestionControl, Controller, Domain, ParamSpec, Params, SchemeInfo, Value, Window, SCHEMES,
@@ -70,11 +70,11 @@ fn value(v: &Value) -> Json {
     }
 }
 
-/// Parameters from a JSON object; no text stands for no parameters. A member named like a file of the scheme is that
-/// file's content.
+/// Parameters from a JSON object; an empty text means no parameters. A member named like a file of
+/// the scheme has that file's content.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The error as text.
 pub fn params(info: &SchemeInfo, text: &str) -> Result<Params, String> {
     let members: BTreeMap<String, Json> = match text.trim() {
         "" => BTreeMap::new(),

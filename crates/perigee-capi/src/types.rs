@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The structures of the header, member for member, without implicit padding between members. Times are nanoseconds,
-//! sizes bytes, rates bit/s, flags 0 or 1. What a member means stands in `include/perigee_cc.h` and at its namesake in
-//! [`perigee_cc::interface`].
+//! The structures of the header, member for member, without implicit padding between members. Times
+//! are nanoseconds, sizes bytes, rates bit/s, flags 0 or 1. Members are documented in
+//! `include/perigee_cc.h` and at their namesakes in [`perigee_cc::interface`].
 
 use std::mem::{offset_of, size_of};
 
-/// What one structure looks like in memory; the tests compare it with what a C compiler makes of the header.
+/// Memory layout of a structure; tests compare it with that of a C compiler.
 pub struct Layout {
     /// Name in C.
     pub name: &'static str,
@@ -31,7 +31,8 @@ macro_rules! mirrors {
             size: size_of::<$name>(),
             members: &[$((stringify!($member), offset_of!($name, $member)),)*],
         },)*];
-        /// Marks every mirror with the given trait; `boundary` uses it for "any bytes are a value".
+        /// Marks every mirror with the given trait; `boundary` uses it for
+        /// [`Plain`](crate::boundary::Plain).
         macro_rules! for_each_mirror {
             ($do:ident) => { $($do!($name);)* };
         }
@@ -119,7 +120,7 @@ mirrors! {
         tx_bytes: u64,
         avg_rtt: u64,
     }
-    /// [`perigee_cc::Telemetry`]: the members that `kind` names count.
+    /// [`perigee_cc::Telemetry`]: the members that apply to `kind` are used.
     "perigee_telemetry" Telemetry {
         size: u32,
         kind: u32,
@@ -190,7 +191,7 @@ mirrors! {
         app_limited: u8,
         reserved: [u8; 3],
     }
-    /// [`perigee_cc::Signal`]: the members that `kind` names count.
+    /// [`perigee_cc::Signal`]: the members that apply to `kind` are used.
     "perigee_signal" Signal {
         size: u32,
         kind: u32,
@@ -235,7 +236,7 @@ mirrors! {
     }
 }
 
-/// Declares the words for numbers, and lists them under their names in C.
+/// Declares the enumerated constants, and lists them under their names in C.
 macro_rules! constants {
     ($($name:ident = $value:expr;)*) => {
         $(#[allow(missing_docs)] pub const $name: u32 = $value;)*

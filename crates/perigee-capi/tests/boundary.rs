@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The functions called as C would call them: growth of structures, agreement with the Rust controller, and arbitrary
-//! bytes for every argument.
+//! The functions called as C would call them: growth of structures, agreement with the Rust
+//! controller, and arbitrary bytes for every argument.
 
 #![allow(unsafe_code)]
 #![deny(clippy::undocumented_unsafe_blocks)]
@@ -38,7 +38,7 @@ fn window(cc: *mut Handle) -> c::Window {
     w
 }
 
-/// A structure of a caller with a newer header: ours and 16 bytes more.
+/// A structure of a caller with a newer header: ours plus 16 bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Newer<T> {
@@ -51,7 +51,7 @@ fn a_newer_structure_is_taken_while_its_new_members_are_zero() {
     let size = size_of::<Newer<c::Window>>() as u32;
     let w = c::Window { size, cwnd: 9, ..zeroed() };
     let mut newer = Newer { ours: w, more: [0, 0] };
-    // SAFETY: `size` is that of the whole value, here and in the calls below.
+    // SAFETY: `size` is that of the complete value, here and in the calls below.
     assert_eq!(unsafe { read::<c::Window>((&raw const newer).cast()) }.map(|w| w.cwnd), Ok(9));
     newer.more[1] = 1 << 63;
     // SAFETY: as above.
@@ -141,7 +141,7 @@ fn every_scheme_decides_through_c_as_it_does_in_rust() {
     }
 }
 
-/// Private random numbers of this file (SplitMix64).
+/// Random numbers (SplitMix64).
 struct Draw(u64);
 
 impl Draw {
@@ -152,14 +152,16 @@ impl Draw {
         z ^ (z >> 31)
     }
 
-    /// Arbitrary members behind a sound `size`; bytes are kept small often, so that calls are also accepted.
+    /// Arbitrary members after a valid `size`; bytes are often small, so that some calls are
+    /// accepted.
     fn any<T: Plain>(&mut self) -> T {
         let mut words = vec![0u64; size_of::<T>().div_ceil(8)];
         for word in &mut words {
             *word = self.next() >> (self.next() % 64);
         }
         words[0] = words[0] & !0xffff_ffff | size_of::<T>() as u64;
-        // SAFETY: the words are as long as a `T`, for which any bytes are a value, and aligned enough.
+        // SAFETY: the words are as long as a `T`, which has no invalid bit patterns, and
+        // sufficiently aligned.
         unsafe { words.as_ptr().cast::<T>().read() }
     }
 }
@@ -196,7 +198,8 @@ fn arbitrary_bytes_are_accepted_or_refused_and_nothing_fails() {
             let transition = c::Transition { kind: draw.next() as u32 % 10, undo: 1, ..draw.any() };
             let loss = c::LossEvent { kind: draw.next() as u32 % 4, ..draw.any() };
             let (mut tag, mut threshold) = (0, 0);
-            // SAFETY: a live handle; every pointer, also within structures, is null or to live values of its count.
+            // SAFETY: a live handle; every pointer, also within structures, is null or to live
+            // values of its count.
             let code = unsafe {
                 match draw.next() % 9 {
                     0 => perigee_cc_on_start(cc, &cx),

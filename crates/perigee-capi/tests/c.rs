@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wpadded", "-Wconversion"];
-/// What a static Rust library needs beside itself; the dynamic one brings it along.
+/// Libraries that a static Rust library depends on; the dynamic one links them itself.
 const SYSTEM: &[&str] = &["-lpthread", "-ldl", "-lm"];
 
 /// The compiler, or `None` with a printed reason.
@@ -29,7 +29,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A directory for one test, with the library in it under the name that it is installed with.
+/// A directory for one test, with the library under its installed name.
 fn place(test: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&dir).unwrap();
@@ -48,7 +48,7 @@ fn run(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// Compiles `source`, linked dynamically or statically, and returns what it prints.
+/// Compiles and runs `source`, linked dynamically or statically, and returns its output.
 fn compile_and_run(cc: &str, dir: &Path, source: &Path, fixed: bool) -> String {
     let program =
         dir.join(source.file_stem().unwrap()).with_extension(if fixed { "static" } else { "dynamic" });
@@ -136,6 +136,6 @@ fn the_header_is_valid_cpp() {
     let Some(cpp) = compiler("CXX", "c++") else { return };
     let mut command = Command::new(cpp);
     command.args(["-std=c++11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c++"]);
-    // The guard of the header looks unused to a compiler that is given nothing else.
+    // Compiled alone, the include guard of the header looks unused.
     run(command.arg(here("include/perigee_cc.h")));
 }
