@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tables of policies: `cargo run --release -p perigee-learn --example evaluate -- [KEY=VALUE…] [sieve=N] [ROW…] POLICY…`.
-//! `scheme=astraea_leo` asks for the table of policies for satellites.
+//! Tables of policies:
+//! `cargo run --release -p perigee-learn --example evaluate -- [KEY=VALUE…] [sieve=N] [ROW…] POLICY…`.
+//! `scheme=astraea_leo` selects the table of policies for satellites.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

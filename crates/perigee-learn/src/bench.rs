@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What decisions cost: the same packets with an agent for each flow and without one, to be timed by turns.
+//! Benchmark of decisions: the same packets with and without an agent per flow, to be timed
+//! alternately.
 
 use crate::draw::Draws;
 use crate::env::{Env, Rules};
@@ -14,14 +15,14 @@ use perigee_cc::ConnInit;
 use perigee_units::Nanos;
 use std::path::Path;
 
-/// Who decides in a run.
+/// The agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// Nobody: the simulation goes to its end in one step.
+    /// None: the simulation runs to its end in one step.
     Nobody,
-    /// Somebody who says at once that the window stays.
+    /// Keeps the window, at no cost.
     Idle,
-    /// The shipped policy is asked, and the window stays nevertheless.
+    /// Evaluates the shipped policy, and keeps the window nevertheless.
     Policy,
 }
 
@@ -39,11 +40,11 @@ fn episode(mbps: f64, seconds: f64) -> Result<Episode, LearnError> {
     worlds.episode(Path::new(""), Draws::new(1, 1).bits(), 0)
 }
 
-/// A run over a path of `mbps` with four flows whose windows stay: the packets are the same whoever decides. Returns the
-/// decisions.
+/// A run over a path of `mbps` with four flows of constant windows: the packets are the same for
+/// all agents. Returns the number of decisions.
 ///
 /// # Errors
-/// When it cannot be run.
+/// If the run fails.
 pub fn run(mbps: f64, seconds: f64, agent: Agent) -> Result<u64, LearnError> {
     let mut env = Env::new(&episode(mbps, seconds)?, &Rules::default())?;
     let policy = Policy::parse(REPRODUCTION_TEXT).map_err(|e| LearnError::Input(e.to_string()))?;
@@ -72,10 +73,10 @@ pub fn run(mbps: f64, seconds: f64, agent: Agent) -> Result<u64, LearnError> {
     Ok(count)
 }
 
-/// Evaluates the shipped policy `count` times; the sum of what it said.
+/// Evaluates the shipped policy `count` times; returns the sum of its outputs.
 ///
 /// # Errors
-/// Never: the policy is one that tests have read.
+/// Never: the shipped policy parses.
 pub fn evaluations(count: u32) -> Result<f32, LearnError> {
     let policy = Policy::parse(REPRODUCTION_TEXT).map_err(|e| LearnError::Input(e.to_string()))?;
     let mut scratch = policy.scratch();
@@ -88,7 +89,7 @@ pub fn evaluations(count: u32) -> Result<f32, LearnError> {
     Ok(sum)
 }
 
-/// Has the guard look at `count` steps; how many faults it found.
+/// Passes `count` steps to the guard; returns the number of faults it found.
 pub fn looks(count: u64) -> u64 {
     let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14_480, srtt: None, seed: 1, hz: 1000 };
     let mut guard = Guard::new(&init);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Random numbers whose state is a number, and distributions as recipes write them.
+//! Counter-based random numbers, and distributions in the notation of recipes.
 
 use perigee_units::draw::{mix, unit};
 use serde::{Deserialize, Serialize};
 
-/// A generator: a key and how often it was asked.
+/// A generator: a key and the number of draws so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
     key: u64,
@@ -12,7 +12,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// A generator whose draws depend on these numbers alone.
+    /// A generator with draws that depend on these numbers alone.
     pub fn new(seed: u64, stream: u64) -> Self {
         Draws { key: mix(mix(seed) ^ stream), count: 0 }
     }
@@ -50,15 +50,16 @@ impl Draws {
     }
 }
 
-/// A distribution of numbers: `7`, `"uniform(40, 160)"`, `"log-uniform(0.3, 8)"` or `"choice(1, 2, 5)"`.
+/// A distribution of numbers: `7`, `"uniform(40, 160)"`, `"log-uniform(0.3, 8)"` or
+/// `"choice(1, 2, 5)"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub enum Distribution {
     /// Always the same.
     Constant(f64),
-    /// Every number between two is as likely.
+    /// Uniform between two numbers.
     Uniform(f64, f64),
-    /// Every factor between two is as likely.
+    /// Uniform on a logarithmic scale.
     LogUniform(f64, f64),
     /// One of these.
     Choice(Vec<f64>),
@@ -116,7 +117,7 @@ impl Distribution {
         }
     }
 
-    /// The values that are written down one by one; none of a range.
+    /// The values of a choice or constant; empty for a range.
     pub fn listed(&self) -> &[f64] {
         match self {
             Distribution::Constant(x) => std::slice::from_ref(x),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One scenario whose flows are told their windows, stepped from decision to decision.
+//! Environment: one scenario with externally set windows, stepped from decision to decision.
 
 use crate::reward::{FlowFacts, Reward};
 use crate::world::Episode;
@@ -16,19 +16,20 @@ use perigee_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Features of the whole, for critics.
+/// Global features, for critics.
 pub const GLOBALS: usize = 12;
-/// Name under which workloads know flows that are told their windows.
+/// Scheme of flows with externally set windows in workloads.
 const AGENT: &str = "astraea";
 /// Bytes of a packet on the wire.
 const WIRE_BYTES: f64 = 1500.0;
 
-/// How flows are observed and paid.
+/// Rules of observation and reward.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Time between decisions.
     pub step: Nanos,
-    /// Smoothed RTTs between the decisions of a flow, where that is longer than a step; zero: all decide at each step.
+    /// Smoothed RTTs between the decisions of a flow, where that is longer than a step; zero: all
+    /// flows decide at every step.
     pub step_rtts: f64,
     /// Astraea's parameter `lifetime`.
     pub lifetime: String,
@@ -36,7 +37,7 @@ pub struct Rules {
     pub module: String,
     /// Astraea's parameter `below`.
     pub below: String,
-    /// What is good.
+    /// The reward.
     pub reward: Reward,
 }
 
@@ -53,22 +54,22 @@ impl Default for Rules {
     }
 }
 
-/// A flow that is told its window.
+/// A flow with an externally set window.
 struct Agent {
     flow: u32,
     desk: Arc<Mutex<Desk>>,
     stop: Nanos,
-    /// The window with which it begins, in fair shares; taken once it is established.
+    /// Initial window in fair shares; applied once the flow is established.
     start: Option<f64>,
     windows: [f64; HISTORY],
     reward: f64,
-    /// It is there, and it is time for it to decide.
+    /// Present, and due for a decision.
     active: bool,
     /// It is there.
     present: bool,
-    /// Before then it does not decide again.
+    /// Earliest time of the next decision.
     due: Nanos,
-    /// When it decided last.
+    /// Time of the last decision.
     observed: Nanos,
     history: [[f32; FEATURES]; HISTORY],
     seen: Seen,
@@ -77,9 +78,9 @@ struct Agent {
     goodput: f64,
 }
 
-/// What a learner sees of a flow.
+/// A learner's view of a flow.
 pub struct View<'a> {
-    /// It is there, and it is its turn to decide.
+    /// Present, and due for a decision.
     pub active: bool,
     /// It is there.
     pub present: bool,
@@ -87,7 +88,7 @@ pub struct View<'a> {
     pub history: &'a [[f32; FEATURES]; HISTORY],
     /// Its reward for the latest step.
     pub reward: f64,
-    /// What it measured.
+    /// Its measurements.
     pub seen: &'a Seen,
     /// RTT of its route without queues, in milliseconds.
     pub base_rtt_ms: f64,
@@ -95,10 +96,10 @@ pub struct View<'a> {
     pub goodput: f64,
 }
 
-/// A scenario between two decisions.
+/// The state of a scenario between two decisions.
 pub struct Env {
     simulation: Simulation<'static>,
-    /// Its timeline is made while it is read.
+    /// Its timeline is computed lazily, so it must live as long.
     _world: World,
     agents: Vec<Agent>,
     rules: Rules,
@@ -111,10 +112,10 @@ pub struct Env {
 }
 
 impl Env {
-    /// The beginning of an episode.
+    /// Starts an episode.
     ///
     /// # Errors
-    /// When its scenario is wrong, or no flow of it can be told its window.
+    /// If its scenario is invalid, or has no flow with an externally set window.
     pub fn new(episode: &Episode, rules: &Rules) -> Result<Self, LearnError> {
         let world = World::build(episode.scenario.clone(), episode.seed)?;
         world.timeline.expect_one_reader();
@@ -168,7 +169,7 @@ impl Env {
         })
     }
 
-    /// Flows that are told their windows.
+    /// Number of flows with externally set windows.
     pub fn agents(&self) -> usize {
         self.agents.len()
     }
@@ -183,7 +184,7 @@ impl Env {
         self.now() >= self._world.header.duration
     }
 
-    /// The twelve features of the whole, as Astraea's critics have them.
+    /// The twelve global features of Astraea's critics.
     pub fn globals(&self) -> &[f32; GLOBALS] {
         &self.globals
     }
@@ -193,7 +194,7 @@ impl Env {
         self.capacity
     }
 
-    /// What a learner sees of agent `i`.
+    /// The view of agent `i`.
     pub fn view(&self, i: usize) -> View<'_> {
         let a = &self.agents[i];
         View {
@@ -207,10 +208,10 @@ impl Env {
         }
     }
 
-    /// Carries out the decisions for the agents that are active, and goes on to the next.
+    /// Applies the decisions to the active agents, and runs to the next ones.
     ///
     /// # Errors
-    /// When the simulation cannot go on.
+    /// If the simulation fails.
     pub fn step(&mut self, decisions: &[Decision]) -> Result<(), LearnError> {
         for (agent, decision) in self.agents.iter().zip(decisions).filter(|(a, _)| a.active) {
             lock(&agent.desk).decision = *decision;
@@ -225,10 +226,10 @@ impl Env {
         self.begin_windows()
     }
 
-    /// Goes to the end without further decisions.
+    /// Runs to the end without further decisions.
     ///
     /// # Errors
-    /// When the simulation cannot go on.
+    /// If the simulation fails.
     pub fn finish(&mut self) -> Result<(), LearnError> {
         let end = self._world.header.duration;
         self.simulation.advance(end, &mut Silent).map_err(failed)
@@ -275,7 +276,8 @@ impl Env {
         Ok(())
     }
 
-    /// Rewards and the features of the whole: of all flows that are there, also where it is not their turn.
+    /// Computes rewards and global features of all flows present, including those not due for a
+    /// decision.
     fn pay(&mut self) {
         let present = || self.agents.iter().filter(|a| a.present);
         let rates = present().filter_map(|a| self.simulation.path_rate(a.flow));
@@ -325,7 +327,7 @@ impl Env {
         .map(|x| x as f32)
     }
 
-    /// Flows that have just begun get the windows that were drawn for them.
+    /// Applies the drawn initial windows to flows that have just started.
     fn begin_windows(&mut self) -> Result<(), LearnError> {
         let active = self.agents.iter().filter(|a| a.present).count().max(1) as f64;
         for agent in self.agents.iter_mut().filter(|a| a.active) {

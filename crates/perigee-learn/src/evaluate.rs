@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the literature says of Astraea, as rows of a table: A1 to A12. Each row is a set of runs of the scheme as anybody runs
-//! it, with the policy that is examined, and a bound that a row passes or not.
+//! Evaluation of policies against published results on Astraea: the rows A1 to A12 of a table. Each
+//! row is a set of ordinary runs of the scheme with the policy under test, and a bound for pass or
+//! fail.
 
 use crate::LearnError;
 use perigee_cc::{Params, Value};
@@ -16,19 +17,19 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// A scheme as it is examined: `astraea` with a policy and options, or another of the list.
+/// The scheme under test: `astraea` with a policy and options, or another of the list.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The scheme.
     pub cc: String,
     /// Its parameters.
     pub params: BTreeMap<String, Value>,
-    /// Text of its policy; `None` = the scheme's own, if it has one.
+    /// Text of its policy; `None` = the scheme's default, if it has one.
     pub policy: Option<Arc<str>>,
 }
 
 impl Subject {
-    /// A scheme as it is.
+    /// A scheme with its defaults.
     pub fn named(cc: &str) -> Self {
         Subject { cc: cc.into(), params: BTreeMap::new(), policy: None }
     }
@@ -49,11 +50,11 @@ impl Subject {
 pub struct Row {
     /// A1 to A12.
     pub id: &'static str,
-    /// What is tried, and what is asked.
+    /// Test and requirement.
     pub what: &'static str,
-    /// All that was measured.
+    /// All measurements.
     pub values: Vec<(String, f64)>,
-    /// Whether it is as asked.
+    /// Whether the requirement is met.
     pub pass: bool,
 }
 
@@ -171,7 +172,7 @@ impl Case {
     }
 }
 
-/// A scenario of text under a subject.
+/// Runs a scenario, given as text, with a subject.
 fn run_text(text: &str, subject: &Subject, seed: u64) -> Result<Vec<Trace>, LearnError> {
     let scenario = Scenario::parse(text, "evaluation", Path::new(""), &[])?;
     let world = World::build(Arc::new(scenario), seed)?;
@@ -197,7 +198,7 @@ fn run_text(text: &str, subject: &Subject, seed: u64) -> Result<Vec<Trace>, Lear
     Ok(watch.flows)
 }
 
-/// Payload over what a full packet takes of a link.
+/// Payload of a full packet relative to its bytes on a link.
 const SHARE: f64 = 1448.0 / 1500.0;
 
 fn ratio(traces: &[Trace], from_s: usize, to_s: usize) -> f64 {
@@ -208,7 +209,7 @@ fn ratio(traces: &[Trace], from_s: usize, to_s: usize) -> f64 {
 type Values = Vec<(String, f64)>;
 type Check = fn(&Subject) -> Result<(Values, bool), LearnError>;
 
-/// The rows: number, what is asked, how it is found out.
+/// The rows: number, requirement, check.
 const ROWS: &[(&str, &str, Check)] = &[
     ("A1", "one flow, 40-160 Mbit/s, 10-140 ms, 1 BDP: utilisation at least 0.95, RTT/base at most 1.45, drops below 0.1 %", a1),
     ("A2", "random loss of 1 % and 5 %: goodput at least 0.97 and 0.90 of that without", a2),
@@ -226,17 +227,17 @@ const ROWS: &[(&str, &str, Check)] = &[
     ("L9", "the base RTT grows from 30 to 45 ms: 0.9 of the rate again from 3 s after", l9),
 ];
 
-/// Which rows a table has.
+/// The kinds of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What is known of the published policy.
+    /// Published results on Astraea's policy.
     Astraea,
-    /// What is asked of one for satellites.
+    /// Requirements on a policy for satellites.
     Satellite,
 }
 
 impl Kind {
-    /// By its name in recipes.
+    /// The table of this name in recipes.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "astraea" => Some(Kind::Astraea),
@@ -245,7 +246,7 @@ impl Kind {
         }
     }
 
-    /// Numbers of its rows, in their order.
+    /// Numbers of its rows, in order.
     pub fn rows(self) -> Vec<&'static str> {
         match self {
             Kind::Astraea => ROWS[..12].iter().map(|r| r.0).collect(),
@@ -257,7 +258,7 @@ impl Kind {
 /// The row of that number for a subject.
 ///
 /// # Errors
-/// When there is no such row, or the policy does not fit the scheme.
+/// If there is no such row, or the policy does not fit the scheme.
 pub fn row(subject: &Subject, id: &str) -> Result<Row, LearnError> {
     let Some((id, what, check)) = ROWS.iter().find(|r| r.0 == id) else {
         let known: Vec<_> = ROWS.iter().map(|r| r.0).collect();
@@ -276,11 +277,11 @@ pub fn table(subject: &Subject, kind: Kind, only: &[String]) -> Result<Vec<Row>,
     chosen.collect::<Vec<_>>().par_iter().map(|id| row(subject, id)).collect()
 }
 
-/// The order in which rows sort out policies: what is cheap and often fails comes first; A6 compares with other schemes and
-/// sorts out nothing.
+/// The order of rows when policies are eliminated: cheap rows that often fail come first. A6
+/// compares with other schemes and eliminates none.
 const SIEVE: [&str; 13] = ["A9", "L9", "A11", "A12", "A1", "A2", "A5", "A3", "A4", "A7", "L8", "A8", "A10"];
 
-/// How many rows of a table pass, as long as no more than `allowed` fail; `None` from there on.
+/// Number of rows that pass; `None` if more than `allowed` fail.
 ///
 /// # Errors
 /// As [`row`].
@@ -299,7 +300,7 @@ pub fn merit(subject: &Subject, kind: Kind, allowed: usize) -> Result<Option<usi
     Ok(Some(passed))
 }
 
-/// Runs cases side by side.
+/// Runs cases in parallel.
 fn each<T: Sync, R: Send>(
     all: &[T],
     f: impl Fn(&T) -> Result<R, LearnError> + Sync + Send,
@@ -397,13 +398,13 @@ fn others() -> Result<&'static Vec<(&'static str, Vec<f64>)>, LearnError> {
         let rtts = [40.0, 60.0, 80.0, 100.0, 140.0];
         let of = |name| Ok((name, unlike(&Subject::named(name), &rtts)?));
         let found = ["cubic", "bbr", "vivace"].into_iter().map(of).collect::<Result<_, LearnError>>()?;
-        // Another thread may have been faster, with the same.
+        // Another thread may have been first, with the same value.
         let _ = FOUND.set(found);
     }
     FOUND.get().ok_or_else(|| LearnError::Run("schemes to compare with could not be run".into()))
 }
 
-/// Goodput over the capacity on paths that change every 15 s as `keys` say.
+/// Goodput over the capacity on paths that change every 15 s according to `keys`.
 fn changing(subject: &Subject, keys: &str) -> Result<f64, LearnError> {
     let seeds: Vec<u64> = (1..=5).collect();
     let found = each(&seeds, |&seed| {

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A training ground for congestion control: scenarios that are stepped from decision to decision, and a learner.
+//! Reinforcement learning for congestion control: scenarios stepped from decision to decision, and
+//! learners.
 //!
-//! Floors:
-//! * [`draw`]: random numbers and distributions; [`world`]: scenarios drawn from them, or a file of one's own.
-//! * [`mod@env`]: one scenario with windows set from outside; [`vector`]: many of them side by side; [`reward`].
-//! * [`net`]: dense networks and their gradients; [`replay`]: what has been experienced; [`td3`], [`ppo`]: the learners.
-//! * [`recipe`]: the file that describes a training; [`train`]: rounds, evaluations, checkpoints; [`evaluate`]: the table of
-//!   what is known of Astraea.
+//! Layers:
+//! * [`draw`]: random numbers and distributions; [`world`]: scenarios drawn from them, or from a
+//!   custom file.
+//! * [`mod@env`]: one scenario with windows set from outside; [`vector`]: many of them in parallel;
+//!   [`reward`].
+//! * [`net`]: dense networks and their gradients; [`replay`]: the replay buffer; [`td3`], [`ppo`]:
+//!   the learners.
+//! * [`recipe`]: the file that describes a training; [`train`]: rounds, evaluations, checkpoints;
+//!   [`evaluate`]: the table of published results on Astraea.
 //!
-//! The simulator and its transport are those of any run; flows are steered through the controller of the scheme `astraea`
-//! ([`perigee_cc::astraea::desk`]), which measures as it does on its own.
+//! Simulator and transport are those of any run; flows are controlled through the scheme `astraea`
+//! ([`perigee_cc::astraea::desk`]), which measures as in ordinary runs.
 
-// A problem carries its place and words; it is made once per mistake, never in a loop that matters.
+// A problem carries its place and text; it is rare and not on a hot path.
 #![allow(clippy::result_large_err)]
 
 pub mod bench;
@@ -31,16 +35,16 @@ pub mod world;
 pub use perigee_cc::astraea::desk::{Decision, Seen};
 pub use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 
-/// Why something cannot be made or cannot go on.
+/// Errors of scenarios, simulations and trainings.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
     /// A scenario is wrong.
     #[error("{0}")]
     Scenario(Box<perigee_scenario::ScenarioError>),
-    /// The simulator failed, or a scenario has nothing to steer.
+    /// The simulator failed, or a scenario has no flow to control.
     #[error("{0}")]
     Run(String),
-    /// A recipe, policy or checkpoint is wrong; in words for a person.
+    /// A recipe, policy or checkpoint is invalid, as a human-readable message.
     #[error("{0}")]
     Input(String),
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Slope of the negative side.
 pub const SLOPE: f32 = 0.2;
 
-/// An affine layer with what Adam remembers of it.
+/// An affine layer with its moments of Adam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Layer {
     inputs: usize,
@@ -30,7 +30,7 @@ pub struct Net {
 /// Gradients of a network's values, layer by layer.
 pub type Gradients = Vec<Vec<f32>>;
 
-/// What each layer got, kept for the way back; the last entry is the output.
+/// Inputs of each layer, kept for the backward pass; the last entry is the output.
 pub struct Pass {
     stages: Vec<Array2<f32>>,
 }
@@ -44,7 +44,8 @@ impl Pass {
 
 impl Layer {
     fn new(inputs: usize, outputs: usize, last: bool, draws: &mut Draws) -> Self {
-        // Uniform fan-in scaling (He et al. 2015); last layers begin near zero, so that no output saturates.
+        // Uniform fan-in scaling (He et al. 2015); last layers start near zero, so that no output
+        // saturates.
         let bound = if last { 3e-3 } else { libm::sqrt(3.0 / inputs as f64) };
         let mut values: Vec<f32> =
             (0..inputs * outputs).map(|_| draws.uniform(-bound, bound) as f32).collect();
@@ -87,7 +88,7 @@ impl Net {
         self.layers.iter().map(|l| (l.inputs, l.outputs, l.values.as_slice()))
     }
 
-    /// Passes samples, a row each, through it.
+    /// Forward pass of samples, a row each.
     pub fn forward(&self, inputs: Array2<f32>) -> Pass {
         let mut stages = vec![inputs];
         for (i, layer) in self.layers.iter().enumerate() {
@@ -106,13 +107,13 @@ impl Net {
         Pass { stages }
     }
 
-    /// The gradients of the values and of the inputs, from those of the output.
+    /// Backward pass: the gradients of the values and of the inputs, from those of the output.
     pub fn backward(&self, pass: &Pass, output: Array2<f32>) -> (Gradients, Array2<f32>) {
         let mut gradients = vec![Vec::new(); self.layers.len()];
         let mut behind = output;
         for (i, layer) in self.layers.iter().enumerate().rev() {
             if i + 1 < self.layers.len() {
-                // The sign of what came out of the rectifier is that of what went in.
+                // The output of the rectifier has the sign of its input.
                 behind.zip_mut_with(&pass.stages[i + 1], |g, y| *g *= if *y > 0.0 { 1.0 } else { SLOPE });
             }
             let from = &pass.stages[i];
@@ -129,7 +130,8 @@ impl Net {
         (gradients, behind)
     }
 
-    /// A step of Adam (Kingma and Ba 2015) against the gradients, whose norm is cut to `most` first.
+    /// A step of Adam (Kingma and Ba 2015) against the gradients, with their norm clipped to
+    /// `most`.
     pub fn descend(&mut self, gradients: &Gradients, rate: f32, most: f32) {
         const BETA: [f32; 2] = [0.9, 0.999];
         self.steps += 1;
@@ -180,7 +182,7 @@ mod tests {
     fn gradients_are_those_of_differences() {
         let mut draws = Draws::new(3, 0);
         let mut net = Net::new(&[4, 6, 5, 2], &mut draws);
-        // The last layer begins small: it would hide errors of the others.
+        // The last layer starts small, which would hide errors of the others.
         net.layers[2].values.iter_mut().for_each(|x| *x *= 200.0);
         let x = Array2::from_shape_fn((3, 4), |_| draws.uniform(-1.0, 1.0) as f32);
         let pass = net.forward(x.clone());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Proximal policy optimisation (Schulman et al. 2017) for flows that share one policy: the actor sees what a flow sees, the
-//! critic also the whole. Decisions are normal around the actor's, with a deviation that is learned, too.
+//! Proximal policy optimisation (Schulman et al. 2017) for flows that share one policy: the actor
+//! has the observations of a flow, the critic also the global features. Decisions are normally
+//! distributed around the actor's output, with a learned deviation.
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -13,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 /// Largest norm of a gradient.
 const MOST: f32 = 0.5;
-/// The deviation stays between these.
+/// Bounds of the deviation.
 const DEVIATION: (f32, f32) = (0.05, 1.0);
 
-/// What there is to choose.
+/// Hyperparameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -26,21 +27,21 @@ pub struct Settings {
     pub critic: Vec<usize>,
     /// Transitions per update.
     pub batch: usize,
-    /// How often a round's transitions are gone through.
+    /// Passes over a round's transitions.
     pub epochs: u64,
     /// Discount per decision.
     pub gamma: f32,
     /// Discount of the advantage's later errors (generalised advantage estimation).
     pub lambda: f32,
-    /// Largest change of a decision's probability that counts.
+    /// Clipping range of the probability ratio.
     pub clip: f32,
     /// Step size of the actor.
     pub actor_rate: f32,
     /// Step size of the critic.
     pub critic_rate: f32,
-    /// Both end at this share of their beginning, linearly.
+    /// Final value of both, relative to the initial one; linear in between.
     pub final_rate: f32,
-    /// Deviation of decisions at the beginning.
+    /// Initial deviation of decisions.
     pub deviation: f32,
     /// Weight of the entropy.
     pub entropy: f32,
@@ -90,7 +91,7 @@ struct Rollout {
 }
 
 impl Ppo {
-    /// A learner that knows nothing.
+    /// An untrained learner.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
         let actor = Net::with_hidden(INPUTS, &settings.actor, &mut draws);
@@ -119,7 +120,8 @@ impl Ppo {
         export(&self.actor, head)
     }
 
-    /// Learns from a round's streams, which its present policy brought about; `left` is the share of the training to come.
+    /// Learns from a round's streams, obtained with the current policy; `left` is the remaining
+    /// share of the training.
     pub fn learn(&mut self, streams: &[&[Frame]], left: f32) {
         let Some(rollout) = self.rollout(streams) else { return };
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
@@ -153,7 +155,7 @@ impl Ppo {
             returns.extend((0..n).map(|t| own[t] + values[[t, 0]]));
             advantages.extend(own);
             actions.extend(stream[..n].iter().map(|f| f.action));
-            // Row by row, however the arrays lie in memory.
+            // Row by row, whatever the memory layout of the arrays.
             local.extend(inputs.iter().take(n * INPUTS));
             whole.extend(joined.iter().take(n * (INPUTS + GLOBALS)));
         }
@@ -171,7 +173,7 @@ impl Ppo {
         Some(Rollout { local, whole, actions, densities, advantages, returns })
     }
 
-    /// Logarithm of a decision's density, but for a constant.
+    /// Logarithm of a decision's density, up to a constant.
     fn density(&self, mean: f32, action: f32) -> f32 {
         let z = (action - mean) / self.deviation();
         -0.5 * z * z - self.log_deviation
@@ -209,7 +211,7 @@ impl Ppo {
     }
 }
 
-/// What the actor and what the critic see of each frame, a row each.
+/// Observations of actor and critic for each frame, a row each.
 fn observations(stream: &[Frame]) -> (Array2<f32>, Array2<f32>) {
     let mut local = Array2::zeros((stream.len(), INPUTS));
     let mut globals = Array2::zeros((stream.len(), GLOBALS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The file that describes a training.
+//! Recipes: the files that describe a training.
 
 use crate::env::Rules;
 use crate::evaluate::Subject;
@@ -13,7 +13,7 @@ use perigee_units::Nanos;
 use serde::Deserialize;
 use std::path::Path;
 
-/// Recipes that come along: name, text.
+/// Bundled recipes: name, text.
 pub const RECIPES: &[(&str, &str)] = &[
     ("astraea", include_str!("../recipes/astraea.toml")),
     ("astraea-leo", include_str!("../recipes/astraea-leo.toml")),
@@ -27,24 +27,24 @@ pub const RECIPES: &[(&str, &str)] = &[
 pub struct Recipe {
     /// One line for tables.
     pub title: String,
-    /// Where.
+    /// Where episodes take place.
     pub world: Worlds,
-    /// How flows are observed.
+    /// Rules of observation.
     #[serde(default)]
     pub agent: Agents,
-    /// What is good.
+    /// The reward.
     #[serde(default)]
     pub reward: Reward,
     /// Multi-agent TD3, the learner unless there is a section `[ppo]`.
     #[serde(default)]
     pub td3: Settings,
-    /// PPO instead.
+    /// PPO, used instead if present.
     #[serde(default)]
     pub ppo: Option<crate::ppo::Settings>,
     /// A curriculum: other worlds for the first shares of the training.
     #[serde(default)]
     pub stage: Vec<Stage>,
-    /// How long, and how flows try what they do not know.
+    /// Length of the training, and exploration.
     pub train: Plan,
 }
 
@@ -52,22 +52,25 @@ pub struct Recipe {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Share of the training at which it ends; later stages end later, and after the last the recipe's world is the world.
+    /// Share of the training at which it ends; later stages end later; after the last one the
+    /// recipe's world is used.
     pub until: f64,
     /// Its world.
     pub world: Worlds,
 }
 
-/// How flows are observed.
+/// Rules of observation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agents {
     /// Time between decisions.
     step_ms: f64,
-    /// Smoothed RTTs between the decisions of a flow, where that is longer; zero: all decide at each step.
+    /// Smoothed RTTs between the decisions of a flow, where that is longer; zero: all flows decide
+    /// at every step.
     step_rtts: f64,
     lifetime: String,
-    /// Astraea's parameter of that name: whether the transport reduces windows in recovery while flows learn.
+    /// Astraea's parameter of that name: whether the transport reduces windows in recovery while
+    /// flows learn.
     module: Option<String>,
     /// Astraea's parameter of that name: the scheme that decisions correct.
     below: String,
@@ -85,24 +88,24 @@ impl Default for Agents {
     }
 }
 
-/// How long, and how flows try what they do not know.
+/// Length of the training, and exploration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Transitions in all.
+    /// Total number of transitions.
     pub transitions: u64,
     /// Episodes between updates.
     #[serde(default = "four")]
     pub episodes: u64,
-    /// Steps for which a decision at random is kept: shorter ones average out over a round trip.
+    /// Steps for which a random decision is kept: shorter ones average out over a round trip.
     #[serde(default = "ten")]
     pub hold: u64,
-    /// Share of decisions at random at the end of `explore`.
+    /// Share of random decisions at the end of `explore`.
     #[serde(default = "little")]
     pub random: f64,
-    /// Transitions over which that share goes down from 1.
+    /// Transitions over which that share falls from 1.
     pub explore: u64,
-    /// Deviation of the noise on the other decisions, at the beginning and at the end.
+    /// Initial and final deviation of the noise on the other decisions.
     #[serde(default = "noise")]
     pub noise: [f64; 2],
     /// Rounds between evaluations.
@@ -111,8 +114,8 @@ pub struct Plan {
     /// Episodes of an evaluation, the same each time.
     #[serde(default = "sixteen")]
     pub evaluation_episodes: u64,
-    /// The table that chooses the best policy, "astraea" or "satellite": most rows that pass, then most reward. Without one,
-    /// most reward.
+    /// The table that selects the best policy, "astraea" or "satellite": by the number of rows that
+    /// pass, then by reward. Without one, by reward.
     #[serde(default)]
     pub table: Option<String>,
 }
@@ -134,10 +137,10 @@ fn noise() -> [f64; 2] {
 }
 
 impl Recipe {
-    /// Reads and checks a recipe; files are looked for in `folder`.
+    /// Reads and checks a recipe; files are relative to `folder`.
     ///
     /// # Errors
-    /// What is wrong, with its line where the text is no recipe.
+    /// What is wrong, with its line if the text is no recipe.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, LearnError> {
         let recipe: Recipe = toml::from_str(text).map_err(|e| LearnError::Input(e.to_string()))?;
         recipe.check(folder)?;
@@ -214,7 +217,7 @@ impl Recipe {
         Subject { cc: "astraea".into(), params, policy: Some(policy.into()) }
     }
 
-    /// The world after this share of the training.
+    /// The world in use after this share of the training.
     pub fn world_at(&self, share: f64) -> &Worlds {
         self.stage.iter().find(|s| share < s.until).map_or(&self.world, |s| &s.world)
     }

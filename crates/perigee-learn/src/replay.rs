@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What has been experienced: streams of frames, one stream per flow and episode, in a ring. Observations are put together when
-//! they are drawn, so that a frame is kept once and not in the five observations that show it.
+//! Replay buffer: streams of frames, one per flow and episode, in a ring. Observations are
+//! assembled when drawn, so that a frame is stored once and not in each of the five observations
+//! that contain it.
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -11,13 +12,13 @@ use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 /// A flow at a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Features of the step before.
+    /// Features of the previous step.
     pub features: [f32; FEATURES],
-    /// Features of the whole.
+    /// Global features.
     pub globals: [f32; GLOBALS],
-    /// What was decided.
+    /// The decision.
     pub action: f32,
-    /// What came of it.
+    /// The reward for it.
     pub reward: f32,
 }
 
@@ -31,9 +32,9 @@ pub struct Replay {
     rows: Vec<f32>,
     /// Frames of the same stream before this one.
     ages: Vec<u32>,
-    /// The stream ends here: nothing is known of what came next.
+    /// The stream ends here: the next step is unknown.
     last: Vec<bool>,
-    /// Where the next frame goes.
+    /// Position of the next frame.
     head: usize,
 }
 
@@ -41,7 +42,7 @@ pub struct Replay {
 pub struct Batch {
     /// Observations.
     pub local: Array2<f32>,
-    /// Features of the whole.
+    /// Global features.
     pub globals: Array2<f32>,
     /// Decisions.
     pub actions: Vec<f32>,
@@ -49,7 +50,7 @@ pub struct Batch {
     pub rewards: Vec<f32>,
     /// Observations a step later.
     pub next_local: Array2<f32>,
-    /// Features of the whole a step later.
+    /// Global features a step later.
     pub next_globals: Array2<f32>,
 }
 
@@ -59,17 +60,17 @@ impl Replay {
         Replay { capacity: capacity.max(2 * HISTORY), ..Replay::default() }
     }
 
-    /// Frames that are held.
+    /// Number of frames held.
     pub fn len(&self) -> usize {
         self.ages.len()
     }
 
-    /// There are none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ages.is_empty()
     }
 
-    /// Takes in what a flow experienced; its last frame only shows what the one before it led to.
+    /// Adds the stream of a flow; its last frame only has the successor state of the one before.
     pub fn push(&mut self, stream: &[Frame]) {
         for (age, frame) in stream.iter().enumerate() {
             let mut row = [0.0; WIDTH];
@@ -89,7 +90,7 @@ impl Replay {
         }
     }
 
-    /// `frame` with those before it is whole, and something follows it.
+    /// Whether the history of `frame` is complete, and a frame follows it.
     fn usable(&self, frame: usize) -> bool {
         let n = self.len();
         let oldest = if n < self.capacity { 0 } else { self.head };
@@ -101,7 +102,7 @@ impl Replay {
         &self.rows[frame * WIDTH..(frame + 1) * WIDTH]
     }
 
-    /// The observation at a frame.
+    /// Writes the observation at a frame.
     fn observe(&self, frame: usize, to: &mut [f32]) {
         let n = self.len();
         let known = (self.ages[frame] as usize + 1).min(HISTORY);
@@ -112,7 +113,7 @@ impl Replay {
         }
     }
 
-    /// `size` transitions at random; `None` where too little is known.
+    /// `size` random transitions; `None` if there are too few.
     pub fn batch(&self, size: usize, draws: &mut Draws) -> Option<Batch> {
         let n = self.len();
         if n < 2 * HISTORY {
@@ -149,10 +150,10 @@ impl Replay {
         out
     }
 
-    /// From what [`Replay::save`] made.
+    /// From the bytes of [`Replay::save`].
     ///
     /// # Errors
-    /// When the bytes are not that.
+    /// If the bytes are not such.
     pub fn load(bytes: &[u8]) -> Result<Self, LearnError> {
         let wrong = || LearnError::Input("the checkpoint's experience is damaged".into());
         let number = |i: usize| {

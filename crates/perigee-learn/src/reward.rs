@@ -32,16 +32,19 @@ pub struct Reward {
     pub loss: f64,
     /// Of the deviation between the flows' throughputs, over their sum.
     pub fairness: f64,
-    /// Of windows that stay as they are.
+    /// Of constant windows.
     pub stability: f64,
-    /// Of the distance between a flow's throughput and the mean, over the mean: what makes flows learn who should yield.
+    /// Of the distance between a flow's throughput and the mean, over the mean: an incentive for
+    /// flows above the mean to yield.
     pub share: f64,
-    /// Of the distance between a flow's queueing delay and its goal, over the goal. The goal is `queue_ms` at 50 Mbit/s and
-    /// 30 ms, and falls as the flow's throughput grows: flows of equal RTT meet it together only with equal shares.
+    /// Of the distance between a flow's queueing delay and its goal, over the goal. The goal is
+    /// `queue_ms` at 50 Mbit/s and 30 ms, and falls as the flow's throughput grows: flows of equal
+    /// RTT meet it together only with equal shares.
     pub queue: f64,
     /// That goal.
     pub queue_ms: f64,
-    /// The goal grows with this power of the base RTT: shares of flows of unlike RTTs differ by as much.
+    /// The goal grows with this power of the base RTT; shares of flows with different RTTs differ
+    /// accordingly.
     pub queue_power: f64,
 }
 
@@ -67,7 +70,8 @@ const FLOOR: f64 = -0.5;
 const FAIR: f64 = 0.96;
 
 impl Reward {
-    /// The rewards of all flows that are active, on a path of `capacity` bytes/s with this one-way delay.
+    /// The rewards of all flows that are active, on a path of `capacity` bytes/s with this one-way
+    /// delay.
     pub fn of(&self, flows: &[FlowFacts], capacity: f64, delay_ms: f64, out: &mut Vec<f64>) {
         out.clear();
         let n = flows.len() as f64;
@@ -111,7 +115,8 @@ impl Reward {
     }
 }
 
-/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times what is sent over the capacity.
+/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times what is sent over the
+/// capacity.
 fn latency(flows: &[FlowFacts], capacity: f64, delay_ms: f64) -> f64 {
     let queues =
         flows.iter().filter(|f| f.rtt_ms > 0.0).map(|f| f.rtt_ms - f.base_rtt_ms).filter(|q| *q > 0.0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Twin delayed deterministic policy gradients (Fujimoto et al. 2018) for flows that share one policy: actors see what a flow
-//! sees, critics also the whole (Lowe et al. 2017).
+//! Twin delayed deterministic policy gradients (Fujimoto et al. 2018) for flows that share one
+//! policy: actors have the observations of a flow, critics also the global features (Lowe et al.
+//! 2017).
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -12,7 +13,8 @@ use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Where features mostly are, and by how much they differ: `(x - a) * b` is about -1 to 1. Part of the exported weights.
+/// Typical value and scale of features: `(x - a) * b` is about -1 to 1. Part of the exported
+/// weights.
 const SCALES: [(f32, f32); FEATURES] = [
     (0.8, 4.0),
     (1.3, 4.0),
@@ -25,18 +27,18 @@ const SCALES: [(f32, f32); FEATURES] = [
     (1.1, 2.5),
     (0.0, 5.0),
 ];
-/// The same for what is derived from them.
+/// The same for derived features.
 const DERIVED_SCALES: [(f32, f32); DERIVED] = [(-1.0, 0.6), (-4.5, 0.35), (-2.5, 0.6)];
-/// Inputs of networks that also see what is derived.
+/// Inputs of networks with derived features.
 const WITH_LOGS: usize = INPUTS + HISTORY * DERIVED;
 /// Largest norm of a gradient.
 const MOST: f32 = 1.0;
 
-/// What there is to choose.
+/// Hyperparameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The networks see logarithms of throughput, queueing delay and lowest RTT beside the features
+    /// The networks also have the logarithms of throughput, queueing delay and lowest RTT as inputs
     /// ([`perigee_cc::astraea::derived`]), so that products of features are sums.
     pub logs: bool,
     /// Widths of the actor's hidden layers.
@@ -49,24 +51,25 @@ pub struct Settings {
     pub gamma: f32,
     /// Share by which targets follow.
     pub tau: f32,
-    /// Share by which the policy that is evaluated and kept follows the actor at its updates (Polyak and Juditsky 1992): the
-    /// actor's own latest steps, and what they happened to do to fairness, average out. 1 = it is the actor.
+    /// Share by which the policy that is evaluated and kept follows the actor at its updates
+    /// (Polyak and Juditsky 1992): the actor's latest steps, and their random effect on fairness,
+    /// average out. 1 = the actor itself.
     pub average: f32,
     /// Step size of the actor.
     pub actor_rate: f32,
     /// Step size of the critics.
     pub critic_rate: f32,
-    /// Both end at this share of their beginning, linearly.
+    /// Final value of both, relative to the initial one; linear in between.
     pub final_rate: f32,
     /// Critic updates per update of the actor.
     pub delay: u64,
-    /// Deviation of the noise on target actions, cut at twice that.
+    /// Deviation of the noise on target actions, clipped at twice that.
     pub smoothing: f32,
     /// Rewards are multiplied by this.
     pub reward_scale: f32,
-    /// Weight of the square of what goes into the actor's tanh, which keeps it from saturating.
+    /// Weight of the squared input of the actor's tanh, which keeps it from saturating.
     pub restraint: f32,
-    /// Frames that are remembered.
+    /// Frames in the replay buffer.
     pub replay: usize,
     /// Updates per transition.
     pub updates: f64,
@@ -109,7 +112,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// A learner that knows nothing.
+    /// An untrained learner.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
         let inputs = if settings.logs { WITH_LOGS } else { INPUTS };
@@ -137,8 +140,8 @@ impl Learner {
         self.actor.is_finite() && self.critics.iter().all(Net::is_finite)
     }
 
-    /// An update of the critics and, each `delay` times, of the actor; `left` is the share of the training that is to come.
-    /// False where too little has been experienced.
+    /// An update of the critics and, every `delay` times, of the actor; `left` is the remaining
+    /// share of the training. False if there are too few transitions.
     pub fn update(&mut self, replay: &Replay, left: f32) -> bool {
         let Some(mut batch) = replay.batch(self.settings.batch, &mut self.draws) else { return false };
         for seen in [&mut batch.local, &mut batch.next_local] {
@@ -158,7 +161,7 @@ impl Learner {
         true
     }
 
-    /// What the critics should have said.
+    /// Target values of the critics.
     fn goals(&mut self, batch: &Batch) -> Vec<f32> {
         let s = &self.settings;
         let mut actions = self.actor_target.forward(batch.next_local.clone()).output().mapv(libm::tanhf);
@@ -206,7 +209,7 @@ impl Learner {
         export(&self.average, head)
     }
 
-    /// The actor as a file: what is tried out while it learns.
+    /// The actor as a file: the behaviour policy.
     pub fn actor(&self) -> String {
         export(&self.actor, "actor")
     }
@@ -242,7 +245,7 @@ pub(crate) fn export(actor: &Net, head: &str) -> String {
     text
 }
 
-/// Features where the networks want them.
+/// Normalises features for the networks.
 pub(crate) fn normalise(observations: &mut Array2<f32>) {
     for mut row in observations.rows_mut() {
         for (x, (shift, scale)) in row.iter_mut().zip(SCALES.iter().cycle()) {
@@ -251,7 +254,7 @@ pub(crate) fn normalise(observations: &mut Array2<f32>) {
     }
 }
 
-/// Observations as the networks see them, with logarithms or without.
+/// Inputs of the networks, with logarithms or without.
 fn prepared(mut observations: Array2<f32>, logs: bool) -> Array2<f32> {
     let derived = logs.then(|| logarithms(&observations));
     normalise(&mut observations);
@@ -261,7 +264,7 @@ fn prepared(mut observations: Array2<f32>, logs: bool) -> Array2<f32> {
     }
 }
 
-/// What is derived from the steps of observations, where the networks want it.
+/// Derived features of the steps of observations, normalised.
 fn logarithms(observations: &Array2<f32>) -> Array2<f32> {
     let mut logs = Array2::zeros((observations.nrows(), HISTORY * DERIVED));
     for (row, mut to) in observations.rows().into_iter().zip(logs.rows_mut()) {
@@ -274,7 +277,7 @@ fn logarithms(observations: &Array2<f32>) -> Array2<f32> {
     logs
 }
 
-/// Makes the normalisation part of the first layer, which has so many inputs.
+/// Folds the normalisation into the first layer, which has `inputs` inputs.
 fn fold(weights: &mut [f32], biases: &mut [f32], inputs: usize) {
     let scales = SCALES.iter().cycle().take(INPUTS).chain(DERIVED_SCALES.iter().cycle());
     for (row, bias) in weights.chunks_exact_mut(inputs).zip(biases) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A training in rounds: some whole episodes, then as many updates as they are worth. Between two rounds everything that counts
-//! is in the state, so that a training goes on after a checkpoint exactly as it would have without.
+//! Training in rounds: some complete episodes, then the number of updates that they pay for.
+//! Between two rounds the state is complete, so that a training resumed from a checkpoint continues
+//! exactly as without it.
 
 use crate::draw::Draws;
 use crate::env::{Env, GLOBALS};
@@ -19,14 +20,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// First episode of evaluations; those of trainings never get that far.
+/// First episode of evaluations, beyond those of any training.
 const EVALUATION: u64 = 1 << 48;
 /// First bytes of a checkpoint.
 const MAGIC: &[u8; 8] = b"perilrn2";
-/// Of the SHA-256 of all that follows.
+/// Length of the SHA-256 of all that follows.
 const CHECK_BYTES: usize = 32;
 
-/// How good a policy is on the evaluation's episodes, over their second halves.
+/// Quality of a policy on the evaluation's episodes, over their second halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Transitions before it.
@@ -41,11 +42,12 @@ pub struct Score {
     pub inflation: f64,
     /// Jain's index of the throughputs.
     pub fairness: f64,
-    /// Rows of the recipe's table that pass; `None` without a table, or where too many fail for it to be the best.
+    /// Rows of the recipe's table that pass; `None` without a table, or if too many fail for it to
+    /// be the best.
     pub passed: Option<usize>,
 }
 
-/// What learns.
+/// The learning algorithm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Algorithm {
     Td3(Box<Learner>),
@@ -67,7 +69,7 @@ impl Algorithm {
         }
     }
 
-    /// The policy that learns, which is not always the one that is kept.
+    /// The behaviour policy, which may differ from the one that is kept.
     fn behaviour(&self) -> String {
         match self {
             Algorithm::Td3(l) => l.actor(),
@@ -90,7 +92,7 @@ impl Algorithm {
     }
 }
 
-/// The policy that was best.
+/// The best policy so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Best {
     passed: usize,
@@ -98,15 +100,15 @@ struct Best {
     text: String,
 }
 
-/// A training between two rounds.
+/// State of a training between two rounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
-    /// Recipe as text, to be compared.
+    /// Recipe as text, for comparison.
     recipe: String,
     seed: u64,
     round: u64,
     transitions: u64,
-    /// Updates that transitions were worth, and that have not been made.
+    /// Updates due for past transitions.
     owed: f64,
     learner: Algorithm,
     scores: Vec<Score>,
@@ -119,32 +121,32 @@ pub struct Training {
     recipe: Recipe,
     ground: Ground,
     replay: Replay,
-    /// The recipe's table chooses the best policy; else the reward does.
+    /// The recipe's table selects the best policy; otherwise the reward does.
     tables: bool,
 }
 
-/// What a round was like.
+/// Summary of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Round {
     /// Its number, from 1.
     pub round: u64,
     /// Transitions so far.
     pub transitions: u64,
-    /// Transitions in all.
+    /// Total number of transitions.
     pub of: u64,
     /// Updates so far.
     pub updates: u64,
-    /// Mean reward of its episodes, with whatever was tried in them.
+    /// Mean reward of its episodes, exploration included.
     pub reward: f64,
     /// The evaluation after it, if there was one.
     pub score: Option<Score>,
 }
 
 impl Training {
-    /// A training from its beginning.
+    /// A new training.
     ///
     /// # Errors
-    /// When the recipe is wrong.
+    /// If the recipe is invalid.
     pub fn new(text: &str, folder: &Path, seed: u64) -> Result<Self, LearnError> {
         let recipe = Recipe::parse(text, folder)?;
         let learner = Algorithm::of(&recipe, seed);
@@ -165,7 +167,7 @@ impl Training {
     /// A training from its checkpoint.
     ///
     /// # Errors
-    /// When the file is no checkpoint of this training, or damaged.
+    /// If the file is no checkpoint of this training, or damaged.
     pub fn resume(text: &str, folder: &Path, seed: u64, checkpoint: &Path) -> Result<Self, LearnError> {
         let named = |why: String| LearnError::Input(format!("{}: {why}", checkpoint.display()));
         let bytes = std::fs::read(checkpoint).map_err(|e| named(e.to_string()))?;
@@ -188,7 +190,7 @@ impl Training {
         Ok(Training { state, recipe, ground, replay, tables: true })
     }
 
-    /// Chooses the best policy by its reward from now on, which takes no time.
+    /// Selects the best policy by reward from now on, which takes no extra runs.
     pub fn without_tables(&mut self) {
         self.tables = false;
     }
@@ -196,7 +198,7 @@ impl Training {
     /// Writes a checkpoint; a kill leaves the previous one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, checkpoint: &Path) -> Result<(), LearnError> {
         let json = serde_json::to_vec(&self.state).map_err(|e| LearnError::Run(e.to_string()))?;
         let mut body = (json.len() as u64).to_le_bytes().to_vec();
@@ -206,7 +208,7 @@ impl Training {
         perigee_units::files::write(checkpoint, &bytes).map_err(LearnError::Run)
     }
 
-    /// There is nothing left to do.
+    /// Whether the training is complete.
     pub fn over(&self) -> bool {
         self.state.transitions >= self.recipe.train.transitions
     }
@@ -216,12 +218,12 @@ impl Training {
         &self.state.scores
     }
 
-    /// The policy that was best in an evaluation, or the present one where there was none.
+    /// The policy that was best in an evaluation, or the current one without evaluations.
     pub fn best(&self) -> String {
         self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.text.clone())
     }
 
-    /// The present policy.
+    /// The current policy.
     pub fn policy(&self) -> String {
         let s = &self.state;
         self.state.learner.policy(&format!(
@@ -233,10 +235,10 @@ impl Training {
         ))
     }
 
-    /// One round.
+    /// Runs one round.
     ///
     /// # Errors
-    /// When a simulation cannot go on, or the weights are no numbers any more.
+    /// If a simulation fails, or the weights diverged (NaN).
     pub fn round(&mut self) -> Result<Round, LearnError> {
         let policy =
             Policy::parse(&self.state.learner.behaviour()).map_err(|e| LearnError::Run(e.to_string()))?;
@@ -344,7 +346,8 @@ impl Training {
         Ok(score)
     }
 
-    /// Rows of the recipe's table that a policy passes, unless more fail than did of the best so far.
+    /// Rows of the recipe's table that a policy passes; `None` if more fail than with the best so
+    /// far.
     fn passed(&self, policy: &str) -> Result<Option<usize>, LearnError> {
         let kind = self.recipe.train.table.as_deref().and_then(Kind::named);
         let Some(kind) = kind.filter(|_| self.tables) else { return Ok(None) };
@@ -354,20 +357,20 @@ impl Training {
     }
 }
 
-/// How flows try what they do not know.
+/// Exploration in an episode.
 struct Exploration {
     hold: u64,
     random: f64,
     noise: f64,
-    /// Decisions stay between -1 and 1 in the learner's eyes, too.
+    /// Actions passed to the learner are clipped to -1..1.
     bounded: bool,
 }
 
-/// What an episode was like.
+/// Result of an episode.
 struct Lived {
     /// By flow.
     streams: Vec<Vec<Frame>>,
-    /// Of its second half.
+    /// Mean over its second half.
     reward: f64,
     utilisation: f64,
     inflation: f64,
@@ -398,7 +401,7 @@ fn live(
     let mut scratch = policy.scratch();
     let agents = env.agents();
     let mut streams: Vec<Vec<Frame>> = vec![Vec::new(); agents];
-    // By flow: steps until the next draw, and what was drawn: a decision, or noise on the policy's.
+    // By flow: steps until the next draw, and the drawn decision or noise on the policy's.
     let mut tries = vec![(0u64, None::<f64>, 0.0); agents];
     let mut decisions = vec![Decision::Step(0.0); agents];
     let mut goodputs = vec![0.0; agents];

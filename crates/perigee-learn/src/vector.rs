@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scenarios side by side: one call takes all of them to their next decision, on all cores. What is in slot `i` depends on the
-//! seed and `i` alone, not on the number of slots or threads.
+//! Vectorised environments: one call runs all of them to their next decision, on all cores. The
+//! contents of slot `i` depend on the seed and `i` alone, not on the number of slots or threads.
 
 use crate::env::{Env, Rules, GLOBALS};
 use crate::world::Worlds;
@@ -10,7 +10,7 @@ use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// Measurements of a flow that are given beside the features.
+/// Measurements of a flow in addition to the features.
 pub const METRICS: [&str; 12] = [
     "throughput_bytes_per_s",
     "rtt_us",
@@ -31,11 +31,11 @@ pub const METRICS: [&str; 12] = [
 pub struct Ground {
     /// Their scenarios.
     pub worlds: Worlds,
-    /// Where files are looked for.
+    /// Folder that files are relative to.
     pub folder: PathBuf,
-    /// How flows are observed and paid.
+    /// Rules of observation and reward.
     pub rules: Rules,
-    /// Seed of everything.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
@@ -53,18 +53,18 @@ struct Slot {
     env: Env,
 }
 
-/// Scenarios side by side.
+/// Vectorised environments.
 pub struct VecEnv {
     ground: Ground,
     slots: Vec<Slot>,
     flows: usize,
 }
 
-/// Arrays to be filled, row by row: environments, then flows.
+/// Output arrays, filled row by row: environments, then flows.
 pub struct Arrays<'a> {
     /// Features of the latest steps, oldest first: environments × flows × 50.
     pub observations: &'a mut [f32],
-    /// Flows that are there: environments × flows.
+    /// Flows present: environments × flows.
     pub active: &'a mut [bool],
     /// Environments × 12.
     pub globals: &'a mut [f32],
@@ -72,16 +72,16 @@ pub struct Arrays<'a> {
     pub rewards: &'a mut [f32],
     /// Environments × flows × [`METRICS`].
     pub metrics: &'a mut [f32],
-    /// Episodes that ended with this step; what the arrays hold of them is their end, and the next step is the first of
-    /// the next.
+    /// Episodes that ended with this step; the arrays hold their final state, and the next step is
+    /// the first of the next episode.
     pub ended: &'a mut [bool],
 }
 
 impl VecEnv {
-    /// `count` environments, of which at most `flows` flows each are shown.
+    /// `count` environments with at most `flows` flows each in the arrays.
     ///
     /// # Errors
-    /// When a scenario is wrong.
+    /// If a scenario is invalid.
     pub fn new(ground: Ground, count: usize, flows: usize) -> Result<Self, LearnError> {
         let begin = |i: usize| {
             let index = i as u64;
@@ -101,10 +101,10 @@ impl VecEnv {
         self.flows
     }
 
-    /// Carries out a decision for each flow of each environment and goes on to the next; fills the arrays.
+    /// Applies a decision to each flow of each environment, runs to the next, and fills the arrays.
     ///
     /// # Errors
-    /// When a simulation cannot go on.
+    /// If a simulation fails.
     pub fn step(&mut self, decisions: &[Decision], to: Arrays<'_>) -> Result<(), LearnError> {
         let (flows, ground) = (self.flows, &self.ground);
         self.slots

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scenarios to learn in: drawn anew for each episode, as texts of scenario files, or a file of one's own with some of its keys
-//! drawn.
+//! Scenarios of episodes: drawn for each episode as text of a scenario file, or a custom file with
+//! some of its keys drawn.
 
 use crate::draw::{Distribution, Draws};
 use crate::LearnError;
@@ -27,7 +27,8 @@ pub enum Worlds {
 pub struct FileWorlds {
     /// The file, relative to the recipe.
     pub file: PathBuf,
-    /// Keys and what they become: `"port.bottleneck.rate" = { draw = "uniform(40, 160)", unit = "Mbit" }`.
+    /// Keys and their draws:
+    /// `"port.bottleneck.rate" = { draw = "uniform(40, 160)", unit = "Mbit" }`.
     #[serde(default)]
     pub set: BTreeMap<String, DrawnKey>,
 }
@@ -59,17 +60,18 @@ pub struct Dumbbells {
     pub rate_mbps: Distribution,
     /// Base RTT that the flows share.
     pub rtt_ms: Distribution,
-    /// What each flow has more than that.
+    /// Additional RTT of each flow.
     #[serde(default = "zero")]
     pub extra_rtt_ms: Distribution,
     /// Queue of the bottleneck, in bandwidth-delay products.
     pub buffer_bdp: Distribution,
-    /// Flows: whole numbers; a draw from a range is rounded.
+    /// Number of flows; a draw from a range is rounded.
     #[serde(default = "one")]
     pub flows: Distribution,
     /// Length of an episode.
     pub duration_s: Distribution,
-    /// Share of the episodes whose flows start together; those of the others start within the first half.
+    /// Share of the episodes with flows that start together; flows of the others start within the
+    /// first half.
     #[serde(default)]
     pub together: f64,
     /// Share of the episodes with random loss, and its probability.
@@ -78,7 +80,7 @@ pub struct Dumbbells {
     /// Probability of loss there.
     #[serde(default = "zero")]
     pub loss: Distribution,
-    /// Share of the flows that begin with a drawn window.
+    /// Share of the flows that start with a drawn window.
     #[serde(default)]
     pub exploring: f64,
     /// That window, in fair shares of the bandwidth-delay product.
@@ -90,10 +92,10 @@ pub struct Dumbbells {
     /// Time between changes there.
     #[serde(default = "zero")]
     pub change_s: Distribution,
-    /// Share of the changes that bring another RTT, from the distribution of `rtt_ms`.
+    /// Share of the changes with a new RTT, from the distribution of `rtt_ms`.
     #[serde(default)]
     pub change_rtt: f64,
-    /// Share of the changes that bring another rate, from the distribution of `rate_mbps`.
+    /// Share of the changes with a new rate, from the distribution of `rate_mbps`.
     #[serde(default)]
     pub change_rate: f64,
     /// Length of the outage at a change.
@@ -108,15 +110,15 @@ pub struct Episode {
     pub scenario: Arc<Scenario>,
     /// Seed of its draws.
     pub seed: u64,
-    /// By flow: the window with which it begins, in fair shares of the bandwidth-delay product.
+    /// Initial window by flow, in fair shares of the bandwidth-delay product.
     pub windows: Vec<Option<f64>>,
 }
 
 impl Worlds {
-    /// Refuses what no episode can be made of.
+    /// Checks that episodes can be drawn.
     ///
     /// # Errors
-    /// The first value that is out of range, or what is wrong with the file.
+    /// The first value that is out of range, or an error of the file.
     pub fn check(&self, folder: &Path) -> Result<(), LearnError> {
         match self {
             Worlds::File(_) => self.episode(folder, 0, 0).map(|_| ()),
@@ -127,7 +129,7 @@ impl Worlds {
     /// Episode `index` under `seed`; always the same.
     ///
     /// # Errors
-    /// When the scenario is wrong.
+    /// If the scenario is invalid.
     pub fn episode(&self, folder: &Path, seed: u64, index: u64) -> Result<Episode, LearnError> {
         let mut draws = Draws::new(seed, index);
         let seed = draws.bits() >> 1;
