@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Captures of others.
+//! Fuzz target: capture files.
 
 use perigee_capture::reader::Packets;
 use perigee_capture::Options;
@@ -9,7 +9,7 @@ use perigee_record::Collector;
 use perigee_units::Nanos;
 use std::io::Cursor;
 
-/// Small captures: pcapng of ours, pcap of either byte order with Ethernet and cooked headers.
+/// Small captures: our pcapng, pcap of either byte order with Ethernet and cooked headers.
 pub fn seeds() -> Vec<Vec<u8>> {
     vec![pcapng(), pcap(1, true), pcap(113, false), quic()]
 }
@@ -44,7 +44,8 @@ fn pcapng() -> Vec<u8> {
     c.finish().expect("memory")
 }
 
-/// A handshake of QUIC and packets whose spin bit changes, the last ones to another port of the client, as raw IPv4.
+/// A QUIC handshake and packets with a changing spin bit, the last ones to another port of the
+/// client, as raw IPv4.
 fn quic() -> Vec<u8> {
     let mut out: Vec<u8> = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     for n in 0..14u8 {

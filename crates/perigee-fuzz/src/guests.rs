@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What real hosts say: devices and clocks in memory that they share, reports, frames. An input is a list of steps of a
-//! guest, each a letter, the length of what follows (two bytes, little-endian), and that.
+//! Fuzz targets: input from real hosts, that is, devices and clocks in shared memory, reports,
+//! frames. An input is a list of steps of a guest, each a letter, the length of its payload (two
+//! bytes, little-endian), and the payload.
 
 use perigee_guest::clock::{Clock, Doorbell};
 use perigee_guest::device::Device;
@@ -21,7 +22,7 @@ use std::os::unix::net::UnixStream;
 
 /// Memory of the guest.
 const MEMORY: u64 = 1 << 16;
-/// Most frames that an input can make a ring hand over: a queue's, for each of its steps.
+/// Bound on the frames that an input can make a ring deliver: a full queue per step.
 const MOST_FRAMES: usize = 1024;
 
 fn steps(mut input: &[u8]) -> Vec<(u8, &[u8])> {
@@ -59,7 +60,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(number(bytes, at))
 }
 
-/// A message of vhost-user with a payload of the size that it says, as far as that is allowed at all.
+/// A vhost-user message with a payload of the stated size, up to the limit.
 fn message(what: u32, payload: &[u8]) -> Vec<u8> {
     let header = [what, 1, payload.len() as u32];
     let mut out: Vec<u8> = header.into_iter().flat_map(u32::to_ne_bytes).collect();
@@ -67,7 +68,8 @@ fn message(what: u32, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The memory of a guest and its rings: descriptors at 0, available at 0x1000, used at 0x2000, buffers at 0x4000.
+/// The memory of a guest and its rings: descriptors at 0, available at 0x1000, used at 0x2000,
+/// buffers at 0x4000.
 pub fn devices() -> Vec<Vec<u8>> {
     let longs = |values: &[u64]| values.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
     let pair = |a: u32, b: u32| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
@@ -131,7 +133,7 @@ pub fn device(input: &[u8]) -> bool {
             b's' => drop(device.stage(&vec![7; usize::from(half(payload, 0))])?),
             _ => drop(device.seen()?),
         }
-        // What was written stays within the memory that is shared.
+        // Writes stay within the shared memory.
         assert_eq!(memory.metadata().map(|m| m.len()).ok(), Some(MEMORY).or(None), "memory has grown");
         Ok(())
     };
@@ -140,7 +142,7 @@ pub fn device(input: &[u8]) -> bool {
     steps(input).into_iter().filter(inside).try_for_each(served).is_ok()
 }
 
-/// Sends a message whose size is true, or too large at once; the memory goes with tables of memory.
+/// Sends a message with its true size, or one that is too large; memory tables carry the memory.
 fn say(guest: &UnixStream, memory: &File, payload: &[u8]) {
     let mut bytes = payload.to_vec();
     bytes.resize(bytes.len().max(12), 0);
@@ -271,7 +273,7 @@ pub fn frames() -> Vec<Vec<u8>> {
     [four, six].map(|packet| frames::frame(&packet, 0, 1).into()).into()
 }
 
-/// Damaged frames, on both ways.
+/// Damaged frames, in both directions.
 pub fn frame(input: &[u8]) -> bool {
     let plan = Plan { carriers: vec![0], ends: vec![Some((0, 1)), Some((0, 1))], ..Plan::default() };
     let Some(packet) = frames::ip_packet(input) else { return false };

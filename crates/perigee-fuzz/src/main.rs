@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Throws damaged input at every parser and codec: none may panic or take long.
+//! Fuzzer of every parser and codec with damaged input: none may panic or take long.
 //!
 //! ```sh
 //! cargo run --release -p perigee-fuzz -- all 1000000       # every target, a million inputs each
 //! cargo run --release -p perigee-fuzz -- scenario 5000 7   # one target, number of inputs, seed
 //! ```
 //!
-//! Inputs are made from small valid ones (`targets.rs`) by mutations drawn from the seed, so that a finding is found again.
-//! What panics is written to `crates/perigee-fuzz/found/TARGET-SEED-NUMBER`, and the exit code is 1.
+//! Inputs are mutations of small valid ones (`targets.rs`), drawn from the seed, so that findings
+//! are reproducible. Inputs that cause a panic are written to
+//! `crates/perigee-fuzz/found/TARGET-SEED-NUMBER`, and the exit code is 1.
 
 #![expect(clippy::disallowed_methods, reason = "fuzzing reports its speed and finds hangs")]
 
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use targets::{Target, TARGETS};
 
-/// Longer than this on one input is a finding, too.
+/// Taking longer than this on one input is a finding as well.
 const SLOW: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
     if chosen.is_empty() {
         return usage();
     }
-    // A panic is told once, by us, with its input.
+    // Panics are reported below, once, with their input.
     std::panic::set_hook(Box::new(|_| {}));
     println!("{:<12}{:>12}{:>12}{:>12}{:>12}", "target", "inputs", "accepted", "found", "inputs/s");
     let found: u64 = chosen.into_iter().map(|t| fuzz(t, count, seed)).sum();
@@ -48,7 +49,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Feeds a target; the number of findings.
+/// Feeds a target; returns the number of findings.
 fn fuzz(target: &Target, count: u64, seed: u64) -> u64 {
     let mut mutator = Mutator::new((target.seeds)(), seed);
     let (mut accepted, mut found) = (0u64, 0u64);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Damaged input from valid input.
+//! Mutation of valid inputs.
 
 use perigee_units::draw::mix;
 
-/// What breaks parsers: numbers at their limits, signs, quotes, line ends, characters of several bytes.
+/// Strings that break parsers: numbers at their limits, signs, quotes, line ends, characters of
+/// several bytes.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -45,20 +46,20 @@ const WORDS: &[&str] = &[
     "*",
 ];
 
-/// Mutations at most per input: most inputs stay close to a valid one.
+/// Maximum number of mutations per input: most inputs stay close to a valid one.
 const MOST: u64 = 6;
 
 /// Inputs longer than this are cut.
 const LONGEST: usize = 1 << 14;
 
-/// Makes one damaged input after the other.
+/// Generator of damaged inputs.
 pub struct Mutator {
     seeds: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl Mutator {
-    /// From valid inputs; `seed` decides all draws.
+    /// A generator from valid inputs; `seed` determines all draws.
     pub fn new(seeds: Vec<Vec<u8>>, seed: u64) -> Self {
         assert!(!seeds.is_empty());
         Mutator { seeds, state: mix(seed) }

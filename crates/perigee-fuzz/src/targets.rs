@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fuzz targets: each parser and codec of foreign input, with small valid inputs. Records and job files are
-//! read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
+//! Fuzz targets: each parser and codec of foreign input, with small valid inputs. Records and job
+//! files are read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
 
 use crate::{captures, guests};
 use perigee_orbit::interop::hypatia;
@@ -207,7 +207,7 @@ fn timeline(bytes: &[u8]) -> bool {
     store::load(BufReader::new(bytes)).is_ok_and(|t| store::check(&t).is_ok())
 }
 
-/// A folder in one text: files begin with a line `== NAME`.
+/// A folder in one text: files start with a line `== NAME`.
 fn hypatia_folders() -> Vec<Vec<u8>> {
     let tles = TWO_LINES.replace("STARLINK-24", "Starlink-550 0").replace("STARLINK-71", "Starlink-550 1");
     vec![format!(

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Two dumbbells side by side; at given times the pairs of the second move to the first one's bottleneck, and back.
+//! Two dumbbells in parallel; at given times the pairs of the second move to the bottleneck of the
+//! first, and back.
 //!
-//! Hosts of the second have access links to both. Nothing is lost by a move: packets under way finish the path on which
-//! they started (OrbCC study, E6; the cross path of the Mininet testbed).
+//! Hosts of the second have access links to both. A move loses no packets: those in flight finish
+//! the path on which they started (OrbCC study, E6; the cross path of the Mininet testbed).
 
 use crate::topology::{Built, Drawing, Duplex, Placement, PortSpec, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
-/// Routers `a1`, `a2` and `b1`, `b2`; pairs `s1, d1 …`: those of the first dumbbell, then those of the second.
+/// Routers `a1`, `a2` and `b1`, `b2`; pairs `s1, d1 …`: those of the first dumbbell, then those of
+/// the second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossingSpec {
     /// Pairs that stay on `a1 -> a2`.
     pub staying: usize,
     /// Pairs that start on `b1 -> b2` and move.
     pub moving: usize,
-    /// Round-trip time of each pair, whichever way it goes.
+    /// Round-trip time of each pair on either path.
     pub rtts: Vec<Nanos>,
     /// When the moving pairs change sides.
     pub moves: Vec<Nanos>,
@@ -23,7 +25,7 @@ pub struct CrossingSpec {
     pub bottleneck_delay: Nanos,
     /// Every port of and towards the hosts.
     pub access: PortSpec,
-    /// Both bottlenecks, both ways.
+    /// Both bottlenecks, both directions.
     pub bottleneck: PortSpec,
 }
 
@@ -41,10 +43,10 @@ impl Default for CrossingSpec {
     }
 }
 
-/// Builds it. The bottlenecks are `a1 -> a2` and `b1 -> b2`.
+/// Builds the network. The bottlenecks are `a1 -> a2` and `b1 -> b2`.
 ///
 /// # Errors
-/// Without pairs, or when an RTT is missing or shorter than the fixed delays.
+/// If there are no pairs, or an RTT is missing or shorter than the fixed delays.
 pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
     let pairs = spec.staying + spec.moving;
     if pairs == 0 || spec.rtts.len() != pairs {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Links whose loss and rate vary by themselves: bursts of loss (Gilbert 1960, Elliott 1963) and weather, laid over any
-//! other source of chunks as ordinary changes. The simulator knows nothing of either.
+//! Links with random variations of loss and rate: bursts of loss (Gilbert 1960, Elliott 1963) and
+//! weather, added to any other source of chunks as ordinary changes. The simulator needs no support
+//! for either.
 //!
-//! A burst process is a Markov chain in time, not in packets: a link stays good and bad for exponentially distributed
-//! times, so that a faster flow loses more packets of the same burst. Each directed link has a chain of its own, drawn
-//! from the seed and the names of its ends: another flow or scheme changes nothing. Changes are written for links that
-//! some route uses; others wait until they are used.
+//! A burst process is a Markov chain in time, not in packets: a link stays good and bad for
+//! exponentially distributed times, so that a faster flow loses more packets of the same burst.
+//! Each directed link has its own chain, drawn from the seed and the names of its ends, independent
+//! of flows and schemes. Changes are emitted for links on a route only; those of other links are
+//! deferred until they are used.
 
 use perigee_timeline::*;
 use perigee_units::draw::mix;
@@ -18,35 +20,36 @@ use std::sync::Arc;
 pub struct Bursts {
     /// Probability of loss outside and inside of bursts.
     pub loss: [f64; 2],
-    /// Mean time outside and inside.
+    /// Mean sojourn time outside and inside.
     pub stay: [Nanos; 2],
 }
 
-/// What a link is like from an instant on.
+/// State of a link from an instant on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fade {
-    /// Since when.
+    /// Start time.
     pub at: Nanos,
-    /// Share of the rate that is left, 0 to 1.
+    /// Remaining share of the rate, 0 to 1.
     pub rate_share: f64,
     /// Probability of loss.
     pub loss: f64,
 }
 
-/// What varies.
+/// The variations.
 #[derive(Clone, Debug, Default)]
 pub struct Fading {
     /// Seed of the bursts.
     pub seed: u64,
     /// Bursts on each chosen link.
     pub bursts: Option<Bursts>,
-    /// Weather at a node by its name, in order of time: it counts for all chosen links that begin or end there.
+    /// Weather by name of a node, in order of time: it applies to all chosen links that start or
+    /// end there.
     pub weather: BTreeMap<String, Vec<Fade>>,
     /// The links that vary; `None` = all between the ground and a satellite.
     pub links: Option<BTreeSet<LinkId>>,
 }
 
-/// A source with [`Fading`] laid over it.
+/// A source with [`Fading`] added to it.
 pub struct Faded<S> {
     inner: S,
     what: Fading,
@@ -75,7 +78,7 @@ struct Line {
 }
 
 impl<S: ChunkSource> Faded<S> {
-    /// Lays `what` over the chunks that follow a header.
+    /// Adds `what` to the chunks that follow a header.
     pub fn new(inner: S, header: &Header, what: Fading) -> Self {
         let mut f = Faded {
             inner,
@@ -116,7 +119,7 @@ impl<S: ChunkSource> Faded<S> {
         }
     }
 
-    /// Ends a stay of the chain and draws how long the next one lasts.
+    /// Ends a sojourn of the chain and draws the length of the next one.
     fn turn(&self, line: &mut Line) {
         let Some(b) = self.what.bursts else {
             line.until = Nanos(u64::MAX);
@@ -180,7 +183,7 @@ impl<S: ChunkSource> Faded<S> {
                     }
                     (old, links.as_deref().unwrap_or_default().to_vec())
                 }
-                // Which tables still lead where is not followed: a link that was in one stays in use.
+                // Tables are not traced: a link that was in one stays in use.
                 Change::NextHop { link: Some(l), .. } if self.tabled.insert(*l) => (Arc::from([]), vec![*l]),
                 _ => continue,
             };
@@ -230,7 +233,7 @@ impl<S: ChunkSource> ChunkSource for Faded<S> {
         }
         if !more.is_empty() {
             chunk.changes.extend(more);
-            // Stable: at one instant what the source says comes first.
+            // Stable: at one instant the changes of the source come first.
             chunk.changes.sort_by_key(|c| c.at);
         }
         Ok(Some(Arc::new(chunk)))
@@ -245,7 +248,7 @@ fn hash(bytes: &[u8]) -> u64 {
 /// Reads weather: CSV with columns `t_s`, `rate_share` and `loss`, in order of time.
 ///
 /// # Errors
-/// Names the line.
+/// An invalid line, with its number.
 pub fn read_weather(text: &str) -> Result<Vec<Fade>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     match lines.next() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Networks as GraphML: files of the Internet Topology Zoo (Knight et al., IEEE JSAC 2011), networkx, yEd.
+//! Networks as GraphML: files of the Internet Topology Zoo (Knight et al., IEEE JSAC 2011),
+//! networkx, yEd.
 //!
-//! Of a node `label` (else its id), `Latitude` and `Longitude` count; of an edge `rate_mbps`, `delay_ms`, `loss_pct` and
-//! `queue_packets` as in files of links, or `LinkSpeedRaw` in bit/s as in the Zoo. Names of attributes in any case.
+//! Attributes of a node are `label` (else its id), `Latitude` and `Longitude`; those of an edge
+//! `rate_mbps`, `delay_ms`, `loss_pct` and `queue_packets` as in files of links, or `LinkSpeedRaw`
+//! in bit/s as in the Zoo. Names of attributes are case-insensitive.
 
 use crate::line_error::{number, TraceError};
 use crate::network::LinkRow;
@@ -11,16 +13,17 @@ use perigee_units::{names, BitRate, Nanos};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rates and delays above are mistyped.
+/// Bound on plausible values.
 const MOST_BPS: f64 = 1e13;
 const MOST_MS: f64 = 1e5;
 
-/// A network as read: a link without a delay is as long as the way between the places of its ends.
+/// A network as read: a link without a delay is as long as the distance between the places of its
+/// ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     /// The links.
     pub rows: Vec<LinkRow>,
-    /// Where nodes stand, by name.
+    /// Places of nodes by name.
     pub places: BTreeMap<String, GeoPoint>,
     /// Links left out because a faster one connects the same two nodes.
     pub parallel: usize,
@@ -34,7 +37,7 @@ type Keys = BTreeMap<String, (String, Option<String>)>;
 /// Reads a graph.
 ///
 /// # Errors
-/// What is not XML, or no graph; values that are no numbers, with their line.
+/// If the text is not XML, or no graph; values that are no numbers, with their line.
 pub fn parse(text: &str) -> Result<Graph, TraceError> {
     let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
@@ -86,7 +89,7 @@ trait Named {
 }
 
 impl Named for Node<'_, '_> {
-    /// Whatever its namespace.
+    /// Compares the name in any namespace.
     fn has_tag_name_of(&self, name: &str) -> bool {
         self.is_element() && self.tag_name().name() == name
     }
@@ -121,7 +124,7 @@ fn value(of: Node<'_, '_>, keys: &Keys, name: &str) -> Option<String> {
     text.or_else(default).filter(|t| !t.is_empty())
 }
 
-/// Names by id: the label where it is one of a kind, else the id with it.
+/// Names by id: the label if it is unique, else label and id.
 fn names(
     graph: Node<'_, '_>,
     keys: &Keys,
@@ -133,7 +136,7 @@ fn names(
         let Some(id) = node.attribute("id") else {
             return Err(TraceError::at(line(node), "a node without an id"));
         };
-        // Commas stand between the nodes of a route.
+        // Commas separate the nodes of a route.
         let label = value(node, keys, "label").unwrap_or_else(|| id.to_string()).replace(',', " ");
         let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = if taken.contains(&label) { format!("{label} ({id})") } else { label };
@@ -191,7 +194,7 @@ fn link(edge: Node<'_, '_>, keys: &Keys, names: &BTreeMap<String, String>) -> Re
 mod tests {
     use super::*;
 
-    /// As the Topology Zoo writes them.
+    /// A file in the style of the Topology Zoo.
     const ZOO: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d36" />

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Path logs of LeoEM: one path per second, with the delay of each link.
+//! LeoEM path logs: one path per second, with the delay of each link.
 //!
-//! A line is `cycle$[nodes]$count$[delays]$sum`: seconds from 1, node numbers from end 1 (-1) to end 2 (-2), their
-//! count, one-way delays in seconds (one fewer), and their sum; a second without a path is `cycle$NULL`. Delays hold
-//! for their second and are replayed as they are. (The published logs carry two defects of their generator, so that
-//! their delays are too small; whoever replays them wants just these.) The emulator's link cuts at handovers are not
-//! in the logs and not here: a schedule adds them.
+//! A line is `cycle$[nodes]$count$[delays]$sum`: seconds from 1, node numbers from end 1 (-1) to
+//! end 2 (-2), their count, one-way delays in seconds (one fewer), and their sum; a second without
+//! a path is `cycle$NULL`. Delays hold for their second and are replayed as they are. (The
+//! published logs have two defects of their generator, so that their delays are too small; a replay
+//! keeps them.) The emulator's outages at handovers are not in the logs:
+//! [`leoem_outages`](crate::leoem_outages) adds them.
 
 use crate::leoem_outages::Breaks;
 use crate::line_error::{lines, number, TraceError};
@@ -17,9 +18,9 @@ use std::sync::Arc;
 
 /// Nodes of end 1 and end 2 in a log.
 const ENDS: [i64; 2] = [-1, -2];
-/// Hosts behind the ends, where they are nodes of their own.
+/// Hosts attached to the ends, if they are separate nodes.
 const HOSTS: [i64; 2] = [-3, -4];
-/// Largest one-way delay of a link that is believed.
+/// Largest plausible one-way delay of a link.
 const MAX_DELAY_S: f64 = 10.0;
 
 /// The path of one second.
@@ -38,43 +39,44 @@ impl LoggedPath {
     }
 }
 
-/// A whole log: second `i` is its `i`-th line; `None` = no path.
+/// A log: second `i` is its `i`-th line; `None` = no path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathLog {
     /// One entry per second.
     pub seconds: Vec<Option<LoggedPath>>,
 }
 
-/// What the hops of a log become.
+/// Representation of the hops of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hops {
-    /// Hop `k` is the `k`-th position of a chain, whichever satellite sits there: its queue survives a change of
-    /// satellites, as in LeoEM's emulator.
+    /// Hop `k` is the `k`-th position of a chain, whichever satellite is there: its queue survives
+    /// a change of satellites, as in LeoEM's emulator.
     #[default]
     Positions,
     /// Each node of the log is a node, each link has its own queue.
     Nodes,
 }
 
-/// How a log becomes a timeline.
+/// Options of the conversion of a log to a timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathOptions {
-    /// What hops become.
+    /// Representation of hops.
     pub hops: Hops,
-    /// Skip this much of the log (whole seconds).
+    /// Part of the log to skip (integral seconds).
     pub first: Nanos,
     /// Length of the timeline; `None` = to the end of the log.
     pub duration: Option<Nanos>,
     /// Every port, both directions.
     pub port: PortSpec,
-    /// Ports of the two ends into the sky (LeoEM's dish links have a rate of their own); `None` = as the others.
+    /// Uplink ports of the two ends (LeoEM's dish links have a separate rate); `None` = as the
+    /// others.
     pub dish: Option<PortSpec>,
-    /// Hosts have a link of their own, without delay, to the ends of the path, as in LeoEM's emulator; `None` = they
-    /// are these ends.
+    /// Port of a separate link without delay between a host and its end of the path, as in LeoEM's
+    /// emulator; `None` = hosts are the ends.
     pub host: Option<PortSpec>,
-    /// What a shrinking delay does; LeoEM's emulator reorders.
+    /// Effect of a shrinking delay; LeoEM's emulator reorders.
     pub order: LinkOrder,
-    /// What breaks when satellites change; `None` = nothing.
+    /// Outages when satellites change; `None` = none.
     pub breaks: Option<Breaks>,
 }
 
@@ -134,10 +136,11 @@ impl PathLog {
         self.seconds.iter().enumerate().map(line).collect()
     }
 
-    /// The timeline of a stretch of the log. Pairs: [`FORWARD`] and [`REVERSE`]; nodes 0 and 1 are the two ends.
+    /// The timeline of a part of the log. Pairs: [`FORWARD`] and [`REVERSE`]; nodes 0 and 1 are the
+    /// two ends.
     ///
     /// # Errors
-    /// When the log is shorter than the stretch, or there is no path in it.
+    /// If the log is shorter than that, or there is no path in it.
     pub fn timeline(&self, o: &PathOptions) -> Result<Timeline, String> {
         let skip = o.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
         let rest = self.seconds.get(skip..).unwrap_or(&[]);
@@ -207,7 +210,7 @@ struct Replay<'a> {
     header: Header,
     changes: Vec<Timed>,
     nodes: BTreeMap<i64, NodeId>,
-    /// By node, and next node or direction.
+    /// Ports by node, and next node or direction.
     ports: BTreeMap<(NodeId, NodeId), PortId>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
     delays: BTreeMap<LinkId, Nanos>,
@@ -231,7 +234,7 @@ impl<'a> Replay<'a> {
         replay
     }
 
-    /// Where flows begin and end.
+    /// The ends of flows.
     fn outer(&self) -> [i64; 2] {
         if self.o.host.is_some() {
             HOSTS
@@ -271,7 +274,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The links of both ways, with those of the hosts where there are any.
+    /// The links of both directions, including those of the hosts, if any.
     fn with_hosts(&mut self, [there, back]: [Vec<LinkId>; 2]) -> [Vec<LinkId>; 2] {
         if self.o.host.is_none() {
             return [there, back];
@@ -285,7 +288,7 @@ impl<'a> Replay<'a> {
         [around(there, 0, 1), around(back, 1, 0)]
     }
 
-    /// What was recorded, as nodes of the timeline.
+    /// The recorded path as nodes of the timeline.
     fn vertices(&mut self, path: &LoggedPath) -> Vec<NodeId> {
         let last = path.nodes.len() - 1;
         let key = |(i, &node): (usize, &i64)| match self.o.hops {
@@ -317,7 +320,7 @@ impl<'a> Replay<'a> {
         nodes.windows(2).map(|w| self.link(w[0], w[1], end)).collect()
     }
 
-    /// The link between two nodes, on the way to `end`.
+    /// The link between two nodes, towards `end`.
     fn link(&mut self, from: NodeId, to: NodeId, end: i64) -> LinkId {
         if let Some(&id) = self.links.get(&(from, to)) {
             return id;
@@ -330,7 +333,8 @@ impl<'a> Replay<'a> {
         id
     }
 
-    /// A position has one port for each direction, whichever position or end comes next; a node has one per link.
+    /// A position has one port for each direction, whichever position or end comes next; a node has
+    /// one per link.
     fn port(&mut self, from: NodeId, to: NodeId, end: i64) -> PortId {
         let name = |id: NodeId| self.header.nodes[id.ix()].name.clone();
         let (key, label) = match self.o.hops {
@@ -370,7 +374,7 @@ impl<'a> Replay<'a> {
 
     fn set_delay(&mut self, t: Nanos, link: LinkId, delay: Nanos) {
         if self.delays.insert(link, delay) != Some(delay) {
-            // What holds when a link is first used also stands in the header: whoever sizes queues looks there.
+            // The initial delay of a link is in the header as well, where queues are sized by it.
             if self.header.links[link.ix()].delay == Delay::default() {
                 self.header.links[link.ix()].delay = Delay::constant(delay);
             }
@@ -441,7 +445,7 @@ mod tests {
         t.chunks[0].changes.iter().filter_map(note).collect()
     }
 
-    /// The RTT that a ping sees in each second: the delays of the links of both ways.
+    /// RTT of a ping in each second: the sum of link delays in both directions.
     fn rtts(t: &Timeline) -> Vec<Option<Nanos>> {
         let (mut delays, mut paths) = (BTreeMap::new(), BTreeMap::new());
         let mut out = vec![None; (t.header.duration.0 / 1_000_000_000) as usize];

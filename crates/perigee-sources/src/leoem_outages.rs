@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Outages of LeoEM's emulator when the satellites of a recorded path change (its `emulator.py`, read as facts):
-//! links between satellites go down and up at once and lose what they hold; the link of an end whose satellite changes is
-//! down for some multiple of its old and new delays. The study that used it speaks of 45 to 120 ms more.
+//! Outages of LeoEM's emulator when the satellites of a recorded path change (according to its
+//! `emulator.py`): links between satellites go down and up at once and lose the packets on them;
+//! the link of an end with a changed satellite is down for some multiple of its old and new delays.
+//! The study that used it reports another 45 to 120 ms.
 
 use crate::leoem::LoggedPath;
 use perigee_timeline::*;
 use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 
-/// What breaks, and for how long.
+/// Parameters of the outages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breaks {
     /// The link of an end is down for this many times its old and new delay (LeoEM: 3), …
@@ -17,12 +18,13 @@ pub struct Breaks {
     pub outage: (Nanos, Nanos),
     /// Seed of the draws.
     pub seed: u64,
-    /// What an outage does to packets.
+    /// Effect of an outage on packets.
     pub mode: OutageMode,
 }
 
 impl Breaks {
-    /// The breaks when a path follows another at `t`; `ways` are the links of the new one, there and back.
+    /// The outages when a path follows another at `t`; `ways` are the links of the new one, forward
+    /// and reverse.
     pub(crate) fn of(
         &self,
         t: Nanos,
@@ -67,7 +69,7 @@ impl Breaks {
         out
     }
 
-    /// Less than the second after which the next change may come.
+    /// Length of an outage, less than the second between changes.
     fn length(&self, t: Nanos, end: u64, delays: Nanos) -> Nanos {
         let (low, high) = self.outage;
         let mut h = 0x9E37_79B9_7F4A_7C15;
@@ -80,8 +82,8 @@ impl Breaks {
     }
 }
 
-/// Links between satellites that break: the one before the first satellite that was not on the old path, and the one at
-/// which the new path joins the old one again at another place.
+/// Links between satellites with an outage: the one before the first satellite that was not on the
+/// old path, and the one at which the new path joins the old one again at another place.
 fn interior(old: &[i64], new: &[i64]) -> Vec<usize> {
     let (old, new) = (&old[1..old.len() - 1], &new[1..new.len() - 1]);
     let mut out = Vec::new();
@@ -105,7 +107,7 @@ mod tests {
     #[test]
     fn links_break_where_the_new_path_leaves_and_joins_the_old_one() {
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 2, 3, -2]), Vec::<usize>::new());
-        // 9 is new behind 1, and 2 is joined one place later.
+        // 9 is new after 1, and 2 is joined one position later.
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 9, 2, 3, -2]), [1, 2]);
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 9, 2, 3, -2]), Vec::<usize>::new());
         assert_eq!(interior(&[-1, 1, 2, -2], &[-1, 1, 7, 8, -2]), [1]);

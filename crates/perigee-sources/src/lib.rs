@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sources of timelines that need no satellites: small topologies, schedules of changes, recorded paths and rates.
+//! Sources of timelines that need no satellites: small topologies, schedules of changes, recorded
+//! paths and rates.
 //!
-//! Each source makes a [`Timeline`](perigee_timeline::Timeline) or changes to one; none knows what carries packets over it.
-//! Constellations are the sources of `perigee-orbit`.
+//! Each source builds a [`Timeline`](perigee_timeline::Timeline) or changes to one, independent of
+//! the backend that carries packets over it. Constellations are the sources of `perigee-orbit`.
 //!
-//! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells whose pairs change sides.
-//! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
+//! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells with pairs that change
+//!   sides.
+//! * [`schedule`]: changes at given times, listed or drawn as published studies did
+//!   ([`python_random`]).
 //! * [`fading`]: bursts of loss and weather over any source.
-//! * [`leoem`] (with [`leoem_outages`]), [`mahimahi`]: recorded paths, rates and delays; [`line_error`]: what their readers share.
+//! * [`leoem`] (with [`leoem_outages`]), [`mahimahi`]: recorded paths, rates and delays;
+//!   [`line_error`]: errors of their readers.
 
 pub mod crossing;
 pub mod fading;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Errors of recorded files, with the line.
+//! Errors in recorded files, with the line.
 
 /// Why a recorded file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct TraceError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// In words.
+    /// Description.
     pub reason: String,
 }
 

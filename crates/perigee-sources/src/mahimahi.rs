@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recorded rates and delays in the formats of mahimahi and LeoReplayer.
 //!
-//! A rate file has a line for each opportunity to deliver 1500 bytes: its time in milliseconds. Opportunities are
-//! counted over a window (100 ms, say) and become the rate of that window; shorter windows follow the trace more
-//! closely but starve packets that fall between two opportunities. A delay file has a line per step (10 ms): the
-//! one-way delay, in milliseconds, of what enters in that step.
+//! A rate file has a line for each opportunity to deliver 1500 bytes: its time in milliseconds.
+//! Opportunities are counted over a window (such as 100 ms) and become the rate of that window;
+//! shorter windows follow the trace more closely but starve packets that fall between two
+//! opportunities. A delay file has a line per step (10 ms): the one-way delay, in milliseconds, of
+//! packets that enter in that step.
 
 use crate::line_error::{lines, TraceError};
 use perigee_timeline::*;
@@ -13,13 +14,13 @@ use perigee_units::{BitRate, Nanos};
 /// Bytes of one delivery opportunity.
 const OPPORTUNITY_BYTES: u64 = 1500;
 
-/// What happens when a trace is over before the run.
+/// Behaviour when a trace ends before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtEnd {
-    /// It starts again (mahimahi).
+    /// The trace repeats (mahimahi).
     #[default]
     Loop,
-    /// Its last value stays.
+    /// The last value is held.
     Hold,
 }
 
@@ -39,11 +40,11 @@ pub struct DelayTrace {
     pub step: Nanos,
 }
 
-/// Longest trace and longest delay that are believed: anything above is a mistyped file.
+/// Longest plausible trace and delay.
 const MAX_TRACE_MS: u64 = 6 * 3_600_000;
 const MAX_DELAY_MS: f64 = 10_000.0;
 
-/// What stands in a line, cut where it is no line of a trace: a file of another kind may be one line of megabytes.
+/// Text of a line for messages, truncated: a file of another kind may have one line of megabytes.
 fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {
@@ -99,13 +100,14 @@ impl RateTrace {
         Nanos::from_millis(self.opportunities_ms.last().copied().unwrap_or(0))
     }
 
-    /// The mean rate of each window (a millisecond or more) of the trace; the last one may be shorter.
+    /// The mean rate of each window (a millisecond or more) of the trace; the last one may be
+    /// shorter.
     pub fn rates(&self, window: Nanos) -> Vec<BitRate> {
         let length = self.length();
         let windows = length.0.div_ceil(window.0);
         let mut counts = vec![0u64; windows as usize];
         for &ms in &self.opportunities_ms {
-            // The last opportunity stands on the end of the last window, and belongs to it.
+            // The last opportunity is at the end of the last window, and belongs to it.
             let k = (Nanos::from_millis(ms).0 / window.0).min(windows - 1);
             counts[k as usize] += 1;
         }
@@ -142,15 +144,15 @@ impl DelayTrace {
         self.step * self.delays.len() as u64
     }
 
-    /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it for both links, and
-    /// let them reorder ([`LinkOrder::Reorder`]) to imitate it.
+    /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it
+    /// for both links, and let them reorder ([`LinkOrder::Reorder`]) to emulate it.
     pub fn changes(&self, link: LinkId, duration: Nanos, end: AtEnd) -> Vec<Timed> {
         let value = |delay: &Nanos| Change::Delay(link, Delay::constant(*delay));
         replay(&self.delays, self.step, self.length(), duration, end, value)
     }
 }
 
-/// One change wherever the value differs from the one before.
+/// One change wherever the value differs from the previous one.
 fn replay<T: PartialEq>(
     values: &[T],
     step: Nanos,
@@ -232,11 +234,11 @@ mod tests {
         assert_eq!(delay.length(), Nanos::from_secs(60));
         let rates = rate.rates(Nanos::from_secs(1));
         let mean = rates.iter().map(|r| r.as_mbit()).sum::<f64>() / rates.len() as f64;
-        // Of the whole 120 s: mean 48.7 Mbit/s, seconds between 30.2 and 73.3 Mbit/s.
+        // Over all 120 s: mean 48.7 Mbit/s, seconds between 30.2 and 73.3 Mbit/s.
         assert!((40.0..60.0).contains(&mean), "{mean}");
         assert!(rates[..59].iter().all(|r| (30.0..74.0).contains(&r.as_mbit())));
         assert!(delay.delays.iter().all(|d| (7..=68).contains(&(d.0 / 1_000_000))));
-        // Bytes are neither lost nor made by the windows, the last of which is shorter.
+        // Windows preserve the number of bytes, although the last one is shorter.
         let window = Nanos::from_millis(100);
         let rates = rate.rates(window);
         let span = |k: usize| Nanos(window.0.min(rate.length().0 - k as u64 * window.0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A network of one's own: links between named nodes, with rates, delays and losses that may change, and routes that are
-//! computed (the smallest delay) or given.
+//! User-defined networks: links between named nodes, with rates, delays and losses that may change,
+//! and routes that are computed (smallest delay) or given.
 
 use crate::line_error::{lines, TraceError};
 use crate::topology::{Built, Drawing, Hop, PortSpec, TopologyError};
@@ -9,17 +9,18 @@ use perigee_units::{names, BitRate, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Rates and delays above are mistyped.
+/// Bound on plausible values.
 const MOST_MBPS: f64 = 1e7;
 const MOST_MS: f64 = 1e5;
 const MOST_S: f64 = 604_800.0;
 
-/// What is said of a link at a time. It holds for both directions, unless another row speaks of the other one.
+/// Properties of a link from a time on. They apply to both directions, unless another row has the
+/// reverse one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRow {
     /// Names of its ends.
     pub ends: [String; 2],
-    /// Since when.
+    /// Start time.
     pub at: Nanos,
     /// Rate of its transmitter.
     pub rate: Option<BitRate>,
@@ -27,19 +28,19 @@ pub struct LinkRow {
     pub delay: Option<Nanos>,
     /// Probability of random loss.
     pub loss: Option<f64>,
-    /// What may wait.
+    /// Limit of its queue.
     pub queue_packets: Option<u64>,
-    /// Where it is written, for messages.
+    /// Line in the file, for messages.
     pub line: usize,
 }
 
 const COLUMNS: [&str; 7] = ["from", "to", "t_s", "rate_mbps", "delay_ms", "loss_pct", "queue_packets"];
 
-/// Reads links as CSV: the first line names the columns, `from` and `to` and any of `t_s`, `rate_mbps`, `delay_ms`,
-/// `loss_pct`, `queue_packets`. An empty cell says nothing.
+/// Reads links as CSV: the first line names the columns, `from` and `to` and any of `t_s`,
+/// `rate_mbps`, `delay_ms`, `loss_pct`, `queue_packets`. An empty cell leaves the value unchanged.
 ///
 /// # Errors
-/// The first line that cannot be read, with what is expected there.
+/// The first line that cannot be read, with the expected contents.
 pub fn parse_links(text: &str) -> Result<Vec<LinkRow>, TraceError> {
     let mut all = lines(text);
     let Some((n, head)) = all.next() else { return Err(TraceError::at(1, "the file is empty")) };
@@ -92,8 +93,8 @@ fn row(names: &[&str], n: usize, line: &str) -> Result<LinkRow, TraceError> {
     }
 }
 
-/// Reads routes: the nodes of each from end to end, with commas between them. The way back is the same the other way
-/// round, unless it is given, too.
+/// Reads routes: the nodes of each from end to end, separated by commas. The reverse path is the
+/// same route backwards, unless given as well.
 ///
 /// # Errors
 /// A line with fewer than two nodes.
@@ -113,7 +114,7 @@ fn fit(line: usize, name: &str) -> Result<(), TraceError> {
     names::check(name).map_err(|why| TraceError::at(line, format!("the name {name:?} {why}")))
 }
 
-/// What a row says of the port of a link at the start.
+/// Initial properties of a link's port in the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Given {
     /// Its rate.
@@ -127,16 +128,16 @@ pub struct Given {
 pub struct Own {
     /// Nodes, links and routes.
     pub built: Built,
-    /// What happens to links later.
+    /// Later changes of links.
     pub changes: Vec<Timed>,
-    /// What the rows say of each port.
+    /// Initial properties of each port.
     pub given: Vec<Given>,
     made: BTreeMap<[NodeId; 2], Made>,
 }
 
 impl Own {
-    /// The routes that `changes` (of delays, and of links that go down and come up) bring about: again the smallest sums of
-    /// delays over links that are up, taken `after` each change.
+    /// Route changes that result from `changes` (of delays, and of links that go down and come up):
+    /// smallest sums of delays over links that are up, in effect `after` each change.
     pub fn reroute(&self, changes: &[Timed], after: Nanos) -> Vec<Timed> {
         let header = &self.built.header;
         let mut delays: Vec<Nanos> = header.links.iter().map(|l| l.delay.base).collect();
@@ -180,7 +181,8 @@ impl Own {
     }
 }
 
-/// A pair's new path, and a note of it (for both directions: of the forward one, whose number is even).
+/// A pair's new path, and a note of it (once for both directions, at the forward one, which has an
+/// even number).
 fn moved(
     pair: PairId,
     had: bool,
@@ -209,7 +211,7 @@ fn wrong<T>(row: &LinkRow, why: &str) -> Result<T, TopologyError> {
 /// Builds the network with traffic between `pairs`.
 ///
 /// # Errors
-/// Nodes and links that do not exist, pairs that no route connects, rows that contradict each other.
+/// Nodes and links that do not exist, pairs without a route, rows that contradict each other.
 pub fn network(
     rows: &[LinkRow],
     routes: &[Vec<String>],
@@ -248,7 +250,8 @@ pub fn network(
     Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given, made })
 }
 
-/// Delays of the shortest ways from a node to all that links connect it with, itself among them; empty of a node without links.
+/// Delays of the shortest paths from a node to all that it is connected with, itself included;
+/// empty for a node without links.
 ///
 /// # Errors
 /// Rows that contradict each other.
@@ -260,7 +263,7 @@ pub fn ways_from(rows: &[LinkRow], from: &str) -> Result<BTreeMap<String, Nanos>
     Ok(reached.collect())
 }
 
-/// Nodes and links, before there are routes; `given` has an entry for each port, `delays` for each link.
+/// Nodes and links without routes; `given` has an entry for each port, `delays` for each link.
 struct Laid<'a> {
     d: Drawing,
     nodes: BTreeMap<&'a str, NodeId>,
@@ -304,7 +307,7 @@ fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
             if named {
                 return wrong(row, "it is there already");
             }
-            // The other direction of its own.
+            // The reverse direction has a row of its own.
             let own = &mut given[hop.port.ix()];
             *own =
                 Given { rate: row.rate.or(own.rate), queue_packets: row.queue_packets.or(own.queue_packets) };
@@ -332,11 +335,12 @@ fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
 struct Made {
     hop: Hop,
     opposite: Hop,
-    /// The first row of the link named its ends in this order: what it says later holds for both directions.
+    /// The first row of the link has its ends in this order: later rows like it apply to both
+    /// directions.
     named: bool,
 }
 
-/// What routes are found in.
+/// Graph for the search of routes.
 struct Map<'a> {
     made: &'a BTreeMap<[NodeId; 2], Made>,
     delays: &'a [Nanos],
@@ -359,7 +363,8 @@ impl Map<'_> {
         ids.windows(2).enumerate().map(hop).collect()
     }
 
-    /// Dijkstra's algorithm over delays; of equal ones the way with fewer links, then with smaller node numbers.
+    /// Dijkstra's algorithm over delays; ties go to the path with fewer links, then with smaller
+    /// node numbers.
     fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let best = self.tree(from);
         let mut way = vec![to];
@@ -370,7 +375,7 @@ impl Map<'_> {
         Some(way)
     }
 
-    /// Delay, links and the node before, of all that are reached.
+    /// Delay, number of links and predecessor of all reachable nodes.
     fn tree(&self, from: NodeId) -> Vec<Option<(u64, u32, NodeId)>> {
         let mut best: Vec<Option<(u64, u32, NodeId)>> = vec![None; self.nodes];
         let mut heap = BinaryHeap::from([Reverse((0u64, 0u32, from, from))]);

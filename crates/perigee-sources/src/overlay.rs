@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fixed links overlaid on another network: nodes, ports and links that exist from the start, and pairs with paths of the other
-//! network preceded and followed by some of these links.
+//! Overlay of fixed links on another network: nodes, ports and links that exist from the start, and
+//! pairs with paths of the other network preceded and followed by some of these links.
 
 use perigee_timeline::*;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A pair of the whole.
+/// A pair of the combined network.
 #[derive(Clone, Debug)]
 struct Outer {
-    /// Links before and behind the inner path.
+    /// Links before and after the inner path.
     around: [Vec<LinkId>; 2],
-    /// The inner network has no part in it.
+    /// The path has no part in the inner network.
     alone: bool,
 }
 
-/// Two networks in one: ids of the inner one that come later move up behind those of the fixed links.
+/// Two networks in one: later ids of the inner one are shifted by the number of fixed ones.
 #[derive(Clone, Debug)]
 pub struct Beside {
     header: Header,
-    /// Nodes, ports and links that the inner network had at the start, and how many stand beside it.
+    /// Numbers of nodes, ports and links that the inner network had at the start, and those of
+    /// fixed ones.
     first: [u32; 3],
     more: [u32; 3],
     outer: Vec<Outer>,
-    /// Pairs of the whole by the pair of the inner network.
+    /// Pairs of the combined network by pair of the inner one.
     by_inner: BTreeMap<PairId, Vec<PairId>>,
 }
 
 impl Beside {
-    /// Lays the nodes, ports and links of `fixed` beside those of `inner`; nodes of the same name are one. Pairs of both are
-    /// forgotten: see [`Beside::pair`].
+    /// Adds the nodes, ports and links of `fixed` to those of `inner`; nodes of the same name are
+    /// merged. Pairs of both are dropped: see [`Beside::pair`].
     pub fn new(inner: Header, fixed: &Header) -> Beside {
         let mut header = Header { pairs: Vec::new(), ..inner };
         let count = |h: &Header| [h.nodes.len() as u32, h.ports.len() as u32, h.links.len() as u32];
@@ -54,16 +55,16 @@ impl Beside {
         Beside { header, first, more, outer: Vec::new(), by_inner: BTreeMap::new() }
     }
 
-    /// The whole at the start.
+    /// The initial combined network.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The pair between two nodes, made if it is new: over the path of a pair of the inner network, with fixed links (by their
-    /// numbers in `fixed`) before and behind.
+    /// The pair between two nodes, created if new: over the path of a pair of the inner network,
+    /// with fixed links (by their numbers in `fixed`) before and after.
     ///
     /// # Panics
-    /// A name that no node has.
+    /// If no node has the name.
     pub fn pair(&mut self, ends: [&str; 2], inner: Option<PairId>, around: [&[LinkId]; 2]) -> PairId {
         let node = |name: &str| {
             let i = self.header.nodes.iter().position(|n| n.name == name);
@@ -84,7 +85,7 @@ impl Beside {
         id
     }
 
-    /// Over the inner network's chunks.
+    /// Applies the overlay to the chunks of the inner network.
     pub fn over<S: ChunkSource>(self, inner: S) -> Over<S> {
         Over { inner, beside: self, begun: false }
     }
@@ -143,7 +144,7 @@ impl Beside {
     }
 }
 
-/// The chunks of the whole.
+/// Chunks of the combined network.
 pub struct Over<S> {
     inner: S,
     beside: Beside,

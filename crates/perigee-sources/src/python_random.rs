@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python's random numbers: published schedules were drawn with them, and follow from their seeds.
+//! Python's random number generator: published schedules were drawn with it and are reproduced from
+//! their seeds.
 //!
-//! The generator is Matsumoto and Nishimura's Mersenne Twister MT19937 (ACM TOMACS 8, 1998) with its seeding by array;
-//! how whole numbers and reals are made of its output is documented behaviour of CPython's `random` since 3.2.
+//! The generator is Matsumoto and Nishimura's Mersenne Twister MT19937 (ACM TOMACS 8, 1998) with
+//! its seeding by array; the conversion of its output to integers and reals is that of CPython's
+//! `random` since 3.2.
 
 const N: usize = 624;
 const M: usize = 397;
@@ -80,7 +82,8 @@ impl PythonRandom {
         a + (b - a) * self.random()
     }
 
-    /// `random.randint(a, b)`, both included. Draws as many bits as the width has, until they fit.
+    /// `random.randint(a, b)`, both included. Draws as many bits as the width has, until they are
+    /// in range.
     pub fn randint(&mut self, a: u32, b: u32) -> u32 {
         let width = b - a + 1;
         let bits = 32 - width.leading_zeros();

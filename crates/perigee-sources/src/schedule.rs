@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Changes at given times: of rate, round-trip time and loss, with outages. Listed in a file, or drawn as the studies
-//! that used them did.
+//! Changes at given times: of rate, round-trip time and loss, with outages. Listed in a file, or
+//! drawn as in the studies that used them.
 
 use crate::line_error::{lines, number, TraceError};
 use crate::python_random::PythonRandom;
@@ -8,10 +8,10 @@ use crate::topology::{Built, Duplex, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
-/// What happens at one time; what is absent stays as it is.
+/// Changes at one time; absent values are unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// When.
+    /// Time.
     pub at: Nanos,
     /// New rate; zero blocks.
     pub rate: Option<BitRate>,
@@ -19,21 +19,22 @@ pub struct Step {
     pub rtt: Option<Nanos>,
     /// New random loss.
     pub loss: Option<f64>,
-    /// Length of an outage that begins now.
+    /// Length of an outage that starts now.
     pub outage: Option<Nanos>,
 }
 
-/// When the new values of a step hold that also has an outage.
+/// When the new values of a step with an outage take effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effect {
-    /// All when the outage is over (OrbCC study).
+    /// All at the end of the outage (OrbCC study).
     AfterOutage,
-    /// Delay and loss when it begins, the rate when it is over (seed 000's testbed, the Linux reference curves).
+    /// Delay and loss at its start, the rate at its end (seed 000's testbed, the Linux reference
+    /// curves).
     #[default]
     DelayFirst,
 }
 
-/// Which directions something applies to.
+/// Directions that something applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ways {
     /// That of the data.
@@ -45,7 +46,7 @@ pub enum Ways {
     Both,
 }
 
-/// How steps are applied to the bottlenecks of a topology.
+/// Options for the application of steps to the bottlenecks of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Which bottlenecks change; `None` = all.
@@ -56,9 +57,9 @@ pub struct Application {
     pub loss: Ways,
     /// Directions of outages.
     pub outage: Ways,
-    /// What an outage does to packets.
+    /// Effect of an outage on packets.
     pub mode: OutageMode,
-    /// When new values hold.
+    /// When new values take effect.
     pub effect: Effect,
 }
 
@@ -83,11 +84,11 @@ impl Ways {
     }
 }
 
-/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that begins during another
-/// one prolongs it.
+/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that
+/// starts during another one prolongs it.
 ///
 /// # Errors
-/// When a round-trip time is shorter than the fixed delays.
+/// If a round-trip time is shorter than the fixed delays.
 pub fn apply(built: &Built, steps: &[Step], how: &Application) -> Result<Vec<Timed>, TopologyError> {
     let on: Vec<&Duplex> = match how.bottleneck {
         Some(i) => built.bottlenecks.get(i).into_iter().collect(),
@@ -155,11 +156,11 @@ impl Step {
     }
 }
 
-/// Reads a schedule: comma-separated, the first line names the columns. Known ones: `t_s`, `rate_mbps`, `rtt_ms`,
-/// `outage_ms`, and `loss_pct` with anything behind it; `#` begins a comment line.
+/// Reads a schedule: comma-separated, the first line names the columns. Known ones: `t_s`,
+/// `rate_mbps`, `rtt_ms`, `outage_ms`, and `loss_pct` with any suffix; `#` starts a comment line.
 ///
 /// # Errors
-/// The first line that is malformed, or whose time does not follow the one before.
+/// The first line that is malformed, or with a time not after the previous one.
 pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
     let mut rows = lines(text).filter(|(_, l)| !l.starts_with('#'));
     let (n, header) = rows.next().ok_or_else(|| TraceError::at(1, "the file is empty"))?;
@@ -244,29 +245,31 @@ fn step(at: Nanos, d: &Draw, loss: bool, outage_ms: Option<u32>) -> Step {
     }
 }
 
-/// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on a cut of 45 to 120 ms, with new values. The paper
-/// says RTTs from 10 ms, the code 5 ms. Apply with [`Effect::DelayFirst`].
+/// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on a cut of 45 to 120 ms, with new
+/// values. RTTs start from 10 ms in the paper, from 5 ms in the code. Apply with
+/// [`Effect::DelayFirst`].
 pub fn leo_cc(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(15);
     let n = duration.0.div_ceil(period.0);
     (0..n).zip(draws(run, low_rtt_ms)).map(|(k, d)| step(period * k, &d, loss, Some(d.cut_ms))).collect()
 }
 
-/// E1 and E2 of the OrbCC study: first values at 0, then every 5 s an outage after which new values hold. Apply with
-/// [`Effect::AfterOutage`].
+/// E1 and E2 of the OrbCC study: first values at 0, then every 5 s an outage after which new values
+/// hold. Apply with [`Effect::AfterOutage`].
 pub fn orbcc(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(5);
     let n = duration.0 / period.0 + 1;
     let mut before: Option<Draw> = None;
     let next = |(k, d): (u64, Draw)| {
-        // An outage is drawn after the values that hold before it.
+        // An outage is drawn after the values that precede it.
         let cut = before.replace(d).map(|b| b.cut_ms);
         step(period * k, &d, loss, cut)
     };
     (0..n).zip(draws(run, 1)).map(next).collect()
 }
 
-/// The same of the LeoTCP study: every 15 s new values, no outages, RTTs from 5 ms. Older: no outage is drawn.
+/// The same for the LeoTCP study: every 15 s new values, RTTs from 5 ms. Its generator is older and
+/// draws no outages.
 pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let mut r = PythonRandom::new(run);
     let period = Nanos::from_secs(15);
@@ -303,7 +306,8 @@ mod tests {
         assert_eq!(s[3..6].iter().map(row).collect::<Vec<_>>(), later);
     }
 
-    /// The files are JSON objects with a time and a number per line; a run's first draw decides all others.
+    /// The files are JSON objects with a time and a number per line; a run's first draw decides all
+    /// others.
     #[test]
     #[cfg_attr(
         not(reference_data),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reference files that live beside the repository, for tests that are skipped without them.
+//! Reference files outside the repository, for tests that are ignored without them.
 
 use std::path::PathBuf;
 

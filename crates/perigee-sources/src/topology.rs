@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The small networks of the micro-benchmarks: chain, dumbbell, parking lot.
 //!
-//! A builder takes a plain specification and returns [`Built`]: the header, the paths at time zero, and the handles
-//! that schedules and flows need (the bottlenecks, the pairs of each flow). Where a flow's round-trip time sits
-//! matters to what a change of it does, so it is a choice ([`Placement`]), and the same code that placed it at the
-//! start places it again when a schedule changes it ([`Built::set_rtts`]).
+//! A builder takes a plain specification and returns [`Built`]: the header, the paths at time zero,
+//! and the handles that schedules and flows need (the bottlenecks, the pairs of each flow). The
+//! effect of a change of a flow's round-trip time depends on the links with its delay, so that is
+//! an option ([`Placement`]); a later change by a schedule is placed by the same code
+//! ([`Built::set_rtts`]).
 
 mod delays;
 mod spec;
@@ -19,7 +20,7 @@ use perigee_timeline::{
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// Why a topology cannot be built, in words.
+/// Why a topology cannot be built, as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TopologyError(pub String);
@@ -42,12 +43,12 @@ pub struct Duplex {
     pub reverse: Hop,
 }
 
-/// Where a flow runs.
+/// The path of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
-    /// Way of the data.
+    /// Pair of the data.
     pub forward: PairId,
-    /// Way of the ACKs.
+    /// Pair of the ACKs.
     pub reverse: PairId,
     /// Hops of the data, then of the ACKs.
     pub hops: [Vec<Hop>; 2],
@@ -60,9 +61,9 @@ pub struct Built {
     pub header: Header,
     /// The path of each pair, at time zero.
     pub paths: Vec<Timed>,
-    /// The links that limit, in the order in which the first flow crosses them.
+    /// The bottleneck links, in the order in which the first flow crosses them.
     pub bottlenecks: Vec<Duplex>,
-    /// The flows' places.
+    /// The paths of the flows.
     pub flows: Vec<FlowPath>,
     plan: DelayPlan,
 }
@@ -75,10 +76,11 @@ impl Built {
         Timeline::single(self.header, self.paths)
     }
 
-    /// Adds paths that flows take later: the flow, and the hops of its data and its ACKs. They have its round-trip time.
+    /// Adds paths that flows take later: the flow, and the hops of its data and its ACKs. They have
+    /// its round-trip time.
     ///
     /// # Errors
-    /// When that is too small for the fixed delays.
+    /// If that is too small for the fixed delays.
     pub(crate) fn add_paths(&mut self, others: Vec<(usize, [Vec<Hop>; 2])>) -> Result<(), TopologyError> {
         self.plan.others = others;
         self.place_delays()
@@ -92,11 +94,12 @@ impl Built {
         Ok(())
     }
 
-    /// Multiplies the round-trip time of each flow, now and after every later [`Built::set_rtts`], by a factor of its own:
-    /// `factor` maps the number of a flow to it. Flows that share all of their delay have that of flow 0.
+    /// Multiplies the round-trip time of each flow, now and after every later [`Built::set_rtts`],
+    /// by `factor` of the flow's number. Flows that share all of their delay have the factor of
+    /// flow 0.
     ///
     /// # Errors
-    /// When a round-trip time becomes too small for the fixed delays.
+    /// If a round-trip time becomes too small for the fixed delays.
     pub fn spread_rtts(&mut self, factor: impl Fn(usize) -> f64) -> Result<(), TopologyError> {
         let shared = self.plan.placement == Placement::Even
             && self.flows.windows(2).any(|f| f[0].hops[0].iter().any(|hop| f[1].hops[0].contains(hop)));
@@ -105,11 +108,11 @@ impl Built {
         self.place_delays()
     }
 
-    /// The changes that give the flows other round-trip times at `at`, placed as at the start. One value holds for
-    /// all flows.
+    /// Changes that set the flows' round-trip times at `at`, placed as at the start. One value
+    /// applies to all flows.
     ///
     /// # Errors
-    /// When the number of values is wrong or one is too small for the fixed delays.
+    /// If the number of values is wrong or one is too small for the fixed delays.
     pub fn set_rtts(&self, at: Nanos, rtts: &[Nanos]) -> Result<Vec<Timed>, TopologyError> {
         let delays = self.plan.delays(&self.flows, self.header.links.len(), rtts)?;
         let change = |(i, d): (usize, Nanos)| Timed {
@@ -141,12 +144,12 @@ impl Drawing {
         let PortSpec { rate, queue, framing, burst, dama, metered } = spec.clone();
         h.ports.push(Port { name, node: from, rate, queue, framing, burst, dama, metered });
         let port = PortId(h.ports.len() as u32 - 1);
-        // The delay is written when all flows are known.
+        // The delay is set once all flows are known.
         h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, order });
         Hop { port, link: LinkId(h.links.len() as u32 - 1) }
     }
 
-    /// The way back never loses at random: the studies put random loss on the data direction only.
+    /// No random loss on the reverse path: the studies have random loss in the data direction only.
     pub(crate) fn duplex(
         &mut self,
         (a, b): (NodeId, NodeId),
@@ -164,20 +167,20 @@ impl Drawing {
         self.flow_over((from, to), data, acks);
     }
 
-    /// A flow over hops that are known.
+    /// Adds a flow over given hops.
     pub(crate) fn flow_over(&mut self, (from, to): (NodeId, NodeId), data: Vec<Hop>, acks: Vec<Hop>) {
         let forward = self.pair(from, to, &data);
         let reverse = self.pair(to, from, &acks);
         self.flows.push(FlowPath { forward, reverse, hops: [data, acks] });
     }
 
-    /// What is said of a link itself.
+    /// Sets the properties of a link.
     pub(crate) fn set_link(&mut self, link: LinkId, delay: Nanos, loss: f64) {
         let link = &mut self.header.links[link.ix()];
         (link.delay, link.loss) = (Delay::constant(delay), loss);
     }
 
-    /// Finishes with the delays that links have.
+    /// Finishes with the delays as set.
     pub(crate) fn finish_as_given(mut self, title: String) -> Built {
         self.header.title = title;
         let Drawing { header, paths, flows, bottlenecks } = self;
@@ -189,7 +192,7 @@ impl Drawing {
         add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }
 
-    /// Finishes with round-trip times placed so.
+    /// Finishes with delays from round-trip times and their placement.
     pub(crate) fn finish_placed(
         self,
         title: String,
@@ -221,7 +224,7 @@ fn some(what: &str, n: usize) -> Result<(), TopologyError> {
 /// Builds a chain. Every link is a bottleneck; flow `i` runs along copy `i`.
 ///
 /// # Errors
-/// Without links or copies.
+/// If there are no links or copies.
 pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
     some("link", spec.links)?;
     some("copy", spec.copies)?;
@@ -248,7 +251,8 @@ pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
 /// Builds a dumbbell.
 ///
 /// # Errors
-/// Without flows, when an RTT is shorter than the fixed delays, or for unequal RTTs under [`Placement::Even`].
+/// If there are no flows, an RTT is shorter than the fixed delays, or RTTs differ under
+/// [`Placement::Even`].
 pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
     some("flow", spec.rtts.len())?;
     if spec.placement == Placement::Even && spec.rtts.iter().any(|&r| r != spec.rtts[0]) {
@@ -282,7 +286,8 @@ pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
 /// Builds a parking lot. Flow 0 is the spine, flow `i` the rib over bottleneck `i - 1`.
 ///
 /// # Errors
-/// Without bottlenecks, with a placement that shares delays, or when an RTT is shorter than the fixed delays.
+/// If there are no bottlenecks, the placement shares delays, or an RTT is shorter than the fixed
+/// delays.
 pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
     some("bottleneck", spec.bottlenecks)?;
     if !matches!(spec.placement, Placement::Access | Placement::Forward) {
@@ -312,7 +317,7 @@ pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
     d.finish(format!("parking lot of {} bottlenecks", spec.bottlenecks), plan)
 }
 
-/// Adds a pair whose way is that of these hops from the beginning.
+/// Adds a pair with these hops as its initial path.
 pub(crate) fn add_pair(
     header: &mut Header,
     paths: &mut Vec<Timed>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Two timelines compared, on path logs.
+//! Comparison of two timelines, on path logs.
 
 use perigee_sources::leoem::{Hops, PathLog, PathOptions};
 use perigee_timeline::diff::{diff, Diff, Names};
@@ -78,7 +78,7 @@ fn names_of_one_tool_are_read_in_the_words_of_another() {
     assert_eq!(read("end1"), "london");
     assert_eq!(read("node750"), "sat-11-24");
     assert_eq!(read("Starlink-550 67"), "sat-1-1");
-    // Stations are numbered behind the satellites.
+    // Stations are numbered after the satellites.
     assert_eq!(read("node1584"), "node1584");
     assert_eq!(read("e7"), "e7");
     let other = names.apply(timeline(LOG));

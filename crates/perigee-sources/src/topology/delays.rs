@@ -4,16 +4,17 @@
 use super::{FlowPath, Hop, Placement, TopologyError};
 use perigee_units::Nanos;
 
-/// How round-trip times become link delays.
+/// Rules for the conversion of round-trip times to link delays.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DelayPlan {
     pub placement: Placement,
     pub bottleneck_delay: Nanos,
-    /// Nominal round-trip times at time zero: one, or one of each flow.
+    /// Nominal round-trip times at time zero: one for all flows, or one each.
     pub rtts: Vec<Nanos>,
-    /// What the nominal round-trip time of each flow is multiplied by; empty = by one.
+    /// Factor on the nominal round-trip time of each flow; empty = one.
     pub factors: Vec<f64>,
-    /// Further paths of flows, with the same delays: the flow, and the hops of its data and its ACKs.
+    /// Further paths of flows, with the same delays: the flow, and the hops of its data and its
+    /// ACKs.
     pub others: Vec<(usize, [Vec<Hop>; 2])>,
 }
 
@@ -28,10 +29,10 @@ impl DelayPlan {
         }
     }
 
-    /// The delay of every link at these nominal round-trip times: one, or one of each flow.
+    /// The delay of every link at these nominal round-trip times: one for all flows, or one each.
     ///
     /// # Errors
-    /// When the number of values is wrong or one is too small for the fixed delays.
+    /// If the number of values is wrong or one is too small for the fixed delays.
     pub fn delays(
         &self,
         flows: &[FlowPath],
@@ -103,7 +104,8 @@ impl DelayPlan {
     }
 }
 
-/// Half of `rtt` over the hops of each direction; what does not divide goes to the first hops, so that it adds up.
+/// Half of `rtt` over the hops of each direction; the remainder of the division goes to the first
+/// hops, so that the sum is exact.
 fn spread(delays: &mut [Nanos], hops: &[Vec<Hop>; 2], rtt: Nanos) {
     for (way, half) in [rtt / 2, rtt - rtt / 2].into_iter().enumerate() {
         let n = hops[way].len() as u64;
