@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Two hosts in one kernel, a wire of 100 Mbit/s and 25 ms between them, one TCP transfer; prints what a frame costs and a
-//! hash of all frames with their instants:
+//! Two hosts in one kernel, a wire of 100 Mbit/s and 25 ms between them, one TCP transfer; prints
+//! the cost per frame and a hash of all frames with their instants:
 //! `cargo run --release -p perigee-guest --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const DELAY: Nanos = Nanos(25_000_000);
-/// Longest wait for the wire; what would wait longer is dropped.
+/// Longest wait for the wire; frames beyond are dropped.
 const QUEUE: Nanos = Nanos(50_000_000);
-/// Nanoseconds of the wire for a byte.
+/// Transmission time of a byte in nanoseconds.
 const BYTE: u64 = 80;
 
-/// Frames under way, with their arrivals.
+/// Frames in flight, with their arrivals.
 type Wire = VecDeque<(Nanos, Box<[u8]>)>;
 
 fn job(seconds: u64, scheme: String) -> Job {
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if at >= end {
             break;
         }
-        // Until a frame that is sent from now on can arrive, all that arrives is on the wires.
+        // Until a frame sent from now on can arrive, all arrivals are on the wires already.
         let horizon = at + DELAY;
         for (from, wire) in wires.iter_mut().enumerate() {
             while wire.front().is_some_and(|f| f.0 < horizon) {

@@ -24,7 +24,8 @@ mod op {
     pub const GET_TOD: u32 = 8;
 }
 
-/// Layout of `struct um_timetravel_schedshm`: a page, then 128 bytes for each client; client 0 is the controller.
+/// Layout of `struct um_timetravel_schedshm`: a page, then 128 bytes for each client; client 0 is
+/// the controller.
 mod at {
     pub const VERSION: usize = 0;
     pub const LENGTH: usize = 4;
@@ -45,36 +46,36 @@ mod at {
     pub const SENDS_TAKEN: usize = DOORBELLS + 12;
     pub const ARRIVALS: usize = DOORBELLS + 16;
     pub const SENDS: usize = ARRIVALS + BELL * super::BELLS as usize;
-    /// Bytes of one: an instant, device, queue, index, nothing.
+    /// Bytes of a doorbell: instant, device, queue, index, padding.
     pub const BELL: usize = 16;
     pub const END: usize = SENDS + BELL * super::BELLS as usize;
 }
 
 const VERSION: u32 = 2;
 const SIZE: usize = at::END.next_multiple_of(4096);
-/// Room of a ring of doorbells: most of them in one slice of time.
+/// Capacity of a ring of doorbells: the maximum number in one slice of time.
 pub const BELLS: u32 = 512;
 const GUEST: usize = 1;
 const TIME_SHARE: u32 = 1;
 const DOORBELLS: u32 = 2;
 const REQUESTED: u32 = 1;
 
-/// Time of day at time zero, in nanoseconds since 1970: fixed, so that runs can be repeated.
+/// Time of day at time zero, in nanoseconds since 1970: fixed, so that runs are reproducible.
 const TIME_OF_DAY_NS: u64 = 1_767_225_600_000_000_000;
 
-/// Most interfaces of a guest: one bit each.
+/// Maximum number of interfaces of a guest: one bit each.
 pub const MAX_DEVICES: usize = 64;
 
-/// A ring of an interface that has moved on.
+/// Notification that the ring of an interface has advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doorbell {
-    /// When, in nanoseconds since the guest's boot.
+    /// Instant, in nanoseconds since the guest's boot.
     pub at_ns: u64,
     /// Number of the interface.
     pub device: u16,
     /// Number of its ring.
     pub queue: u16,
-    /// The ring's index then: that of used buffers where something arrives, of available ones where something is sent.
+    /// The ring's index then: that of used buffers for arrivals, of available ones for sends.
     pub index: u16,
 }
 
@@ -83,29 +84,29 @@ pub struct Clock {
     socket: UnixStream,
     shared: MmapRegion,
     file: OwnedFd,
-    /// Doorbells that were put for the guest, and taken of what it put, so far.
+    /// Doorbells put for the guest, and doorbells of the guest taken, so far.
     arrivals_put: u32,
     sends_taken: u32,
 }
 
-/// What a guest says over its clock's socket.
+/// Messages of a guest over its clock's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It waits for the time that it asked for in shared memory, or for an interrupt.
+    /// It waits for the time requested in shared memory, or for an interrupt.
     Waits,
-    /// Something that has been answered.
+    /// Another message, which has been answered.
     Answered,
 }
 
 impl Clock {
-    /// The clock at the end of a socket that a guest has connected to.
+    /// A clock over a socket that a guest has connected to.
     ///
     /// # Errors
-    /// When there is no memory to share.
+    /// If no memory can be shared.
     pub fn new(socket: UnixStream) -> Result<Self, GuestError> {
         let file = memfd_create("perigee-clock", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, SIZE as u64)?;
-        // A guest that cut it short would kill us when we touch it.
+        // Truncation by a guest would raise SIGBUS at our next access.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mapped = FileOffset::new(File::from(file.try_clone()?), 0);
         let shared = MmapRegion::from_file(mapped, SIZE)
@@ -129,15 +130,15 @@ impl Clock {
         self.get64(at::CURRENT_TIME)
     }
 
-    /// When the guest wants to run; `None` = it waits for an interrupt only.
+    /// When the guest requests to run; `None` = it waits for an interrupt only.
     pub fn request_ns(&self) -> Option<u64> {
         (self.flags() & REQUESTED != 0).then(|| self.get64(Self::client(at::REQUEST)))
     }
 
-    /// Doorbells that the guest has not taken.
+    /// Number of doorbells that the guest has not taken.
     ///
     /// # Errors
-    /// When the guest's counter is not one.
+    /// If the guest's counter is invalid.
     pub fn expected(&self) -> Result<u32, GuestError> {
         let expected = self.arrivals_put.wrapping_sub(self.get32(at::ARRIVALS_TAKEN));
         if expected > BELLS {
@@ -146,18 +147,18 @@ impl Clock {
         Ok(expected)
     }
 
-    /// There is room for another arrival.
+    /// Whether there is room for another arrival.
     ///
     /// # Errors
-    /// As of [`expected`](Clock::expected).
+    /// As [`expected`](Clock::expected).
     pub fn has_room(&self) -> Result<bool, GuestError> {
         Ok(self.expected()? < BELLS)
     }
 
-    /// Announces an arrival, not before those that were announced. False where no room is left.
+    /// Announces an arrival no earlier than those announced before. False if no room is left.
     ///
     /// # Errors
-    /// As of [`expected`](Clock::expected).
+    /// As [`expected`](Clock::expected).
     pub fn announce(&mut self, bell: Doorbell) -> Result<bool, GuestError> {
         if self.expected()? == BELLS {
             return Ok(false);
@@ -168,10 +169,11 @@ impl Clock {
         Ok(true)
     }
 
-    /// Announces an arrival that comes before all that were announced and not taken. False where no room is left.
+    /// Announces an arrival earlier than all that are announced and not taken. False if no room is
+    /// left.
     ///
     /// # Errors
-    /// As of [`expected`](Clock::expected).
+    /// As [`expected`](Clock::expected).
     pub fn announce_first(&mut self, bell: Doorbell) -> Result<bool, GuestError> {
         let expected = self.expected()?;
         if expected == BELLS {
@@ -186,7 +188,7 @@ impl Clock {
     /// The next doorbell that the guest has put.
     ///
     /// # Errors
-    /// When the guest's counter is not one.
+    /// If the guest's counter is invalid.
     pub fn take_send(&mut self) -> Result<Option<Doorbell>, GuestError> {
         let left = self.get32(at::SENDS_PUT).wrapping_sub(self.sends_taken);
         match left {
@@ -206,10 +208,11 @@ impl Clock {
         Ok(Some(bell))
     }
 
-    /// Lets the guest run from `at_ns`, freely while its time is below `free_until_ns`.
+    /// Runs the guest from `at_ns`, without synchronisation while its time is below
+    /// `free_until_ns`.
     ///
     /// # Errors
-    /// When the guest has gone.
+    /// If the guest has exited.
     pub fn run(&mut self, at_ns: u64, free_until_ns: u64) -> Result<(), GuestError> {
         self.set64(at::CURRENT_TIME, at_ns);
         self.set64(at::FREE_UNTIL, free_until_ns);
@@ -217,10 +220,10 @@ impl Clock {
         self.socket.write_all(&message(op::RUN, 0, at_ns)).map_err(GuestError::gone)
     }
 
-    /// Reads one message and answers it.
+    /// Reads and answers one message.
     ///
     /// # Errors
-    /// When the guest has gone, or breaks the protocol.
+    /// If the guest has exited, or violates the protocol.
     pub fn hear(&mut self) -> Result<Said, GuestError> {
         let mut raw = [0; 16];
         read_exactly(&mut self.socket, &mut raw)?;
@@ -249,7 +252,8 @@ impl Clock {
         Ok(Said::Answered)
     }
 
-    /// The guest's number, and two descriptors: the shared memory, and a log that nobody reads.
+    /// Sends the guest's number, and two descriptors: the shared memory, and a log that is never
+    /// read.
     fn start(&mut self, number: u32) -> Result<Said, GuestError> {
         let answer = message(op::ACK, number, GUEST as u64);
         let log = File::options().write(true).open("/dev/null")?;
@@ -344,7 +348,7 @@ mod tests {
         assert!(ftruncate(&clock.file, 2 * SIZE as u64).is_err());
     }
 
-    /// The instants of what the guest would take, in order.
+    /// The instants of the doorbells that the guest would take, in order.
     fn announced(clock: &Clock) -> Vec<u64> {
         let taken = clock.get32(at::ARRIVALS_TAKEN);
         let place = |i: u32| at::ARRIVALS + (taken.wrapping_add(i) % BELLS) as usize * at::BELL;
@@ -365,7 +369,7 @@ mod tests {
         clock.set32(at::ARRIVALS_TAKEN, 1);
         assert!(clock.announce_first(bell(2)).unwrap());
         assert_eq!(announced(&clock)[..2], [2, 7]);
-        // It cannot have taken more than there was.
+        // It cannot have taken more than were put.
         clock.set32(at::ARRIVALS_TAKEN, BELLS);
         assert!(clock.expected().is_err());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One core for a guest and for the thread that drives it. They alternate and never work at the same time: on one core a
-//! hand-over costs half of what it costs between two.
+//! Shared core of a guest and the thread that drives it. They alternate and never run at the same
+//! time: a switch on one core costs half as much as between two.
 
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet, Pid};
 use std::os::linux::net::SocketAddrExt;
@@ -8,15 +8,16 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 
 /// A core for the guests of one run, as long as this lives. The calling thread stays on it.
 pub struct Core {
-    /// Where the thread could run before.
+    /// Former affinity of the thread.
     before: CpuSet,
     only: CpuSet,
-    /// A name that one process of the machine can have at a time, and that goes with it.
+    /// A socket name that only one process of the machine can have, released when it ends.
     _claim: UnixListener,
 }
 
 impl Core {
-    /// The core that the calling thread runs on, or else another one; `None` where all are taken or none may be chosen.
+    /// The core that the calling thread runs on, or else another one; `None` if all are taken or
+    /// the affinity cannot be set.
     pub fn claim() -> Option<Core> {
         let before = sched_getaffinity(None).ok()?;
         let here = sched_getcpu();
@@ -28,9 +29,9 @@ impl Core {
         Some(Core { before, only, _claim })
     }
 
-    /// Keeps a process on this core, and what it will start.
+    /// Pins a process and its future children to this core.
     pub fn keep(&self, process: u32) {
-        // A process that has ended already is noticed elsewhere.
+        // A process that has already ended is handled elsewhere.
         if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
             let _ = sched_setaffinity(Some(pid), &self.only);
         }
@@ -58,7 +59,7 @@ mod tests {
         let first = Core::claim();
         if let Some(first) = &first {
             assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
-            // The thread may run on that core only now, which is taken.
+            // The thread is pinned to that core now, which is taken.
             assert!(Core::claim().is_none());
             assert_eq!(first.only.count(), 1);
         }

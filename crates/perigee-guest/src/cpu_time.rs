@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CPU time used by a guest: processor time of the processes of its session. Wall time says little of it on a loaded machine.
+//! CPU time used by a guest: that of all processes of its session. Wall-clock time is no measure of
+//! it on a loaded machine.
 
 use std::time::Duration;
 
-/// Ticks of /proc a second, on every Linux for x86-64 (proc_pid_stat(5)).
+/// Ticks per second in /proc, on every Linux for x86-64 (proc_pid_stat(5)).
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Processor time that the processes of a session have used so far, and those that its leader has waited for.
+/// CPU time used so far by the processes of a session, and by those that its leader has waited for.
 pub fn used_by(leader: u32) -> Duration {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Duration::ZERO };
     let pids = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -16,7 +17,8 @@ pub fn used_by(leader: u32) -> Duration {
 
 fn ticks_of(pid: u32, leader: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Names may hold spaces and parentheses: fields are counted behind the last one, from the third on.
+    // Names may have spaces and parentheses: fields are counted after the last parenthesis, from
+    // the third on.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     (field(6)? == u64::from(leader)).then_some(())?;

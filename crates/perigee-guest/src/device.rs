@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A network interface of a guest: vhost-user messages and two rings in the guest's memory.
 //!
-//! Everything that comes from the guest is untrusted: `vm-memory` refuses addresses outside of what it shared,
-//! `virtio-queue` chains that never end.
+//! Everything that comes from the guest is untrusted: `vm-memory` rejects addresses outside of the
+//! shared memory, `virtio-queue` endless chains.
 
 use crate::offload;
 use crate::shared_memory::Watched;
@@ -38,10 +38,10 @@ mod request {
 
 /// Features: version 1, protocol features, a fixed address, received checksums that need no check.
 const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 1;
-/// Protocol features: answers on demand, a channel back, configuration, notifications in band.
+/// Protocol features: replies on request, a back channel, configuration, in-band notifications.
 /// With offload also: checksums of sent frames, large TCP segments of both versions, with ECN.
 const OFFLOAD: u64 = 1 | 1 << 11 | 1 << 12 | 1 << 13;
-/// Where interfaces lose their carrier: the configuration says whether there is one.
+/// With a changing carrier: the configuration has the link state.
 const STATUS: u64 = 1 << 16;
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 const REPLY: u32 = 4;
@@ -56,9 +56,9 @@ pub const TRANSMIT: usize = 1;
 const MAX_QUEUE: u16 = 1024;
 /// Largest frame with its virtio header.
 const MAX_FRAME: usize = 65_600;
-/// `struct virtio_net_hdr_v1`: its checksum is right (DATA_VALID), it is in one buffer.
+/// `struct virtio_net_hdr_v1`: valid checksum (DATA_VALID), one buffer.
 const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
-/// Where the index of a used ring stands in it (section 2.7.8).
+/// Offset of the index in a used ring (section 2.7.8).
 const USED_INDEX: u64 = 2;
 /// The driver wants no interrupt (virtio 1.2, section 2.7.6).
 const NO_INTERRUPT: u16 = 1;
@@ -69,7 +69,7 @@ pub struct Device {
     mac: Mac,
     offer: Offer,
     carrier: bool,
-    /// Before its memory, so that it is dropped first.
+    /// Declared before the memory, so that it is dropped first.
     watched: Vec<Watched>,
     memory: Option<GuestMemoryMmap>,
     queues: [Queue; 2],
@@ -77,12 +77,12 @@ pub struct Device {
 }
 
 impl Device {
-    /// The interface at the end of a socket that a guest has connected to.
+    /// An interface over a socket that a guest has connected to.
     pub fn new(socket: UnixStream, mac: Mac) -> Self {
         Device::offering(socket, mac, Offer::default())
     }
 
-    /// The same, which offers more to the driver.
+    /// An interface with more features offered to the driver.
     pub fn offering(socket: UnixStream, mac: Mac, offer: Offer) -> Self {
         let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
         let queues = [queue(), queue()];
@@ -98,7 +98,7 @@ impl Device {
         }
     }
 
-    /// Whether the driver finds a carrier as it looks next.
+    /// Sets the carrier state that the driver reads next.
     pub fn set_carrier(&mut self, carrier: bool) {
         self.carrier = carrier;
     }
@@ -108,10 +108,10 @@ impl Device {
         &self.socket
     }
 
-    /// Reads one message of the guest and answers it.
+    /// Reads and answers one message of the guest.
     ///
     /// # Errors
-    /// When the guest has gone, or breaks the protocol.
+    /// If the guest has exited, or violates the protocol.
     pub fn hear(&mut self) -> Result<(), GuestError> {
         let mut header = [0; HEADER_BYTES];
         let files = read_with_files(&mut self.socket, &mut header)?;
@@ -130,7 +130,7 @@ impl Device {
         }
     }
 
-    /// The guest's memory from now on.
+    /// Sets the guest's memory.
     fn share(&mut self, memory: GuestMemoryMmap) -> Result<(), GuestError> {
         self.watched.clear();
         let watch = |range: &GuestRegionMmap| Watched::new(range.as_ptr(), range.size());
@@ -140,7 +140,7 @@ impl Device {
     }
 
     /// # Errors
-    /// When the guest has taken memory away that was used.
+    /// If the guest has truncated memory in use.
     fn check_whole(&self) -> Result<(), GuestError> {
         let cut = self.watched.iter().any(Watched::is_cut);
         if cut {
@@ -192,14 +192,14 @@ impl Device {
             | request::SET_VRING_KICK
             | request::SET_VRING_CALL
             | request::SET_SLAVE_REQ_FD
-            // Kicks while the clock is not shared yet: the ring is looked at after every slice of time.
+            // Kicks before the clock is shared: the ring is checked after every slice of time.
             | request::VRING_KICK => {}
             other => return Err(GuestError::Protocol(format!("request {other} of an interface"))),
         }
         Ok(None)
     }
 
-    /// Which ring a message is about, and its number.
+    /// The ring that a message refers to, and its number.
     fn queue(&mut self, payload: &[u8]) -> Result<(&mut Queue, u32), GuestError> {
         let (index, value) = (word(payload, 0)?, word(payload, 4)?);
         let queue = self.queues.get_mut(index as usize).ok_or_else(|| wrong("the number of a ring"))?;
@@ -217,7 +217,8 @@ impl Device {
         set.map_err(|e| wrong(&format!("the address of a ring ({e})")))
     }
 
-    /// The driver need not tell when it gives back receive buffers: they are looked for when a frame comes.
+    /// Suppresses notifications of returned receive buffers: the ring is checked when a frame
+    /// arrives.
     fn silence(&mut self) -> Result<(), GuestError> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let queue = &mut self.queues[RECEIVE];
@@ -240,11 +241,11 @@ impl Device {
         Ok(answer)
     }
 
-    /// Takes the frames that the guest has sent until its ring was at an index, Ethernet header first. True if the driver
-    /// wants to know.
+    /// Takes the frames that the guest has sent up to an index of its ring, Ethernet header first.
+    /// True if the driver requested a notification.
     ///
     /// # Errors
-    /// When the ring is not what the standard says, or the memory has been cut short.
+    /// If the ring violates the standard, or the memory has been truncated.
     pub fn take(&mut self, until: u16, frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
         let wants_to_know = self.take_from_ring(until, frame);
         self.check_whole()?;
@@ -287,11 +288,11 @@ impl Device {
         Ok(flags & NO_INTERRUPT == 0)
     }
 
-    /// Puts a frame into the guest's buffers, out of its sight: the index of the receive ring with which it will see it.
-    /// `None` = there is no room.
+    /// Puts a frame into the guest's buffers, not yet visible to it; returns the index of the
+    /// receive ring that makes it visible. `None` = there is no room.
     ///
     /// # Errors
-    /// When the ring is not what the standard says, or the memory has been cut short.
+    /// If the ring violates the standard, or the memory has been truncated.
     pub fn stage(&mut self, frame: &[u8]) -> Result<Option<u16>, GuestError> {
         let index = self.put_into_ring(frame);
         self.check_whole()?;
@@ -322,7 +323,7 @@ impl Device {
     /// The index of the receive ring that the guest sees.
     ///
     /// # Errors
-    /// When the ring is not what the standard says.
+    /// If the ring violates the standard.
     pub fn seen(&self) -> Result<u16, GuestError> {
         let (Some(memory), queue) = (&self.memory, &self.queues[RECEIVE]) else { return Ok(0) };
         if !queue.ready() {
@@ -333,7 +334,8 @@ impl Device {
     }
 }
 
-/// The memory that a guest shares: ranges of its addresses, a descriptor and an offset for each.
+/// Maps the memory that a guest shares: ranges of its addresses, with a descriptor and an offset
+/// each.
 fn map(payload: &[u8], files: Vec<File>) -> Result<GuestMemoryMmap, GuestError> {
     let count = word(payload, 0)? as usize;
     if count == 0 || count != files.len() {
@@ -343,7 +345,7 @@ fn map(payload: &[u8], files: Vec<File>) -> Result<GuestMemoryMmap, GuestError> 
     for (i, file) in files.into_iter().enumerate() {
         let field = |k: usize| long(payload, 8 + 32 * i + 8 * k);
         let (address, size, offset) = (field(0)?, field(1)?, field(3)?);
-        // What a mapping has beyond its file's end would kill us when it is touched.
+        // Access to a mapping beyond the end of its file would raise SIGBUS.
         let behind = offset.checked_add(size).filter(|end| file.metadata().is_ok_and(|m| *end <= m.len()));
         let size =
             behind.and_then(|_| usize::try_from(size).ok()).ok_or_else(|| wrong("the size of its memory"))?;
@@ -373,7 +375,7 @@ mod tests {
     use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
     use std::os::fd::AsFd;
 
-    /// Says something as a guest does, and has it heard.
+    /// Sends a message as a guest, and processes it.
     fn say(guest: &mut UnixStream, device: &mut Device, what: u32, payload: &[u64], files: &[&File]) {
         let size = 8 * payload.len() as u32;
         let mut message: Vec<u8> = [what, 1, size].iter().flat_map(|w| w.to_ne_bytes()).collect();

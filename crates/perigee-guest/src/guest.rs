@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A guest: the process of a kernel, with its clock and its interfaces.
+//! A guest: the process of a kernel, with its clock and interfaces.
 
 use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
 use crate::core::Core;
@@ -25,21 +25,22 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often the guest's process is looked at while it says nothing.
+/// Time between checks of the guest's process while it is silent.
 const LOOK: Duration = Duration::from_millis(200);
-/// Processor time is looked at after so much silence.
+/// Silence after which CPU time is checked.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-/// Patience with a guest that hardly computes, as a multiple of that with one that does.
+/// Timeout factor for a mostly idle guest.
 const STARVED: u32 = 10;
-/// Milliseconds between a guest's last word and its end.
+/// Milliseconds between a guest's last message and its end.
 const PATIENCE_OF_ENDING: u32 = 100;
-/// Bytes that a guest's rings can hold as it waits: it is not believed to have sent more at once.
+/// Bound on the bytes in a guest's rings as it waits; more is an error.
 const MOST_SENT: usize = 256 << 20;
-/// Lines of its console that an error shows.
+/// Lines of its console in an error.
 const CONSOLE_LINES: usize = 12;
-/// Bytes at its end in which they are looked for.
+/// Bytes at the console's end searched for them.
 const CONSOLE_BYTES: u64 = 8192;
-/// In place of a ring in what is announced: the configuration has changed (`UM_TIMETRAVEL_DOORBELL_CONFIG` of our patch).
+/// Replaces the ring's number in an announcement: the configuration has changed
+/// (`UM_TIMETRAVEL_DOORBELL_CONFIG` of our patch).
 const CONFIGURATION: u16 = 0xffff;
 
 impl From<Errno> for GuestError {
@@ -58,7 +59,7 @@ impl GuestError {
     }
 }
 
-/// Something that will happen at an interface of a guest.
+/// A future event at an interface of a guest.
 struct Expected {
     /// In the guest's time.
     at: Nanos,
@@ -69,46 +70,46 @@ struct Expected {
 enum What {
     /// A frame arrives.
     Frame(Box<[u8]>),
-    /// The carrier is there from now on, or not.
+    /// The carrier comes up or goes down.
     Carrier(bool),
 }
 
-/// One kernel that runs in our time.
+/// A kernel in virtual time.
 pub struct Guest {
     child: Child,
     clock: Clock,
     devices: Vec<Device>,
-    /// What the guest does not know of yet, in order of time.
+    /// Events not yet announced to the guest, in order of time.
     backlog: VecDeque<Expected>,
-    /// The first of them found no room although it was due.
+    /// The first of them was due, but there was no room.
     refused: bool,
     overruns: u64,
     sent: Vec<SentFrame>,
-    /// Interfaces (bits) whose driver wants to know that its frames were taken.
+    /// Interfaces (bits) with a driver that requested an interrupt after sending.
     interrupts: u64,
-    /// A driver may ask for its interface's configuration.
+    /// A driver may request its interface's configuration.
     asks: bool,
     console: File,
     offer: Offer,
     patience: Duration,
-    /// Since when nothing is heard of it, and the processor time that it had used then.
+    /// Start of its silence, and its CPU time then.
     quiet: Option<(Instant, Duration)>,
     core: Option<Arc<Core>>,
 }
 
 impl Guest {
-    /// Boots a guest and lets it work until it waits for the first time.
+    /// Boots a guest and runs it until it waits for the first time.
     ///
     /// # Errors
-    /// When the machine refuses it, or the guest does not come up.
+    /// If a system call fails, or the guest does not boot.
     pub fn boot(spec: &GuestSpec) -> Result<Guest, GuestError> {
         Guest::boot_on(Core::claim().map(Arc::new), spec)
     }
 
-    /// The same, on the core of a guest that works in turns with this one.
+    /// Like [`boot`](Guest::boot), on the core of a guest that alternates with this one.
     ///
     /// # Errors
-    /// When the machine refuses it, or the guest does not come up.
+    /// If a system call fails, or the guest does not boot.
     pub fn boot_beside(other: &Guest, spec: &GuestSpec) -> Result<Guest, GuestError> {
         Guest::boot_on(other.core.clone(), spec)
     }
@@ -161,11 +162,11 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Serves clock and interfaces together, until the guest waits and all of its interfaces are there.
+    /// Serves clock and interfaces until the guest waits and all of its interfaces are connected.
     fn bring_up(&mut self, listeners: &[UnixListener], macs: &[Mac]) -> Result<(), GuestError> {
         let mut quiet_since = crate::wall_clock::now();
         loop {
-            // Interfaces connect in their order: the next one is awaited.
+            // Interfaces connect in order: accepts the next one.
             let waiting = listeners.get(self.devices.len());
             let (clock, ready, next) = {
                 let mut fds = vec![PollFd::new(self.clock.socket(), PollFlags::IN)];
@@ -178,7 +179,7 @@ impl Guest {
             };
             if next {
                 let (socket, _) = listeners[self.devices.len()].accept()?;
-                // In the middle of a message it does not keep us waiting.
+                // A timeout for the rest of a partial message.
                 socket.set_read_timeout(Some(self.patience))?;
                 socket.set_write_timeout(Some(self.patience))?;
                 let of_host = self.devices.len() != job::REPORTS;
@@ -188,7 +189,7 @@ impl Guest {
             for &i in &ready {
                 self.devices[i].hear()?;
             }
-            // The clock last: what an interface says before a WAIT belongs before it.
+            // The clock last: messages of an interface before a WAIT precede it.
             if clock && ready.is_empty() && !next && self.clock.hear()? == Said::Waits {
                 if self.devices.len() == listeners.len() {
                     return Ok(());
@@ -208,31 +209,34 @@ impl Guest {
         Nanos(self.clock.now_ns())
     }
 
-    /// When the guest next does something: what it asked for, or the next frame; `None` = nothing.
+    /// Next activity of the guest: the requested time, or the next frame; `None` = nothing.
     pub fn wakes_at(&self) -> Option<Nanos> {
         let now = self.now();
         let frame = self.backlog.front().map(|frame| frame.at.max(now));
         let interrupt = (self.interrupts != 0).then_some(now);
-        // Frames that are in its memory are among its own requests.
+        // Frames in its memory are among its own requests.
         [self.clock.request_ns().map(Nanos), frame, interrupt].into_iter().flatten().min()
     }
 
-    /// A frame, Ethernet header first, reaches an interface at an instant of the guest's time. Calls come in the order of
-    /// these instants.
+    /// Delivers a frame, Ethernet header first, to an interface at an instant of the guest's time.
+    /// Calls must be in order of these instants.
     pub fn deliver(&mut self, interface: usize, at: Nanos, bytes: Box<[u8]>) {
         self.backlog.push_back(Expected { at, interface, what: What::Frame(bytes) });
     }
 
-    /// An interface loses its carrier at an instant of the guest's time, or gets it back; in order with frames.
+    /// An interface loses its carrier at an instant of the guest's time, or gets it back; in order
+    /// with frames.
     pub fn set_carrier(&mut self, interface: usize, at: Nanos, carrier: bool) {
         self.backlog.push_back(Expected { at, interface, what: What::Carrier(carrier) });
     }
 
-    /// Lets the guest work from the instant at which it wakes until it waits: freely while its time is below `free_until`,
-    /// unless its rings get full. `go_on` is asked now and then, however long that takes.
+    /// Runs the guest from the instant at which it wakes until it waits: without synchronisation
+    /// while its time is below `free_until`, unless its rings are full. `go_on` is called regularly
+    /// meanwhile.
     ///
     /// # Errors
-    /// When it has ended, says something wrong, its time stands still, or it should not go on.
+    /// If it has exited, violates the protocol, its time does not advance, or `go_on` returns
+    /// false.
     pub fn run(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         self.slice(free_until, go_on).map_err(|e| self.explained(e))
     }
@@ -242,12 +246,12 @@ impl Guest {
         let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
         self.clock.run(at.0, free_until.0)?;
         let went = self.until_it_waits(at, go_on);
-        // Also what a guest said last is heard.
+        // The last frames of a guest that exits count as well.
         let collected = self.collect(at, free_until);
         went.and(collected)
     }
 
-    /// Answers until the guest, which runs from `at`, waits.
+    /// Answers messages until the guest, which runs from `at`, waits.
     fn until_it_waits(&mut self, at: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         let (mut since, mut heard_at) = (crate::wall_clock::now(), at);
         let mut asked = since;
@@ -261,7 +265,7 @@ impl Guest {
             }
             match self.clock.hear() {
                 Ok(Said::Waits) => return Ok(()),
-                // A guest that talks and whose time stands still is stuck, too.
+                // A guest that sends messages while its time does not advance is stuck as well.
                 Ok(Said::Answered) if self.now() == heard_at => self.watch(since)?,
                 Ok(Said::Answered) => (since, heard_at) = (crate::wall_clock::now(), self.now()),
                 Err(GuestError::Quiet) => {
@@ -273,14 +277,15 @@ impl Guest {
         }
     }
 
-    /// Puts what will arrive before `free_until` into the guest's memory; up to when that is all.
+    /// Puts all arrivals before `free_until` into the guest's memory; returns the time up to which
+    /// they are complete.
     fn announce(&mut self, at: Nanos, free_until: Nanos) -> Result<Nanos, GuestError> {
         let mut interrupts = std::mem::take(&mut self.interrupts);
         while interrupts != 0 {
             let i = interrupts.trailing_zeros() as usize;
             interrupts &= interrupts - 1;
             let bell = doorbell(at, i, self.devices[i].seen()?);
-            // Where there is no room something else interrupts it.
+            // If there is no room, another doorbell interrupts it.
             self.clock.announce_first(bell)?;
         }
         while let Some(next) = self.backlog.front().filter(|next| next.at < free_until) {
@@ -303,12 +308,13 @@ impl Guest {
                     self.clock.announce(bell)?;
                     self.refused = false;
                     if bell.queue == CONFIGURATION {
-                        // The driver looks soon: what the carrier is later is told later.
+                        // The driver reads the carrier soon: later changes are announced later.
                         self.backlog.pop_front();
                         return Ok(free_until.min(due + Nanos(1)));
                     }
                 }
-                // It ran since, and made no room: as at a card whose driver gives it no buffers the frame is lost.
+                // It has run since and made no room: the frame is lost, as on a card without
+                // receive buffers.
                 None if self.refused && due == at && matches!(next.what, What::Frame(_)) => {
                     self.overruns += 1
                 }
@@ -322,7 +328,7 @@ impl Guest {
         Ok(free_until)
     }
 
-    /// Frames that were lost because the guest had no buffers for them.
+    /// Frames lost because the guest had no buffers for them.
     pub fn overruns(&self) -> u64 {
         self.overruns
     }
@@ -332,7 +338,8 @@ impl Guest {
         self.sent.drain(..)
     }
 
-    /// Takes what the guest has put into its transmit rings while it ran from one instant to before another.
+    /// Takes the frames that the guest has put into its transmit rings from one instant to before
+    /// another.
     fn collect(&mut self, from: Nanos, until: Nanos) -> Result<(), GuestError> {
         let mut latest = from;
         let (mut rings, mut bytes_taken) = (0, 0);
@@ -350,7 +357,7 @@ impl Guest {
             let Some(device) = self.devices.get_mut(i) else {
                 return Err(GuestError::Protocol(format!("a kick of interface {i}, which does not exist")));
             };
-            // New receive buffers are looked for when a frame comes.
+            // The ring of receive buffers is checked when a frame arrives.
             if usize::from(bell.queue) != TRANSMIT {
                 continue;
             }
@@ -379,7 +386,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Waits for the clock, and answers interfaces meanwhile: their driver waits for that.
+    /// Waits for the clock, and answers interfaces meanwhile, as their driver waits for that.
     fn wait_for_both(&mut self) -> Result<(), GuestError> {
         loop {
             let clock = {
@@ -398,7 +405,7 @@ impl Guest {
     }
 
     /// # Errors
-    /// When the guest's process has ended, or nothing was heard for too long.
+    /// If the guest's process has ended, or the timeout has expired.
     fn watch(&mut self, since: Instant) -> Result<(), GuestError> {
         if self.child.try_wait()?.is_some() {
             return Err(GuestError::closed());
@@ -419,7 +426,7 @@ impl Guest {
         if quiet <= self.patience {
             return Ok(());
         }
-        // A guest that others keep from the processor is not stuck.
+        // A guest without CPU time on a loaded machine is not stuck.
         let busy = used_by(leader).saturating_sub(before) > self.patience / 2;
         if busy || quiet > self.patience * STARVED {
             return Err(GuestError::Stuck { seconds: quiet.as_secs(), console: String::new() });
@@ -447,12 +454,12 @@ impl Drop for Guest {
     }
 }
 
-/// Something arrives at an interface, whose receive ring is then at an index.
+/// Doorbell for an arrival, after which the receive ring of the interface is at `index`.
 fn doorbell(at: Nanos, device: usize, index: u16) -> Doorbell {
     Doorbell { at_ns: at.0, device: device as u16, queue: RECEIVE as u16, index }
 }
 
-/// How a process ended that has closed its sockets.
+/// Exit status of a process that has closed its sockets, as text.
 fn ending(child: &mut Child) -> String {
     for _ in 0..PATIENCE_OF_ENDING {
         match child.try_wait() {
@@ -473,14 +480,15 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Names in it are relative, because the command line feeds the kernel's random pool.
+/// Command line of the guest, with relative names, as it feeds the kernel's random pool.
 fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Result<Command> {
     let mut command = Command::new(&spec.kernel);
     command
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .env("PERIGEE_SEED", spec.seed.to_string())
-        // Restartable sequences register memory of the host's thread, which the guest's processes do not have.
+        // Restartable sequences register memory of the host's thread, which the guest's processes
+        // do not have.
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
         .current_dir(&spec.folder)
         .arg(format!("mem={}M", spec.memory_mib))
@@ -505,7 +513,8 @@ fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Resul
     Ok(command)
 }
 
-/// What keeps paths of a guest beneath the roots of its mounts: without it the kernel would panic, and not say why.
+/// Checks for the system call that confines paths of a guest to its mounts: without it the kernel
+/// would panic without an explanation.
 fn check_confinement() -> Result<(), GuestError> {
     let opened = openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::BENEATH);
     match opened {
@@ -522,7 +531,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
 }
 
-/// The guest's first connection.
+/// Accepts the guest's first connection.
 fn accept(
     listener: &UnixListener,
     child: &mut Child,
@@ -544,7 +553,7 @@ fn accept(
     }
 }
 
-/// Its file may have been removed.
+/// Last lines of the console; its file may have been removed.
 fn last_lines(console: &File) -> String {
     let size = console.metadata().map_or(0, |m| m.len());
     let from = size.saturating_sub(CONSOLE_BYTES);

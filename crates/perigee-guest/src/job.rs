@@ -9,22 +9,24 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The guest's time at simulated time zero: by then it has booted and made its namespaces, which takes some ticks.
+/// The guest's time at simulated time zero: by then it has booted and created its namespaces, which
+/// takes some ticks.
 pub const EPOCH: Nanos = Nanos(4_000_000_000);
 
-/// Most hosts of a guest: an interface each, one for reports, and the interrupts that a kernel has.
+/// Maximum number of hosts of a guest: one interface each and one for reports, limited by the
+/// kernel's interrupts.
 pub const MAX_HOSTS: usize = 48;
 
-/// Most flows of a guest: what its agent has room for.
+/// Maximum number of flows of a guest: the capacity of its agent.
 pub const MAX_TRANSFERS: usize = 4096;
 
 /// First TCP port of flows: a flow has this plus its number.
 pub const FIRST_PORT: u16 = 5001;
 
-/// Ethernet header of frames with notices, which go to the agent's interface.
+/// Ethernet header of frames with notices, addressed to the agent's interface.
 const NOTICE: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb7];
 
-/// A frame that tells the agent a notice for a host, by its number in that guest: a line of text.
+/// A frame with a notice to the agent for a host, by its number in that guest: a line of text.
 pub fn notice(host: usize, text: &str) -> Box<[u8]> {
     [&NOTICE[..], format!("{host} {text}\n").as_bytes()].concat().into()
 }
@@ -39,14 +41,14 @@ pub struct Host {
     pub name: String,
     /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
     pub sysctls: Vec<(String, String)>,
-    /// What differs in its route to the others.
+    /// Attributes of its route to the others.
     pub route: Route,
-    /// The congestion control of connections that choose none; `None` = the kernel's own choice.
+    /// The default congestion control; `None` = that of the kernel.
     pub scheme: Option<String>,
 }
 
 impl Host {
-    /// Sets a kernel setting, perhaps in place of one.
+    /// Sets or replaces a kernel setting.
     pub fn set(&mut self, name: &str, value: String) {
         match self.sysctls.iter_mut().find(|(key, _)| key == name) {
             Some((_, old)) => *old = value,
@@ -54,7 +56,7 @@ impl Host {
         }
     }
 
-    /// Bytes that its receive buffers begin with, where that is set.
+    /// Initial size of its receive buffers in bytes, if set.
     pub fn receive_buffer(&self) -> Option<u64> {
         let (_, value) = self.sysctls.iter().find(|(key, _)| key == "net.ipv4.tcp_rmem")?;
         value.split(' ').nth(1)?.parse().ok()
@@ -64,7 +66,7 @@ impl Host {
 /// Attributes of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// Initial window in segments; 0 = the kernel's own choice.
+    /// Initial window in segments; 0 = the kernel's default.
     pub initial_window: u32,
     /// Every segment is acknowledged at once.
     pub quick_acks: bool,
@@ -75,19 +77,19 @@ pub struct Route {
 pub struct Transfer {
     /// Its number in the workload.
     pub flow: u32,
-    /// Number of the host that sends.
+    /// Number of the sending host.
     pub from: usize,
-    /// Number of the host that receives.
+    /// Number of the receiving host.
     pub to: usize,
     /// When it connects, in simulated time.
     pub start: Nanos,
-    /// When it stops handing over data.
+    /// When it stops writing data.
     pub stop: Nanos,
-    /// How much it sends; `None` = until it stops.
+    /// Number of bytes to send; `None` = until it stops.
     pub bytes: Option<u64>,
     /// The kernel's name of its congestion control.
     pub scheme: String,
-    /// What sends and receives.
+    /// Its application.
     pub application: Application,
 }
 
@@ -96,15 +98,15 @@ pub struct Transfer {
 pub struct Probe {
     /// Its number in the workload.
     pub flow: u32,
-    /// Number of the host that sends.
+    /// Number of the sending host.
     pub from: usize,
-    /// Number of the host that receives.
+    /// Number of the receiving host.
     pub to: usize,
-    /// When the first is sent, in simulated time.
+    /// When the first packet is sent, in simulated time.
     pub start: Nanos,
-    /// When no more are.
+    /// When sending ends.
     pub stop: Nanos,
-    /// Time between two.
+    /// Time between two packets.
     pub interval: Nanos,
     /// Bytes of the payload.
     pub payload: u32,
@@ -112,21 +114,22 @@ pub struct Probe {
     pub echoed: bool,
 }
 
-/// What the ends of a flow do. All that is drawn is drawn ahead of the run.
+/// Behaviour of a flow's ends. All random values are drawn before the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Application {
-    /// Sends as much as the transport takes.
+    /// Sends as much as the transport accepts.
     #[default]
     Bulk,
-    /// Does that for some time, is silent for some, and so on, for times of these lengths.
+    /// Alternates between sending and idle periods of these lengths.
     OnOff(Vec<Nanos>),
-    /// The receiver asks for one object after the other.
+    /// The receiver requests one object after the other.
     Request {
-        /// How many in all; `u64::MAX` = until the flow stops.
+        /// Total number; `u64::MAX` = until the flow stops.
         wanted: u64,
         /// Shortest time between two requests.
         period: Nanos,
-        /// Bytes of each, and the time from its end to the next request; fewer than `wanted` where time is up before.
+        /// Bytes of each, and the time from its end to the next request; fewer than `wanted` if the
+        /// flow stops earlier.
         objects: Vec<(u64, Nanos)>,
     },
 }
@@ -153,25 +156,25 @@ impl Application {
     }
 }
 
-/// A proxy at the end of one flow that carries its data on over another, which begins there.
+/// A proxy at the end of one flow that forwards its data over another, which starts there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relay {
     /// Number of the flow that it receives.
     pub flow: u32,
-    /// Number of the flow that carries it on.
+    /// Number of the flow that forwards the data.
     pub next: u32,
-    /// Bytes that it may hold.
+    /// Its buffer in bytes.
     pub buffer: u64,
-    /// That connection is made when the run begins, rather than when it is needed.
+    /// That connection is opened at the start of the run rather than on demand.
     pub standing: bool,
 }
 
-/// What a proxy reads at once, and a segment before it is cut (`relay.c`).
+/// Bytes that a proxy reads at once, and of a segment before segmentation (`relay.c`).
 const BLOCK: u64 = 1 << 15;
 const LARGEST_SEGMENT: u64 = 1 << 16;
 
-/// Bytes of the receive buffer of one leg and of the send buffer of the next, of a proxy that may hold so many: half each, with
-/// what is read and what is on its way between the two.
+/// Bytes of the receive buffer of one leg and of the send buffer of the next, for a proxy with a
+/// buffer of `held` bytes: half each, less the data being read or in transit between the two.
 pub fn proxy_buffers(held: u64) -> (u64, u64) {
     let half = held / 2;
     (half.saturating_sub(BLOCK), half.saturating_sub(LARGEST_SEGMENT))
@@ -186,15 +189,16 @@ pub struct Command {
     pub host: usize,
     /// When it starts, in simulated time.
     pub start: Nanos,
-    /// Where it starts, a folder of this machine.
+    /// Its working directory, on this machine.
     pub folder: PathBuf,
-    /// What it reads.
+    /// Its standard input.
     pub input: Option<Input>,
     /// Variables of its environment, `NAME=VALUE`.
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// It sees the kernel's first network namespace, where modules have their netlink sockets, not that of its host.
+    /// It runs in the kernel's first network namespace, where modules have their netlink sockets,
+    /// not in that of its host.
     pub first_namespace: bool,
 }
 
@@ -205,30 +209,30 @@ pub enum Input {
     File(PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
-    /// A terminal, which is its output, too.
+    /// A terminal, also its output.
     Terminal,
 }
 
-/// Stands for [`Input::Terminal`] in a job.
+/// Representation of [`Input::Terminal`] in a job.
 const TERMINAL: &str = "/dev/tty";
 
-/// An echo that a host asks of another.
+/// An echo request from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
     /// Its number, which its packets carry.
     pub number: u16,
-    /// Number of the host that asks.
+    /// Number of the requesting host.
     pub from: usize,
     /// Address of the other.
     pub to: IpAddr,
 }
 
-/// All that an agent does.
+/// The job of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// Time between samples; zero = none.
     pub sample: Nanos,
-    /// Simulated time at which it tells everything once more.
+    /// Simulated time of the final reports.
     pub end: Nanos,
     /// Hosts, by number.
     pub hosts: Vec<Host>,
@@ -236,15 +240,16 @@ pub struct Job {
     pub transfers: Vec<Transfer>,
     /// Flows of UDP, by rising number.
     pub probes: Vec<Probe>,
-    /// Largest windows that receivers of transfers offer, in bytes, by number of the flow.
+    /// Largest windows advertised by receivers of transfers, in bytes, by number of the flow.
     pub windows: Vec<(u32, u32)>,
     /// Proxies of split connections.
     pub relays: Vec<Relay>,
     /// Programs, in the order in which those of the same instant start.
     pub commands: Vec<Command>,
-    /// Folders of this machine that programs may change; all others are read-only behind a layer of memory.
+    /// Folders of this machine that programs may change; all others are read-only below an
+    /// in-memory layer.
     pub writable: Vec<PathBuf>,
-    /// What hosts ask of each other as soon as they are there.
+    /// Echo requests that hosts send at their start.
     pub pings: Vec<Ping>,
 }
 
@@ -279,13 +284,14 @@ pub fn port(flow: u32) -> Option<u16> {
 }
 
 impl Job {
-    /// Hardware addresses of all interfaces of the guest with the hosts `here`, that of reports first.
+    /// Hardware addresses of all interfaces of the guest with the hosts `here`, that of reports
+    /// first.
     pub fn interfaces(&self, here: &Range<usize>) -> Vec<Mac> {
         let reports = [2, 0, 0, 0, 0xff, 0xfe];
         std::iter::once(reports).chain(here.clone().map(mac)).collect()
     }
 
-    /// The file of the guest with the hosts `here`, which are numbered from 0 there.
+    /// The job file of the guest with the hosts `here`, numbered from 0 in it.
     pub fn text(&self, here: &Range<usize>) -> String {
         let mut out = format!("epoch {}\nsample {}\nend {}\n", EPOCH.0, self.sample.0, self.end.0);
         for (i, host) in here.clone().zip(&self.hosts[here.clone()]) {
@@ -310,7 +316,7 @@ impl Job {
                 line(&mut out, format_args!("neighbour {number} {} {mac}", ipv6(other)));
             }
         }
-        // An end elsewhere is none of this guest's hosts.
+        // An end in another guest has no number here.
         let number = |host: usize| here.contains(&host).then(|| host - here.start);
         let or_none = |host: usize| number(host).map_or(-1, |n| n as i64);
         for t in self.transfers.iter().filter(|t| here.contains(&t.from) || here.contains(&t.to)) {
@@ -364,7 +370,7 @@ impl Job {
         for c in self.commands.iter().filter(|c| here.contains(&c.host)) {
             let input = match &c.input {
                 None => Vec::new(),
-                // The machine's files as the agent has mounted them.
+                // The machine's files at the agent's mount point.
                 Some(Input::File(path)) => [b"/world", path.as_os_str().as_bytes()].concat(),
                 Some(Input::Terminal) => TERMINAL.into(),
                 Some(Input::Bytes(_)) => format!("/{}", input_name(c.id)).into_bytes(),
@@ -387,7 +393,7 @@ pub(crate) fn input_name(program: u32) -> String {
     format!("input-{program}")
 }
 
-/// Bytes as a word of the job: what could end it, or is no ASCII, as %XX; nothing at all as %00.
+/// Bytes as a word of the job: separators and non-ASCII bytes as %XX, the empty string as %00.
 pub(crate) fn plain(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "%00".into();
@@ -455,7 +461,7 @@ mod tests {
             text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\nturns 3 7 8\nrelay 3 4 1000 1\n"),
             "{text}"
         );
-        // With a kernel of its own the second one is number 0 there, and the other end is nobody of it.
+        // In a separate kernel the second one is number 0, and the other end is none of its hosts.
         let text = job.text(&(1..2));
         assert!(text.contains("host b eth1 10.0.0.2/16 fd00::2/64\n") && !text.contains("host a"), "{text}");
         assert!(text.contains("neighbour 0 10.0.0.1 02:00:00:00:00:01\n"), "{text}");

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Real Linux hosts in virtual time: User-Mode Linux as a process of this machine, without root, whose clock and network
-//! interfaces are ours.
+//! Real Linux hosts in virtual time: User-Mode Linux as a process of this machine, without root
+//! privileges, with emulated clock and network interfaces.
 //!
-//! A [`Guest`] is one kernel with one or more interfaces. [`Guest::run`] lets it work from an instant until it waits or
-//! has used up the time that it may run freely; [`Guest::deliver`] puts a frame into an interface, [`Guest::sent`] drains
-//! what left them, each frame with its instant in nanoseconds. This crate knows neither simulator nor scenario.
+//! A [`Guest`] is one kernel with one or more interfaces. [`Guest::run`] runs it from an instant
+//! until it waits or has reached the end of its unsynchronised time; [`Guest::deliver`] delivers a
+//! frame to an interface, [`Guest::sent`] drains the frames sent, each with its instant in
+//! nanoseconds. This crate depends on neither simulator nor scenario.
 //!
-//! Floors:
+//! Layers:
 //! * [`guest`]: the process: boot, slices of time, its end.
-//! * [`clock`]: the time-travel protocol of `arch/um` (Linux's `include/uapi/linux/um_timetravel.h`), over shared memory.
-//! * [`device`]: a network interface: the vhost-user protocol (QEMU's `docs/interop/vhost-user.rst`) and virtio's split
-//!   rings (OASIS virtio 1.2, section 2.7). Rings and memory of a guest are untrusted.
+//! * [`clock`]: the time-travel protocol of `arch/um` (Linux's
+//!   `include/uapi/linux/um_timetravel.h`), over shared memory.
+//! * [`device`]: a network interface: the vhost-user protocol (QEMU's
+//!   `docs/interop/vhost-user.rst`) and virtio's split rings (OASIS virtio 1.2, section 2.7). Rings
+//!   and memory of a guest are untrusted.
 //! * [`live`]: hosts in real time instead: namespaces of this machine, without a guest.
 //! * [`wall_clock`]: the only access to wall-clock time, for timeouts and real time.
-//! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
+//! * [`job`]: jobs of the agent in the guest; [`report`]: its reports.
 
 #[cfg(target_os = "linux")]
 pub mod clock;

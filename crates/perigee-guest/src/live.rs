@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Real hosts in real time: network namespaces of this machine's kernel. A process of its own makes them and runs the
-//! programs in them (`perigee/hosts/namespaces.py`); we have a packet socket at each host's interface.
+//! Real hosts in real time: network namespaces of this machine's kernel. A separate process creates
+//! them and runs the programs in them (`perigee/hosts/namespaces.py`); this one has a packet socket
+//! at each host's interface.
 
 use crate::job::{self, Input, Job};
 use crate::report::{self, Report};
@@ -22,37 +23,39 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
-/// Largest frame of an interface whose packets are single ones, with room for VLANs.
+/// Largest frame of an interface without segmentation offload, with room for VLANs.
 const MAX_FRAME: usize = 2048;
 /// Largest report with its Ethernet header.
 const MAX_REPORT: usize = 1 << 17;
-/// Room for frames that wait while we are not running, where we are root of the machine: some 14,000. Other users
-/// have what net.core.rmem_max allows, twice.
+/// Socket buffer for frames that arrive while this process is not running, with root privileges:
+/// some 14,000 frames. Other users get twice net.core.rmem_max.
 const SOCKET_BYTES: usize = 16 << 20;
-/// Frames that are taken of one interface before the others have their turn.
+/// Frames taken from one interface before the others have their turn.
 const TURN: usize = 64;
 
-/// Namespaces of a run, while it lasts.
+/// Namespaces of a run.
 pub struct Live {
     child: Child,
     control: UnixStream,
-    /// Bytes of reports that are not whole yet.
+    /// Bytes of incomplete reports.
     told: Vec<u8>,
     sockets: Vec<OwnedFd>,
-    /// By socket: hardware addresses that are not those of our hosts, as devices behind interfaces of the machine have.
+    /// By socket: hardware addresses other than those of hosts, of devices attached to interfaces
+    /// of the machine.
     devices: Vec<Option<Mac>>,
-    /// By socket: frames that it had no room for.
+    /// By socket: frames lost for lack of buffer space.
     lost: Vec<u32>,
-    /// The machine's clock at time zero of the run.
+    /// Wall-clock time at time zero of the run.
     zero: Nanos,
     ended: bool,
 }
 
 impl Live {
-    /// Makes the hosts of a job with a command that becomes `namespaces.py`. Programs with a terminal have our standard input.
+    /// Creates the hosts of a job with a command that executes `namespaces.py`. Programs with a
+    /// terminal use our standard input.
     ///
     /// # Errors
-    /// What the machine refuses.
+    /// Errors of system calls.
     pub fn make(command: &[String], job: &Job) -> Result<Live, GuestError> {
         let [program, arguments @ ..] = command else {
             return Err(GuestError::Machine("no command that makes namespaces".into()));
@@ -82,7 +85,7 @@ impl Live {
         Ok(live)
     }
 
-    /// The next host's socket.
+    /// Accepts the next host's socket.
     fn accept(&mut self) -> Result<(), GuestError> {
         let refused = |e: GuestError| {
             match e {
@@ -108,33 +111,33 @@ impl Live {
             }
         }
         for file in &files {
-            // Refused to users; root of a namespace is one of them.
+            // Not permitted to users, among them root of a user namespace.
             let _ = set_socket_recv_buffer_size_force(file, SOCKET_BYTES);
         }
         self.sockets.extend(files);
         Ok(())
     }
 
-    /// Time zero is now: programs start by it.
+    /// Sets time zero to now: start times of programs refer to it.
     ///
     /// # Errors
-    /// When the other process has gone.
+    /// If the other process has exited.
     pub fn start(&mut self) -> Result<(), GuestError> {
-        // By default timers of a thread come up to 50 us late, to be handled together.
+        // By default timers of a thread expire up to 50 us late, to be coalesced.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         self.zero = clock(ClockId::Monotonic);
         self.control.write_all(&self.zero.0.to_ne_bytes()).map_err(GuestError::gone)
     }
 
-    /// The machine's time since the start.
+    /// Wall-clock time since the start.
     pub fn now(&self) -> Nanos {
         clock(ClockId::Monotonic).saturating_sub(self.zero)
     }
 
-    /// Waits until `until`, or something comes.
+    /// Waits until `until`, or until data arrives.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// Errors of system calls.
     pub fn wait(&self, until: Nanos) -> Result<(), GuestError> {
         let left = until.saturating_sub(self.now()).0;
         let mut fds: Vec<PollFd<'_>> = self.sockets.iter().map(|s| PollFd::new(s, PollFlags::IN)).collect();
@@ -146,10 +149,10 @@ impl Live {
         }
     }
 
-    /// Takes what hosts have sent, with the instants at which the kernel saw it, in order of time.
+    /// Takes the frames that hosts have sent, with the kernel's timestamps, in order of time.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// Errors of system calls.
     pub fn receive(&mut self) -> Result<Vec<SentFrame>, GuestError> {
         let offset = clock(ClockId::Realtime).saturating_sub(self.now());
         let mut frames = Vec::new();
@@ -157,7 +160,7 @@ impl Live {
             for _ in 0..TURN {
                 let Some((stamp, lost, bytes)) = receive_one(socket)? else { break };
                 self.lost[interface] = lost.unwrap_or(self.lost[interface]);
-                // Where the clock of the day was set back meanwhile, stamps lie in the future.
+                // If the time of day was set back meanwhile, timestamps are in the future.
                 let now = self.now();
                 let at = stamp.map_or(now, |stamp| stamp.saturating_sub(offset).min(now));
                 self.devices[interface] = device(&bytes, interface);
@@ -168,7 +171,7 @@ impl Live {
         Ok(frames)
     }
 
-    /// A frame reaches a host now. False where its interface takes none.
+    /// Delivers a frame to a host now. False if its interface rejects it.
     pub fn deliver(&self, host: usize, frame: &[u8]) -> bool {
         match self.devices[host] {
             None => self.send(host, frame),
@@ -176,11 +179,11 @@ impl Live {
         }
     }
 
-    /// A host's interface loses its carrier now, or gets it back; some tenths of a millisecond later, as soon as the other
-    /// process comes to it.
+    /// Takes down or restores the carrier of a host's interface now, with some tenths of a
+    /// millisecond of delay in the other process.
     ///
     /// # Errors
-    /// When that has gone.
+    /// If that has exited.
     pub fn set_carrier(&mut self, host: usize, carrier: bool) -> Result<(), GuestError> {
         let words = [host as u32, u32::from(carrier)].map(u32::to_ne_bytes);
         self.control.write_all(&words.concat()).map_err(GuestError::gone)
@@ -196,15 +199,15 @@ impl Live {
         }
     }
 
-    /// Frames that hosts sent and that came faster than they were taken.
+    /// Frames of hosts lost because they arrived faster than they were taken.
     pub fn overruns(&self) -> u64 {
         self.lost.iter().map(|n| u64::from(*n)).sum()
     }
 
-    /// What programs did since the latest call.
+    /// Reports of programs since the latest call.
     ///
     /// # Errors
-    /// When the other process has gone: it does not go by itself.
+    /// If the other process has exited: it never exits by itself.
     pub fn reports(&mut self) -> Result<Vec<Report>, GuestError> {
         let mut part = [0; 1 << 16];
         while !self.ended {
@@ -229,14 +232,14 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // Its end of the socket closes, and it ends; this is for one that is stopped.
+        // The process ends when its socket is closed, unless it is stopped.
         let _ = self.control.shutdown(std::net::Shutdown::Both);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The job with what a kernel's interfaces have by themselves in a guest.
+/// The job with settings that interfaces of a guest have by default.
 fn text(job: &Job) -> String {
     let mut out = String::new();
     for line in job.text(&(0..job.hosts.len())).lines() {
@@ -254,13 +257,13 @@ fn text(job: &Job) -> String {
     out
 }
 
-/// Who sent a frame, where that is not the host itself.
+/// Source address of a frame, if not that of the host itself.
 fn device(frame: &[u8], host: usize) -> Option<Mac> {
     let sender: Mac = frame.get(6..12)?.try_into().ok()?;
     (sender != job::mac(host)).then_some(sender)
 }
 
-/// Cuts the first whole report off.
+/// Removes and returns the first complete report.
 fn next_report(told: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
     let Some(size) = told.first_chunk::<4>().map(|size| u32::from_ne_bytes(*size) as usize) else {
         return Ok(None);
@@ -276,7 +279,8 @@ fn next_report(told: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
     Ok(Some(frame))
 }
 
-/// A frame of an interface: when the kernel saw it by the clock of the day, how many were lost before it, its bytes.
+/// A frame of an interface: the kernel's timestamp (time of day), number of frames lost before it,
+/// its bytes.
 type Received = (Option<Nanos>, Option<u32>, Box<[u8]>);
 
 fn receive_one(socket: &OwnedFd) -> Result<Option<Received>, GuestError> {

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a network card does for its driver: checksums, and TCP segments cut out of large ones (virtio 1.2, section 5.1.6.2).
-//! What the guest says of a frame is untrusted.
+//! Offload functions of a network card: checksums and TCP segmentation (virtio 1.2, section
+//! 5.1.6.2). The guest's header of a frame is untrusted.
 
 /// `struct virtio_net_hdr_v1` of a frame that is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {
     needs_checksum: bool,
-    /// Bytes of TCP payload in each segment; 0 = the frame is sent as it is.
+    /// Bytes of TCP payload in each segment; 0 = the frame is sent unchanged.
     segment: usize,
-    /// Where the sum begins that is missing, and where it belongs, from there on.
+    /// Start of the data for the missing checksum, and offset of the field from there.
     sum_from: usize,
     sum_at: usize,
 }
 
 const NEEDS_CHECKSUM: u8 = 1;
-/// Kinds of large frames: none, TCP over IPv4, TCP over IPv6; a flag says that CWR is set.
+/// `gso_type`: none, TCP over IPv4, TCP over IPv6; and the flag of segments with CWR.
 const GSO: [u8; 3] = [0, 1, 4];
 const GSO_ECN: u8 = 0x80;
 
 const ETHERNET: usize = 14;
 const TCP_HEADER: usize = 20;
-/// Of TCP: these belong to the last segment, this one to the first.
+/// TCP flags of the last segment only (FIN and PSH), and of the first only (CWR).
 const FIN_AND_PUSH: u8 = 0x09;
 const CWR: u8 = 0x80;
-/// Most segments of a frame: 64 KiB with the smallest MSS of Linux (`TCP_MIN_SND_MSS`).
+/// Maximum number of segments of a frame: 64 KiB with the smallest MSS of Linux
+/// (`TCP_MIN_SND_MSS`).
 const MOST: usize = 65_536 / 48;
 
-/// The frames that a card would send for a frame and its header of 12 bytes, in their order.
+/// The frames that a card would send for a frame and its header of 12 bytes, in order.
 ///
 /// # Errors
-/// What is no header, or does not fit the frame.
+/// An invalid header, or one that does not match the frame.
 pub fn send(header: &[u8; 12], frame: &mut [u8], mut out: impl FnMut(&[u8])) -> Result<(), &'static str> {
     let header = read(header)?;
     if header.segment > 0 {
@@ -41,9 +42,9 @@ pub fn send(header: &[u8; 12], frame: &mut [u8], mut out: impl FnMut(&[u8])) -> 
             return Err("a checksum beyond its end");
         }
         let udp = header.sum_at == 6;
-        // The field has the sum of the addresses, lengths and protocol.
+        // The field has the sum of the pseudo-header.
         let sum = !fold(add(0, rest));
-        // In UDP a sum of zero stands for none (RFC 768).
+        // In UDP a checksum of zero means none (RFC 768).
         let sum = if udp && sum == 0 { 0xffff } else { sum };
         rest[header.sum_at..header.sum_at + 2].copy_from_slice(&sum.to_be_bytes());
     }
@@ -62,7 +63,7 @@ fn read(raw: &[u8; 12]) -> Result<Header, &'static str> {
     Ok(Header { needs_checksum: raw[0] & NEEDS_CHECKSUM != 0, segment, sum_from: half(6), sum_at: half(8) })
 }
 
-/// Cuts a large TCP segment.
+/// Splits a large TCP segment.
 fn cut(header: &Header, frame: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), &'static str> {
     let tcp = header.sum_from;
     let version = *frame.get(ETHERNET).ok_or("a large frame that is cut short")? >> 4;
@@ -98,11 +99,12 @@ fn cut(header: &Header, frame: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), 
     Ok(())
 }
 
-/// Lengths, identification and checksums of one segment out of several.
+/// Sets lengths, identification and checksums of one segment out of several.
 fn address(segment: &mut [u8], version: u8, tcp: usize, number: u16) {
     let (length, size) = ((segment.len() - ETHERNET) as u16, segment.len() - tcp);
     let ip = &mut segment[ETHERNET..];
-    // Source and destination address, protocol and length (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    // Source and destination address, protocol and length (RFC 9293 section 3.1, RFC 8200 section
+    // 8.1).
     let addresses = if version == 4 { 12..20 } else { 8..40 };
     let pseudo = add(6 + size as u32, &ip[addresses]);
     if version == 4 {
@@ -122,7 +124,7 @@ fn address(segment: &mut [u8], version: u8, tcp: usize, number: u16) {
     tcp[16..18].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Adds 16-bit words (RFC 1071); the sum of a packet fits easily.
+/// Adds 16-bit words (RFC 1071); the sum of a packet cannot overflow.
 fn add(sum: u32, bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(2);
     let odd = words.remainder().first().map_or(0, |b| u32::from(*b) << 8);
@@ -140,7 +142,7 @@ fn fold(mut sum: u32) -> u16 {
 mod tests {
     use super::*;
 
-    /// A TCP segment of version 4 or 6 with options of 12 bytes and so much payload.
+    /// A TCP segment over IP version 4 or 6 with options of 12 bytes and `payload` bytes.
     fn frame(version: u8, flags: u8, payload: usize) -> Vec<u8> {
         let ip = if version == 4 { 20 } else { 40 };
         let mut frame = vec![0; ETHERNET + ip + 32];
@@ -165,7 +167,7 @@ mod tests {
         send(header, &mut frame.to_vec(), |one| all.push(one.to_vec())).map(|()| all)
     }
 
-    /// Both checksums of a segment are right.
+    /// Whether both checksums of a segment are valid.
     fn is_whole(frame: &[u8]) -> bool {
         let ip = &frame[ETHERNET..];
         let (start, addresses) = if ip[0] >> 4 == 4 { (20, 12..20) } else { (40, 8..40) };
@@ -199,13 +201,13 @@ mod tests {
     fn a_small_one_gets_its_checksum_only() {
         let mut small = frame(4, 0x18, 101);
         let tcp = ETHERNET + 20;
-        // The driver leaves the sum of addresses, protocol and length there.
+        // The driver leaves the sum of the pseudo-header there.
         let pseudo = fold(add(6 + 133, &small[ETHERNET + 12..ETHERNET + 20]));
         small[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
         let all = sent(&header(0, 0, tcp), &small).unwrap();
         let sum = add(add(6 + 133, &all[0][ETHERNET + 12..ETHERNET + 20]), &all[0][tcp..]);
         assert_eq!((all.len(), fold(sum)), (1, 0xffff));
-        // Nothing is missing: nothing is touched.
+        // Without an offload request nothing is changed.
         assert_eq!(sent(&[0; 12], &small).unwrap(), [small]);
     }
 

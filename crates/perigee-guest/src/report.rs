@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the agent in a guest tells: frames of the interface for reports, with records of a kind, a length and a payload.
-//! They come from the guest, so nothing in them is taken on trust.
+//! Reports of the agent in a guest: frames of the interface for reports, with records of a kind, a
+//! length and a payload. They come from the guest and are untrusted.
 
 use perigee_units::Nanos;
 
-/// EtherType for local experiments (IEEE 802), which reports have.
+/// EtherType of reports, for local experiments (IEEE 802).
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 const ETHERNET: usize = 14;
 
@@ -13,42 +13,42 @@ const ETHERNET: usize = 14;
 pub enum Report {
     /// A socket of a flow: at a sampling instant, as it stops, or at the end.
     Sample(When, Box<Sample>),
-    /// A flow's sender asks for its connection.
+    /// A flow's sender opens its connection.
     Started(Nanos, u32),
-    /// All of a limited transfer has arrived.
+    /// A limited transfer is complete.
     Complete(Nanos, u32),
-    /// A flow's connection failed: the kernel's words.
+    /// A flow's connection failed, with the kernel's message.
     Failed(Nanos, u32, String),
-    /// All listeners are there.
+    /// All listeners are ready.
     Ready,
-    /// An application that does not send all the time has nothing under way (true), or something again.
+    /// An application with pauses became idle (true) or active.
     Silence(Nanos, u32, bool),
-    /// An object that a flow's receiver asked for is complete.
+    /// An object requested by a flow's receiver is complete.
     Object(Nanos, u32, Object),
-    /// The answer to a ping has come.
+    /// The answer to a ping has arrived.
     Answered(Nanos, u32),
     /// A program has started.
     Begun(Nanos, u32),
-    /// A program has written something.
+    /// A program has written output.
     Wrote(Nanos, u32, Stream, Vec<u8>),
     /// A program has ended.
     Exited(Nanos, u32, Exit),
 }
 
-/// Something that the receiver of a flow asked for.
+/// An object requested by the receiver of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// From 0.
+    /// Number, from 0.
     pub number: u64,
     /// Its size.
     pub bytes: u64,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked: Nanos,
-    /// When the first of it arrived.
+    /// When its first data arrived.
     pub first: Nanos,
 }
 
-/// Where a program writes.
+/// Output stream of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -57,12 +57,12 @@ pub enum Stream {
     Errors,
 }
 
-/// How a program ended.
+/// Exit status of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// With a code.
+    /// Exit code.
     Code(i32),
-    /// By a signal.
+    /// Terminated by a signal.
     Signal(i32),
 }
 
@@ -76,14 +76,14 @@ impl Exit {
     }
 }
 
-/// Bits in the number of what a report is about: it is a program; it wrote to its standard error.
+/// Flags in the number of a report's subject: it is a program; it wrote to standard error.
 const PROGRAM: u32 = 1 << 30;
 const ERRORS: u32 = 1 << 29;
 
-/// Why a sample was taken.
+/// Reason of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// It was time.
+    /// A sampling instant.
     Due,
     /// The flow stops sending new data.
     Stopped,
@@ -91,7 +91,7 @@ pub enum When {
     End,
 }
 
-/// What the kernel says of a flow's sender.
+/// Kernel state of a flow's sender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Simulated time.
@@ -110,7 +110,8 @@ pub struct Sample {
 
 macro_rules! tcp_info {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $offset:literal),* $(,)?) => {
-        /// `struct tcp_info` of Linux (include/uapi/linux/tcp.h, 6.12); what an older kernel does not have is 0.
+        /// `struct tcp_info` of Linux (include/uapi/linux/tcp.h, 6.12); fields that an older kernel
+        /// lacks are 0.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct TcpInfo {
             $($(#[$doc])* pub $name: $type,)*
@@ -139,7 +140,7 @@ tcp_info! {
     sacked: u32 = 28,
     /// Of those, marked lost.
     lost: u32 = 32,
-    /// Of those, sent again.
+    /// Of those, retransmitted.
     retrans: u32 = 36,
     /// Smoothed RTT in microseconds.
     rtt_us: u32 = 68,
@@ -149,7 +150,7 @@ tcp_info! {
     snd_cwnd: u32 = 80,
     /// Reordering in segments.
     reordering: u32 = 88,
-    /// Segments sent again, in all.
+    /// Total number of segments retransmitted.
     total_retrans: u32 = 100,
     /// Pacing rate in bytes per second.
     pacing_rate: u64 = 104,
@@ -188,7 +189,7 @@ impl TcpInfo {
 /// Reads the records of a frame.
 ///
 /// # Errors
-/// A frame or a record that is none.
+/// An invalid frame or record.
 pub fn read(frame: &[u8]) -> Result<Vec<Report>, String> {
     if frame.get(12..ETHERNET) != Some(&ETHERTYPE) {
         return Err("a frame that is no report".into());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The folder that a guest boots from: the agent, its job and modules, sockets and console.
+//! Boot folder of a guest: the agent, its job and modules, sockets and console.
 
 use crate::job::{input_name, Input, Job};
 use perigee_units::files::private_folder;
@@ -8,25 +8,26 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The folder that is a guest's root. It is removed when this is dropped.
+/// A guest's root folder, removed on drop.
 #[derive(Debug)]
 pub struct Root(PathBuf);
 
 /// Paths of sockets have 107 bytes at most (unix(7)).
 const LONGEST_ROOT: usize = 95;
 
-/// Of the random number in its name.
+/// Digits of the random number in its name.
 const DIGITS: usize = 16;
 
 impl Root {
-    /// Makes a root with the part of a job that is of the hosts `here`, and the agent and the modules of a kernel's folder.
+    /// Creates a root with the part of a job for the hosts `here`, and the agent and modules of a
+    /// kernel's folder.
     ///
     /// # Errors
-    /// When the folder for temporary files does not take it.
+    /// If the folder for temporary files is not writable.
     pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
         remove_stale(&std::env::temp_dir());
         let root = Root(own_folder(&std::env::temp_dir())?);
-        // Where the agent mounts file systems.
+        // Mount points of the agent.
         for folder in ["proc", "machine", "layer", "world"] {
             fs::create_dir(root.0.join(folder))?;
         }
@@ -46,19 +47,20 @@ impl Root {
         Ok(root)
     }
 
-    /// Removes it from disk: a guest that has booted has what it needs, and then nothing stays behind, however we end.
+    /// Removes it from disk: a booted guest no longer needs it, and nothing is left even if this
+    /// process is killed.
     pub fn unlink(&self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 }
 
-/// A folder for this user alone, since environments and inputs of programs are in it, with a name that no other user
-/// can take first. Its number of the process is for `remove_stale`.
+/// Creates a folder for this user alone, since it has environments and inputs of programs, with an
+/// unpredictable name. The process id in the name is for `remove_stale`.
 fn own_folder(base: &Path) -> io::Result<PathBuf> {
     let prefix = format!("perigee-{}-", std::process::id());
     let unusable = |e: io::Error| {
@@ -73,7 +75,7 @@ fn own_folder(base: &Path) -> io::Result<PathBuf> {
     private_folder(base, &prefix).map_err(unusable)
 }
 
-/// Roots of this user's processes that were killed as their guests booted.
+/// Removes roots of this user's processes that were killed while their guests booted.
 fn remove_stale(folder: &Path) {
     let Ok(own) = fs::metadata("/proc/self").map(|m| m.uid()) else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -81,7 +83,7 @@ fn remove_stale(folder: &Path) {
         let process = name.to_str().and_then(|n| n.strip_prefix("perigee-")?.split_once('-'));
         let Some((process, number)) = process else { continue };
         let ours = process.parse::<u32>().is_ok() && u64::from_str_radix(number, 16).is_ok();
-        // Of a link this is the link's own, which is no folder.
+        // For a symbolic link these are the metadata of the link itself, which is no folder.
         let mine = entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own);
         if ours && mine && !Path::new("/proc").join(process).exists() {
             let _ = fs::remove_dir_all(entry.path());
@@ -122,7 +124,8 @@ mod tests {
         let root = Root::make(&kernel, &Job::default(), &(0..0)).expect("there is room");
         assert_eq!(fs::metadata(root.path()).expect("it is there").mode() & 0o7777, 0o700);
         drop(root);
-        // A process that cannot exist: its folder goes, links and those of living processes stay.
+        // A process that cannot exist: its folder is removed, links and folders of running
+        // processes are kept.
         let dead = base.join("perigee-4294967295-00000000000000aa");
         let alive = base.join(format!("perigee-{}-00000000000000aa", std::process::id()));
         fs::create_dir(&dead).expect("it is new");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Shared memory of a guest, safe against truncation. A guest's memory is a file that it shares with us and could cut short: what we have
-//! mapped beyond the new end would kill us with SIGBUS when it is touched. Here such a page is replaced by one of zeros, and
-//! whoever touched it learns that the memory is no longer what it was.
+//! Shared memory of a guest, safe against truncation. A guest's memory is a file that it shares and
+//! could truncate: access to our mapping beyond the new end would kill this process with SIGBUS.
+//! The handler replaces such a page by zeros and marks the memory as truncated for the reader.
 //!
-//! (A file that a guest has made cannot be sealed by us: fcntl(2), `F_ADD_SEALS`; reading it with `pread` costs a system call
-//! for each of some ten accesses per frame.)
+//! (A file that a guest has made cannot be sealed by us: fcntl(2), `F_ADD_SEALS`; reading it with
+//! `pread` costs a system call for each of some ten accesses per frame.)
 
 use crate::types::GuestError;
 use nix::libc;
@@ -13,7 +13,7 @@ use rustix::mm::{mmap_anonymous, MapFlags, ProtFlags};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-/// Most ranges of memory that are watched at a time: 64 kernels with 49 interfaces and a range each.
+/// Maximum number of ranges watched at a time: 64 kernels with 49 interfaces and a range each.
 const RANGES: usize = 4096;
 
 struct Range {
@@ -27,19 +27,19 @@ static WATCHED: [Range; RANGES] =
     [const { Range { first: AtomicUsize::new(0), bytes: AtomicUsize::new(0), cut: AtomicBool::new(false) } };
         RANGES];
 
-/// Who handled SIGBUS before us.
+/// The previous handler of SIGBUS.
 static BEFORE: OnceLock<SigAction> = OnceLock::new();
 static INSTALL: OnceLock<Result<(), nix::Error>> = OnceLock::new();
 
-/// A mapped range of a guest's memory, as long as it is mapped.
+/// A watched range of a guest's mapped memory.
 #[derive(Debug)]
 pub struct Watched(usize);
 
 impl Watched {
-    /// Watches so many bytes from an address on.
+    /// Watches `bytes` bytes from an address on.
     ///
     /// # Errors
-    /// When the machine refuses it, or too many are watched.
+    /// If a system call fails, or too many ranges are watched.
     pub fn new(first: *const u8, bytes: usize) -> Result<Self, GuestError> {
         if let Err(e) = INSTALL.get_or_init(install) {
             return Err(GuestError::Machine(format!("a guest's memory cannot be watched: {e}")));
@@ -55,7 +55,7 @@ impl Watched {
         Err(GuestError::Machine(format!("more than {RANGES} ranges of guests' memory")))
     }
 
-    /// The guest has cut its memory short, and we have touched what is missing.
+    /// Whether the guest has truncated its memory and the missing part was accessed.
     pub fn is_cut(&self) -> bool {
         WATCHED[self.0].cut.load(Ordering::SeqCst)
     }
@@ -92,17 +92,17 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
         let page = rustix::param::page_size();
         let start = std::ptr::without_provenance_mut(at & !(page - 1));
         let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-        // SAFETY: the page belongs to a mapping of ours whose contents are those of a guest: nothing relies on them, and it is
-        // unmapped with the rest of the mapping. mmap(2) may be called in handlers.
+        // SAFETY: the page belongs to a mapping of ours with contents of a guest: nothing relies on
+        // them, and it is unmapped with the rest of the mapping. mmap(2) may be called in handlers.
         let replaced = unsafe { mmap_anonymous(start, page, ProtFlags::READ | ProtFlags::WRITE, flags) };
         if replaced.is_ok() {
             range.cut.store(true, Ordering::SeqCst);
             return;
         }
     }
-    // Not ours: it happens again, to whom it concerned before.
+    // Not ours: the fault recurs under the previous handler.
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: restores what was there.
+    // SAFETY: restores the previous handler.
     let _ = unsafe { sigaction(Signal::SIGBUS, BEFORE.get().unwrap_or(&default)) };
 }
 
@@ -133,10 +133,10 @@ mod tests {
         assert_eq!(all.read_obj::<u64>(0).unwrap(), 0);
         assert!(!watched.is_cut(), "what is left of it is as it was");
         assert_eq!((all.read_obj::<u64>(8200).unwrap(), watched.is_cut()), (0, true));
-        // Writing, too, and a page that was never read.
+        // Writing as well, and a page that was never read.
         all.write_obj(9u64, 4096).unwrap();
         assert_eq!(all.read_obj::<u64>(4096).unwrap(), 9);
-        // The next one begins anew.
+        // The next one starts from scratch.
         drop(watched);
         assert!(!Watched::new(region.as_ptr(), region.size()).unwrap().is_cut());
     }

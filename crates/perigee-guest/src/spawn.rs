@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Starting guests so that they end with us, however we end.
+//! Start of guests as processes that end with this one, however it ends.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,9 @@ use std::sync::{LazyLock, Mutex};
 
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// A thread that lives as long as the process: a child's parent-death signal comes when the *thread* that started it ends
-/// (prctl(2), PR_SET_PDEATHSIG), and those that run simulations come and go.
+/// A thread that lives as long as the process: a child's parent-death signal comes when the
+/// *thread* that started it ends (prctl(2), PR_SET_PDEATHSIG), and threads that run simulations are
+/// short-lived.
 static STARTER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, received) = channel::<Order>();
     std::thread::Builder::new()
@@ -27,13 +28,13 @@ static STARTER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
 /// Starts a process that is killed when this one ends.
 ///
 /// # Errors
-/// When it cannot be started.
-#[allow(unsafe_code)] // what runs between fork and exec calls the kernel only
+/// If it cannot be started.
+#[allow(unsafe_code)] // the code between fork and exec makes system calls only
 pub fn spawn(mut command: Command) -> io::Result<Child> {
     let parent = rustix::process::getpid();
     let set = move || {
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // We may have ended before the line above.
+        // The parent may have ended before the line above.
         if rustix::process::getppid() != Some(parent) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What guests are made of, what they send and why they fail: the same on every machine.
+//! Guest configuration, frames and errors, on all platforms.
 
 use perigee_units::Nanos;
 use std::io;
@@ -9,29 +9,29 @@ use std::time::Duration;
 /// A hardware address.
 pub type Mac = [u8; 6];
 
-/// How long a guest may say nothing while its time stands still, unless told otherwise.
+/// Default timeout of a guest that is silent while its time does not advance.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What interfaces of a guest can do beside carrying packets.
+/// Optional features of a guest's interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// They make checksums and cut large TCP segments into packets.
+    /// Checksum and TCP segmentation offload.
     pub offload: bool,
-    /// They can lose their carrier.
+    /// The carrier can be lost.
     pub carrier: bool,
 }
 
-/// What to do about a guest whose memory finds no room.
+/// Remedy if there is no room for a guest's memory.
 const NO_ROOM: &str = "enlarge it (mount -o remount,size=2G /dev/shm; docker run --shm-size=2g)\n";
 
-/// What a guest is made of.
+/// Configuration of a guest.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
     /// The kernel's binary.
     pub kernel: PathBuf,
     /// Its root: a folder with an `init`, and with room for sockets and the console's file.
     pub folder: PathBuf,
-    /// The program that it starts, as the guest sees it.
+    /// The program that it starts, as a path in the guest.
     pub init: String,
     /// Memory in MiB.
     pub memory_mib: u32,
@@ -39,47 +39,47 @@ pub struct GuestSpec {
     pub seed: u64,
     /// Hardware addresses of its interfaces.
     pub interfaces: Vec<Mac>,
-    /// What its interfaces can do, but for that of reports.
+    /// Features of its interfaces, except that of reports.
     pub offer: Offer,
-    /// Wall time after which a guest that neither waits nor goes on is given up.
+    /// Wall-clock timeout of a guest that neither waits nor advances.
     pub patience: Duration,
 }
 
 /// A frame that a guest has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentFrame {
-    /// When, in the guest's time.
+    /// Send time, in the guest's time.
     pub at: Nanos,
     /// Number of the interface.
     pub interface: usize,
-    /// Ethernet header and what follows.
+    /// Ethernet header and payload.
     pub bytes: Box<[u8]>,
 }
 
-/// Why a guest cannot go on.
+/// Errors of guests.
 #[derive(Debug)]
 pub enum GuestError {
-    /// This machine refuses something that a guest needs.
+    /// A system call or resource that a guest needs is not available.
     Machine(String),
-    /// The guest says what the protocol does not know.
+    /// The guest violates the protocol.
     Protocol(String),
-    /// The guest has ended; its last lines.
+    /// The guest has exited.
     Gone {
-        /// How its process ended, where that is known: `by signal 9`, `with exit code 1`.
+        /// Exit status of its process, if known: `by signal 9`, `with exit code 1`.
         how: String,
-        /// What its console shows last.
+        /// Last lines of its console.
         console: String,
     },
-    /// The guest's time stands still.
+    /// The guest's time does not advance.
     Stuck {
-        /// Seconds of wall time without a word.
+        /// Seconds of wall-clock time without a message.
         seconds: u64,
-        /// What its console shows last.
+        /// Last lines of its console.
         console: String,
     },
-    /// Nothing was said for a while (within this crate only).
+    /// No message within a timeout (within this crate only).
     Quiet,
-    /// Whoever was asked does not want it to go on.
+    /// Stopped by the caller.
     Stopped,
 }
 

@@ -4,11 +4,11 @@
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
 use perigee_units::Nanos;
 
-/// There is none.
+/// Uninhabited.
 pub struct Guest(std::convert::Infallible);
 
 impl Guest {
-    /// Refuses.
+    /// Fails.
     ///
     /// # Errors
     /// Always.

@@ -7,11 +7,11 @@ use crate::types::GuestError;
 use crate::types::SentFrame;
 use perigee_units::Nanos;
 
-/// There are none.
+/// Uninhabited.
 pub struct Live(std::convert::Infallible);
 
 impl Live {
-    /// Refuses.
+    /// Fails.
     ///
     /// # Errors
     /// Always.

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-/// The present instant. Simulated time never depends on it.
+/// The current instant. Simulated time never depends on it.
 #[expect(clippy::disallowed_methods, reason = "guests are processes, and real time is the wall clock")]
 pub fn now() -> Instant {
     Instant::now()

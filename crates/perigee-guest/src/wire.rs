@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sockets between us and a guest: whole messages, and descriptors beside them.
+//! Sockets to a guest: complete messages with file descriptors.
 
 use crate::types::GuestError;
 use crate::types::PATIENCE;
@@ -13,13 +13,13 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Most descriptors beside one message.
+/// Maximum number of descriptors with one message.
 const MAX_FILES: usize = 8;
 
 /// Fills `buffer`.
 ///
 /// # Errors
-/// `Gone` when the other side has closed; `Quiet` when nothing came for the socket's timeout.
+/// `Gone` if the other side has closed; `Quiet` if nothing arrived within the socket's timeout.
 pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), GuestError> {
     let mut filled = 0;
     let since = crate::wall_clock::now();
@@ -28,7 +28,7 @@ pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Gu
             Ok(0) => return Err(GuestError::closed()),
             Ok(n) => filled += n,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            // In the middle of a message the rest is on its way.
+            // The rest of a partial message is on its way.
             Err(e) if e.kind() == ErrorKind::WouldBlock && filled == 0 => return Err(GuestError::Quiet),
             Err(e) if e.kind() == ErrorKind::WouldBlock && since.elapsed() < PATIENCE => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -40,10 +40,10 @@ pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Gu
     Ok(())
 }
 
-/// Fills `buffer` with the beginning of a message, and takes the descriptors that come with it.
+/// Fills `buffer` with the start of a message, and takes its descriptors.
 ///
 /// # Errors
-/// As of [`read_exactly`].
+/// As [`read_exactly`].
 pub fn read_with_files(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<Vec<OwnedFd>, GuestError> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -68,10 +68,10 @@ pub fn read_with_files(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<Vec
     Ok(files)
 }
 
-/// Sends a message with descriptors beside it.
+/// Sends a message with descriptors.
 ///
 /// # Errors
-/// When the other side has closed.
+/// If the other side has closed.
 pub fn send_with_files(
     socket: &UnixStream,
     message: &[u8],
