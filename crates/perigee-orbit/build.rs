@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tells the tests whether the reference data is there (`cfg(reference_data)`): those that need it are ignored without it, and
-//! test runners list them as such.
+//! Sets `cfg(reference_data)` if the reference data is present: tests that need it are ignored
+//! otherwise, and test runners list them as such.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Streams the timeline of London to New York for as many hours as the first argument says: for profilers.
+//! Streams the timeline of London to New York for the number of hours in the first argument: for
+//! profilers.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Frames of reference, in metres.
 //!
-//! SGP4 and the shells give positions in an Earth-centred frame that does not turn (TEME). The Earth turns in it by
-//! the Greenwich mean sidereal time of 1982; polar motion (15 m) is left out. Everything else (distances, elevation,
-//! routes) happens in the Earth-fixed frame (ECEF), in which ground points stand still.
+//! SGP4 and the shells yield positions in an Earth-centred inertial frame (TEME). The Earth rotates
+//! in it by the Greenwich mean sidereal time of 1982; polar motion (15 m) is neglected. Everything
+//! else (distances, elevation, routes) is computed in the Earth-fixed frame (ECEF), in which ground
+//! points are constant.
 
 use crate::time::Epoch;
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 use std::f64::consts::{PI, TAU};
 
-/// Speed of light in vacuum: of ISLs and of radio.
+/// Speed of light in vacuum, for ISLs and radio links.
 pub const SPEED_OF_LIGHT_M_S: f64 = 299_792_458.0;
 
 /// Radians per degree.
@@ -44,41 +45,43 @@ pub fn distance_m(a: Vec3, b: Vec3) -> f64 {
     norm(sub(a, b))
 }
 
-/// Time of light between two points, to the nanosecond.
+/// Propagation time between two points, to the nanosecond.
 pub(crate) fn light_time(a: Vec3, b: Vec3) -> Nanos {
     Nanos::from_secs_f64(distance_m(a, b) / SPEED_OF_LIGHT_M_S)
 }
 
-/// An angle brought into `0..2 pi`.
+/// An angle reduced to `0..2 pi`.
 pub fn wrap(angle_rad: f64) -> f64 {
     angle_rad.rem_euclid(TAU)
 }
 
-/// The difference of two angles in degrees, brought into `-180..180`.
+/// The difference of two angles in degrees, reduced to `-180..180`.
 pub fn turn_deg(a: f64, b: f64) -> f64 {
     (a - b + 180.0).rem_euclid(360.0) - 180.0
 }
 
-/// Greenwich mean sidereal time in radians (Aoki et al. 1982; Vallado, "Fundamentals of Astrodynamics", eq. 3-45).
+/// Greenwich mean sidereal time in radians (Aoki et al. 1982; Vallado, "Fundamentals of
+/// Astrodynamics", eq. 3-45).
 pub fn gmst_rad(at: Epoch) -> f64 {
     let days = at.days_since_j2000();
     let t = days / 36_525.0;
-    // The whole turns are taken off before the small terms are added: a day count of 10^4 would eat their digits.
+    // Full turns are removed before the small terms are added: a day count of 10^4 would cost their
+    // digits.
     let turns = days.rem_euclid(1.0);
     let seconds =
         67_310.548_41 + turns * 86_400.0 + 8_640_184.812_866 * t + 0.093_104 * t * t - 6.2e-6 * t * t * t;
     wrap(seconds / 86_400.0 * TAU)
 }
 
-/// How fast the Earth turns.
+/// Angular velocity of the Earth.
 pub const EARTH_RAD_S: f64 = 7.292_115_9e-5;
 
-/// TEME to ECEF: the Earth has turned by `gmst_rad`.
+/// TEME to ECEF, rotated by `gmst_rad`.
 pub fn to_ecef(p: Vec3, gmst_rad: f64) -> Vec3 {
     turn(p, libm::sincos(gmst_rad))
 }
 
-/// TEME to ECEF, with sine and cosine of the Earth's turn.
+/// TEME to ECEF, with sine and cosine of the Earth's rotation.
 #[inline(always)]
 pub fn turn(p: Vec3, (s, c): (f64, f64)) -> Vec3 {
     [c * p[0] + s * p[1], c * p[1] - s * p[0], p[2]]
@@ -95,7 +98,8 @@ pub struct Ellipsoid {
 
 /// The ellipsoid of GPS; the default for ground points and maps.
 pub const WGS84: Ellipsoid = Ellipsoid { a_m: 6_378_137.0, f: 1.0 / 298.257_223_563 };
-/// The older ellipsoid, for comparison with tools that use it throughout (Hypatia, the OrbCC study).
+/// The older ellipsoid, for comparison with tools that use it throughout (Hypatia, the OrbCC
+/// study).
 pub const WGS72: Ellipsoid = Ellipsoid { a_m: 6_378_135.0, f: 1.0 / 298.26 };
 
 impl Ellipsoid {
@@ -147,7 +151,7 @@ pub fn up(p: GeoPoint) -> Vec3 {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
-/// Degrees above the horizon at which `target` stands over a ground point.
+/// Elevation of `target` above the horizon of a ground point, in degrees.
 pub fn elevation_deg(ground: Vec3, up: Vec3, target: Vec3) -> f64 {
     let d = sub(target, ground);
     libm::asin(dot(d, up) / norm(d)) / RAD

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Satellite constellations as changing networks: orbits, visibility, links, routes and handovers, as a Timeline.
+//! Satellite constellations as changing networks: orbits, visibility, links, routes and handovers,
+//! as a Timeline.
 //!
-//! Each room uses those before it:
+//! Layers, each based on those before it:
 //! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
-//! * [`motion`]: generated shells and known constellations, element sets (TLE, OMM), positions over time.
+//! * [`motion`]: generated shells and known constellations, element sets (TLE, OMM), positions over
+//!   time.
 //! * [`links`]: inter-satellite links, planes found in element sets, visibility from the ground.
 //! * [`paths`]: shortest and disjoint paths over the links of one instant.
-//! * [`sky`]: a constellation with ground points and traffic: attachment policies, path rules, user-defined functions, places
-//!   by name.
+//! * [`sky`]: a constellation with ground points and traffic: attachment policies, path rules,
+//!   user-defined functions, places by name.
 //! * [`stream`]: the sky over time as a timeline or a survey without packets.
 //! * [`interop`]: skies and files of other tools.
 //!

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Instants on the calendar.
 //!
-//! One scale, UTC without leap seconds, taken for UT1: the difference is below 0.9 s, in which a point on the
-//! equator moves 420 m, and it is the same for all satellites of a run.
+//! One scale, UTC without leap seconds, used as UT1: the difference is below 0.9 s, in which a
+//! point on the equator moves 420 m, and it is the same for all satellites of a run.
 
 use perigee_units::Nanos;
 
@@ -13,7 +13,7 @@ const NS_PER_DAY: i64 = 86_400_000_000_000;
 pub struct Epoch(pub i64);
 
 impl Epoch {
-    /// 2000-01-01 00:00, where generated shells start unless told otherwise (as in Hypatia).
+    /// 2000-01-01 00:00, the default start of generated shells (as in Hypatia).
     pub const Y2000: Epoch = Epoch(-NS_PER_DAY / 2);
 
     /// Midnight of a day of the Gregorian calendar.
@@ -41,7 +41,7 @@ impl Epoch {
     /// `"2022-09-14"`, `"2022-09-14T12:00:00"` or `"2022-09-14 12:00:00.25Z"`.
     ///
     /// # Errors
-    /// In words, for anything else.
+    /// A description, for any other format.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bad = || format!("{text:?} is not a time: write it like 2022-09-14T12:00:00Z");
         let body = text.trim().trim_end_matches('Z');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which satellite a terminal takes, when it changes, and how long it is then off the air.
+//! Attachment: choice of a terminal's satellite, times of changes, lengths of outages.
 
 use perigee_orbit::frames::{distance_m, SPEED_OF_LIGHT_M_S, WGS84};
 use perigee_orbit::sky::policy::{Policy, Reselect, STARLINK_SLOTS};
@@ -47,7 +47,7 @@ fn count(attach: Policy, reselect: Reselect) -> usize {
     handovers(&timeline(spec(attach, reselect))).len()
 }
 
-/// The satellite that is given up is below the mask at that instant.
+/// Whether the former satellite is below the mask at that instant.
 fn was_lost(sky: &Sky, at: f64, note: &Note) -> bool {
     let c = sky.constellation();
     let old = c.names.iter().position(|n| *n == note.text.split(" -> ").next().unwrap()).unwrap();
@@ -127,7 +127,7 @@ fn an_outage_of_signalling_is_three_times_the_delays_to_both_satellites() {
         };
         let expected: f64 = 3.0 * note.text.split(" -> ").map(delay).sum::<f64>();
         assert!((note.value - expected).abs() < 1e-6, "{} against {expected}", note.value);
-        // 550 km away and farther, two ways: the 11 to 16 ms that physics allows the formula.
+        // 550 km away and farther, two directions: the formula yields 11 to 16 ms.
         assert!((0.011..0.023).contains(&note.value), "{}", note.value);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Presets, shells side by side, ISLs that come and go, stations that relay.
+//! Presets, several shells, dynamic ISLs, relaying stations.
 
 use perigee_orbit::frames::{distance_m, elevation_deg, up, SPEED_OF_LIGHT_M_S, WGS84};
 use perigee_orbit::links::isls::Limits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! State folders of Hypatia: what is written is what is read, and damage is named.
+//! State folders of Hypatia: round trips, and errors on damage.
 
 use perigee_orbit::interop::hypatia::{read_folder, write_folder};
 use perigee_orbit::*;
@@ -10,7 +10,7 @@ use perigee_units::Nanos;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A folder that goes away.
+/// A folder removed on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -136,7 +136,7 @@ fn a_damaged_folder_is_refused_with_its_file() {
     std::fs::write(state.join("fstate_20000000000.txt"), "").unwrap();
     assert!(error().contains("fstate_20000000000.txt is behind the end"), "{}", error());
     std::fs::remove_file(state.join("fstate_20000000000.txt")).unwrap();
-    // What an instant does not say was said before, from the first on.
+    // Entries missing at an instant are unchanged since an earlier one.
     let first = std::fs::read_to_string(state.join("fstate_0.txt")).unwrap();
     let cut: String =
         first.lines().filter(|l| !l.starts_with("1584,1585,")).map(|l| format!("{l}\n")).collect();

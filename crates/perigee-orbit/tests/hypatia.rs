@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Geometry against reference values that were calculated independently with Hypatia's rules (SGP4 with WGS72 over
-//! generated elements, ranges instead of elevations, soft attachment at both ends). Ignored where the data is absent.
+//! Geometry against reference values that were calculated independently with Hypatia's rules (SGP4
+//! with WGS72 over generated elements, ranges instead of elevations, soft attachment at both ends).
+//! Ignored where the data is absent.
 
 use perigee_orbit::frames::WGS72;
 use perigee_orbit::links::visibility::Mask;
@@ -30,7 +31,7 @@ fn station(name: &str, lat_lon: &Value, range_m: f64) -> GroundNode {
     GroundNode { mask: Mask::Range(range_m), ..GroundNode::new(name, GroundKind::Station, place) }
 }
 
-/// A sky as Hypatia makes it.
+/// A sky configured like Hypatia.
 fn hypatia(shell: Shell, revs_per_day: f64, attach: Policy, ground: [GroundNode; 2]) -> Arc<Sky> {
     let propagation = Propagation::Sgp4 { revs_per_day: Some(revs_per_day), epoch: None };
     let spec = SkySpec {
@@ -68,8 +69,8 @@ fn expected_paths(events: &Value) -> Vec<(f64, Vec<u64>)> {
     events.as_array().unwrap().iter().map(|e| (e["t_s"].as_f64().unwrap(), list(&e["path"]))).collect()
 }
 
-/// Round-trip times must agree everywhere. So must paths, except where two ways around the Earth are equally long and
-/// the last digits decide (`ties`).
+/// Round-trip times must agree everywhere. So must paths, except if two paths around the Earth are
+/// equally long and the last digits decide (`ties`).
 fn compare(what: &str, sky: &Arc<Sky>, expected: &Value, ties: bool) {
     for (s, rtt) in expected["rtt_ms_each_second"].as_array().unwrap().iter().enumerate().step_by(5) {
         let found = sky.rtt_at(PairId(0), Nanos::from_secs(s as u64)).unwrap().map(Nanos::as_millis_f64);
@@ -103,7 +104,8 @@ fn the_pairs_of_the_study_take_the_reference_paths() {
         {
             let what = format!("{} {} km, {key}", pair["name"], pair["distance_km"]);
             let sky = hypatia(STARLINK_SHELL1, 15.19, policy, ground());
-            // Paths between distant satellites that are merely the nearest often have a twin the other way round.
+            // With the nearest satellites, paths between distant ends often have a twin around the
+            // other side.
             compare(&what, &sky, &pair[key], policy == Policy::Nearest);
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Paths that are not the shortest ones: disjoint ones, and those that avoid full links.
+//! Path rules: disjoint paths, and load-aware ones.
 
 use perigee_orbit::*;
 use perigee_timeline::store::check;
@@ -8,7 +8,7 @@ use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Stations around two spots, each with one on the other side.
+/// Stations around two places, each with a peer at the other one.
 fn crowd(pairs: usize, apart_deg: f64) -> SkySpec {
     let station = |i: usize, lat_deg: f64, lon_deg: f64| {
         let place = GeoPoint { lat_deg: lat_deg + apart_deg * i as f64, lon_deg, height_m: 0.0 };
@@ -33,7 +33,7 @@ fn load_aware(pairs: usize) -> SkySpec {
     SkySpec { rule: PathRule::LoadAware(rule), ..crowd(pairs, 0.5) }
 }
 
-/// How many of the first direction's paths cross each ISL.
+/// Number of the first direction's paths over each ISL.
 fn crossings(routes: &[Option<Route>]) -> BTreeMap<[u32; 2], usize> {
     let mut all = BTreeMap::new();
     for r in routes.iter().step_by(2).flatten() {
@@ -58,7 +58,7 @@ fn load_aware_paths_relieve_a_hotspot_and_are_not_much_longer() {
         let longest = lengths(&short).into_iter().zip(lengths(&wide)).map(|(a, b)| b.saturating_sub(a)).max();
         assert!(longest.unwrap() < Nanos::from_millis(15), "{longest:?}");
     }
-    // Nothing to avoid: the shortest paths.
+    // No loaded links: the shortest paths.
     let mut idle = load_aware(8);
     let PathRule::LoadAware(rule) = &mut idle.rule else { unreachable!() };
     rule.demand_bps.clear();

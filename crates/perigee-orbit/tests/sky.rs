@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sky end to end: what its timelines must hold whatever the constellation.
+//! Skies end to end: invariants of their timelines for all constellations.
 
 use perigee_orbit::frames::{elevation_deg, up, WGS84};
 use perigee_orbit::*;
@@ -45,7 +45,7 @@ fn notes(t: &Timeline, kind: NoteKind) -> Vec<(Nanos, &Note)> {
         .collect()
 }
 
-/// Follows the timeline and calls `visit` after every instant.
+/// Replays the timeline and calls `visit` after every instant.
 fn replay(t: &Timeline, mut visit: impl FnMut(Nanos, &State)) {
     let mut s = State::default();
     let mut all = changes(t).peekable();
@@ -98,7 +98,8 @@ fn delays_of_a_path_are_those_of_the_geometry_and_continuous_along_it() {
         assert_eq!(here, s.delay(PairId(1), now).unwrap(), "the way back is the same way");
         if let Some((before, d, p)) = &last {
             if *p == path {
-                // Satellites move at 7.6 km/s: no more than 26 us a second on each of two radio links.
+                // Satellites move at 7.6 km/s: no more than 26 us a second on each of two radio
+                // links.
                 let allowed = (now - *before).0 / 10_000 + 20;
                 assert!(here.0.abs_diff(d.0) <= allowed, "{d} -> {here} in {}", now - *before);
             }
@@ -271,14 +272,15 @@ fn outages_longer_than_the_time_between_handovers_are_one() {
                 all.iter().filter(|n| n.1.node == Some(node)).map(|n| n.0).collect::<Vec<_>>()
             };
             let (h, b, e) = (of(&handovers), of(&begins), of(&ends));
-            // Begin and end alternate, and each end is 40 s after the last handover before it.
+            // Start and end alternate, and each end is 40 s after the last handover before it.
             assert!(b.len() - e.len() <= 1 && e.iter().zip(&b[1..]).all(|(e, b)| e <= b));
             for end in e {
                 let last = h.iter().rev().find(|h| **h < end).unwrap();
                 assert_eq!(end - *last, Nanos::from_secs(40));
             }
         }
-        // `replay` refuses a link that goes down or up twice; with `hold`, none stays down for good.
+        // `replay` rejects a link that goes down or up twice; with `hold`, none stays down
+        // permanently.
         let mut down = 0;
         replay(&t, |_, s| down = s.down.len());
         let still_off = begins.len() - ends.len();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! State folders of Hypatia (satgenpy): written from a sky, read back as one.
+//! State folders of Hypatia (satgenpy): export of a sky, and import as one.
 //!
-//! A folder holds `tles.txt` (a line "planes slots", then element sets), `isls.txt` (two satellite numbers a line),
-//! `ground_stations.txt` (number, name, latitude, longitude, height, x, y, z), `description.txt` (largest ranges),
-//! `gsl_interfaces_info.txt`, and a folder `dynamic_state_<step>ms_for_<length>s` with `fstate_<ns>.txt`: lines
-//! "node, destination, next hop, own interface, its interface", all of them at first and then those that changed.
-//! Stations are numbered behind the satellites. A satellite's interfaces are its ISLs in the order of `isls.txt`, then
-//! its radio; a station has one. What is unreachable has -1 in all three places.
+//! A folder has `tles.txt` (a line "planes slots", then element sets), `isls.txt` (two satellite
+//! numbers a line), `ground_stations.txt` (number, name, latitude, longitude, height, x, y, z),
+//! `description.txt` (largest ranges), `gsl_interfaces_info.txt`, and a folder
+//! `dynamic_state_<step>ms_for_<length>s` with `fstate_<ns>.txt`: lines "node, destination, next
+//! hop, own interface, its interface", all of them at first and then those that changed. Stations
+//! are numbered after the satellites. A satellite's interfaces are its ISLs in the order of
+//! `isls.txt`, then its radio; a station has one. Unreachable destinations have -1 in all three
+//! fields.
 
 use crate::frames::WGS72;
 use crate::links::planes::PlaneOptions;
@@ -26,13 +28,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rate that Hypatia's files give a radio, in its own unit.
+/// Rate of a radio in Hypatia's files, in its own unit.
 const RADIO_SHARE: f64 = 1.0;
 
 /// Writes the state of a sky: forwarding towards all of its ground points.
 ///
 /// # Errors
-/// What such a folder cannot hold, or files that cannot be written.
+/// A property without an equivalent in such a folder, or files that cannot be written.
 pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     let spec = sky.spec();
     let isls = sky.constellation().isls_at(Nanos::ZERO)?;
@@ -94,7 +96,7 @@ fn stations(sky: &Sky) -> String {
     sky.spec().ground.iter().enumerate().map(station).collect()
 }
 
-/// The ranges that the masks mean for the highest satellite, over a sphere.
+/// Ranges that correspond to the masks for the highest satellite, over a sphere.
 fn description(sky: &Sky) -> String {
     let r = crate::motion::shell::EARTH_RADIUS_M;
     let heights = sky.constellation().elements.iter().map(|e| crate::motion::tle::mean_altitude_km(e) * 1e3);
@@ -143,7 +145,7 @@ struct Forwarding<'a> {
 }
 
 impl Forwarding<'_> {
-    /// The lines of an instant that differ from those of the one before.
+    /// Lines of an instant that differ from the previous one.
     fn changes(&mut self, t: Nanos) -> Result<String, String> {
         let (n, stations) = (self.sky.constellation().len(), self.sky.spec().ground.len());
         let dests: Vec<usize> = (0..stations).collect();
@@ -173,20 +175,21 @@ impl Forwarding<'_> {
     }
 }
 
-/// A folder that was read.
+/// A folder as read.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Its satellites, ISLs and stations; pairs and ports are still to be set.
+    /// Its satellites, ISLs and stations; pairs and ports are unset.
     pub spec: SkySpec,
     /// Forwarding states in order.
     files: Vec<(Nanos, PathBuf)>,
     /// Pairs of satellites that `isls.txt` links, the lower number first.
     linked: BTreeSet<(u32, u32)>,
-    /// How many satellites its `tles.txt` has.
+    /// Number of satellites in its `tles.txt`.
     pub satellites: usize,
 }
 
-/// Reads a folder. `dynamic` names the folder of forwarding states inside it where there are several.
+/// Reads a folder. `dynamic` is the name of the folder of forwarding states in it, required if
+/// there are several.
 ///
 /// # Errors
 /// Files that are missing or damaged, by name and line.
@@ -283,7 +286,7 @@ fn states(folder: &Path, dynamic: Option<&str>) -> Result<Vec<(Nanos, PathBuf)>,
     Ok(files)
 }
 
-/// Step and length that the name of a folder of forwarding states tells.
+/// Step and length in the name of a folder of forwarding states.
 fn promised(name: &str) -> Option<(Nanos, Nanos)> {
     let (step, length) = name.strip_prefix("dynamic_state_")?.split_once("ms_for_")?;
     let step = Nanos::from_millis(step.parse().ok().filter(|ms| (1..=3_600_000).contains(ms))?);
@@ -291,8 +294,8 @@ fn promised(name: &str) -> Option<(Nanos, Nanos)> {
     Some((step, Nanos::from_secs(length)))
 }
 
-/// Every instant has its file: a gap would be bridged by an old state without a word. Where the name of the folder
-/// tells nothing, its first two files tell the step.
+/// Checks that every instant has its file: a gap would silently be filled by an old state. Without
+/// a step in the name of the folder, it follows from the first two files.
 fn complete(times: &[Nanos], promised: Option<(Nanos, Nanos)>) -> Result<(), String> {
     let last = times.last().copied().unwrap_or(Nanos::ZERO);
     let step = promised.map_or_else(|| times.get(1).map_or(last, |t| *t - times[0]), |p| p.0).max(Nanos(1));
@@ -322,7 +325,8 @@ impl State {
     /// The paths of pairs of stations, given by number, at every instant of the folder.
     ///
     /// # Errors
-    /// A damaged file, a loop, a hop to a node that does not exist or over a link that `isls.txt` does not have.
+    /// A damaged file, a loop, a hop to a node that does not exist or over a link that `isls.txt`
+    /// does not have.
     pub fn paths(&self, pairs: &[(usize, usize)]) -> Result<Recorded, String> {
         let nodes = self.satellites + self.spec.ground.len();
         let mut next: BTreeMap<(u32, u32), i64> = BTreeMap::new();

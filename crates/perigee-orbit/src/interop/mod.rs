@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Other tools' skies with their peculiarities, beside the physically right default: to rebuild published results, and
-//! for nothing else.
+//! Compatibility with the skies of other tools, with their peculiarities: for the reproduction of
+//! published results only. The default is physically correct.
 //!
-//! * `hypatia-compat-…` ([`hypatia()`]): SGP4 over generated elements, WGS72, ranges instead of elevations, stations.
-//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, stations relay, and the orientation that its elements of
-//!   "year 0, day 0" have at its fixed date.
+//! * `hypatia-compat-…` ([`hypatia()`]): SGP4 over generated elements, WGS72, ranges instead of
+//!   elevations, stations instead of terminals.
+//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, stations relay, and the
+//!   orientation that its elements of "year 0, day 0" have at its fixed date.
 //! * `leoem-compat` ([`leoem`]): path logs with the two defects of their generator.
 
 pub mod hypatia;
@@ -41,18 +42,18 @@ const fn hypatia_shell(
     HypatiaShell { shell, revs_per_day, max_gsl_m }
 }
 
-/// The shells that Hypatia's own experiments use, by the last part of the preset's name. The ranges are those of its
-/// scripts: the cone at 25, 30 and 10 degrees over a flat ground.
+/// The shells that Hypatia's own experiments use, by the last part of the preset's name. The ranges
+/// are those of its scripts: the cone at 25, 30 and 10 degrees over a flat ground.
 pub const HYPATIA: &[(&str, HypatiaShell)] = &[
     ("hypatia-compat-starlink", hypatia_shell(550.0, 53.0, [72, 22], 15.19, 1_089_686.418_1)),
     ("hypatia-compat-kuiper", hypatia_shell(630.0, 51.9, [34, 34], 14.80, 1_260_000.0)),
     ("hypatia-compat-telesat", hypatia_shell(1015.0, 98.98, [27, 13], 13.66, 3_319_596.5)),
 ];
 
-/// What a scenario says itself, and a preset therefore leaves alone.
+/// Predicate for keys set by the scenario, which a preset does not override.
 pub type IsGiven<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Makes a sky as Hypatia would: its satellites, ellipsoid, ranges, stations without outages.
+/// Configures a sky like Hypatia: its satellites, ellipsoid, ranges, stations without outages.
 pub fn hypatia(h: &HypatiaShell, spec: &mut SkySpec, given: IsGiven<'_>) {
     let propagation = Propagation::Sgp4 { revs_per_day: Some(h.revs_per_day), epoch: None };
     spec.satellites = Satellites::Shells(vec![Shell { propagation, ..h.shell }]);
@@ -65,7 +66,8 @@ pub fn hypatia(h: &HypatiaShell, spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
-/// Mean motion of the OrbCC study's satellites in turns a day: the circular velocity with its own constants.
+/// Mean motion of the OrbCC study's satellites in revolutions per day: the circular velocity with
+/// its own constants.
 fn orbtcp_revs_per_day() -> f64 {
     let (gm_km3_s2, radius_km): (f64, f64) = (398_601.2, 6_378.135 + 550.0);
     (gm_km3_s2 / (radius_km * radius_km * radius_km)).sqrt() * 86_400.0 / TAU
@@ -76,16 +78,18 @@ fn orbtcp_start() -> Epoch {
     Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60))
 }
 
-/// Longitude of the first plane's ascending node at [`orbtcp_start`]: right ascension less Greenwich sidereal time.
+/// Longitude of the first plane's ascending node at [`orbtcp_start`]: right ascension less
+/// Greenwich sidereal time.
 const ORBTCP_NODE_LONGITUDE_DEG: f64 = 58.671;
 /// Argument of latitude of satellite 0 at [`orbtcp_start`].
 const ORBTCP_LATITUDE0_DEG: f64 = 358.871;
 
-/// Makes a sky as the simulator of the OrbCC study would.
+/// Configures a sky like the simulator of the OrbCC study.
 ///
-/// Its elements are of "year 0, day 0", which its Julian dates (Avian688/leosatellites, cOrbitA.cc and NoradA.ned) take as
-/// JD 1721059.5, 738,267.8 days before the start. SGP4 over two millennia amplifies the last digits of its constants, and
-/// the interval exceeds 64 bits of nanoseconds, so the mean elements that it arrives at are given here, at the start.
+/// Its elements are of "year 0, day 0", which its Julian dates (Avian688/leosatellites, cOrbitA.cc
+/// and NoradA.ned) convert to JD 1721059.5, 738,267.8 days before the start. SGP4 over two
+/// millennia amplifies the last digits of its constants, and the interval exceeds 64 bits of
+/// nanoseconds, so the resulting mean elements at the start are used here.
 pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
     let start = orbtcp_start();
     let propagation = Propagation::Sgp4 { revs_per_day: Some(orbtcp_revs_per_day()), epoch: Some(start) };
@@ -124,7 +128,7 @@ pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
-/// Applies the tool of that name; false if there is none.
+/// Applies the preset of that name; false if there is none.
 pub fn apply(name: &str, spec: &mut SkySpec, given: IsGiven<'_>) -> bool {
     if let Some((_, shell)) = HYPATIA.iter().find(|(n, _)| *n == name) {
         hypatia(shell, spec, given);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! ISLs between satellites: who may talk to whom.
+//! Inter-satellite links: patterns, limits, graph.
 
 use crate::frames::distance_m;
 use crate::links::length::{Weight, UNREACHABLE};
@@ -9,7 +9,8 @@ use crate::motion::shell::{Shell, EARTH_RADIUS_M};
 /// Whether the last plane of a shell is linked to the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Seam {
-    /// Where their satellites fly the same way: in a delta (nodes over 360 degrees), not in a star.
+    /// If their satellites move in the same direction: in a delta (nodes over 360 degrees), not in
+    /// a star.
     #[default]
     Auto,
     /// Always.
@@ -18,8 +19,8 @@ pub enum Seam {
     Open,
 }
 
-/// +Grid of a generated shell: the next satellite of the plane, and the same slot of the next plane; both wrap. At
-/// the seam the slot shifts as the phasing demands.
+/// +Grid of a generated shell: the next satellite of the plane, and the same slot of the next
+/// plane; both wrap around. At the seam the slot shifts according to the phasing.
 pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
     let (planes, slots) = (shell.planes, shell.per_plane);
     let id = |plane: u32, slot: u32| plane * slots + slot;
@@ -45,7 +46,7 @@ pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
     links
 }
 
-/// Links between near satellites. `group[s]` = shell of satellite `s`, `None` = it has no ISLs.
+/// Links between nearby satellites. `group[s]` = shell of satellite `s`, `None` = it has no ISLs.
 #[derive(Clone, Copy, Debug)]
 pub struct Near<'a> {
     /// Shell of each satellite.
@@ -54,12 +55,12 @@ pub struct Near<'a> {
     pub terminals: u32,
     /// Only links between different shells, or only links within one.
     pub across: bool,
-    /// No longer ones.
+    /// Maximum length.
     pub max_range_m: f64,
 }
 
 impl Near<'_> {
-    /// The shortest possible link first, as long as both ends have an ISL free; equal ones by number.
+    /// The links, greedily by length as long as both ends have a free ISL; ties by number.
     pub fn links(&self, at: &Positions) -> Vec<(u32, u32)> {
         let mut near: Vec<(f64, u32, u32)> = Vec::new();
         for a in 0..at.len() {
@@ -79,7 +80,7 @@ impl Near<'_> {
         links
     }
 
-    /// The nearest partners of a satellite; some more than it has ISLs, because some of them are taken.
+    /// The nearest partners of a satellite; more than it has ISLs, because some of them are taken.
     fn candidates(&self, at: &Positions, a: usize) -> Vec<(f64, u32, u32)> {
         let Some(own) = self.group[a] else { return Vec::new() };
         let fits = |b: &usize| *b != a && self.group[*b].is_some_and(|g| (g != own) == self.across);
@@ -98,12 +99,12 @@ impl Near<'_> {
     }
 }
 
-/// Which links can exist at all.
+/// Limits of links.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limits {
-    /// No longer ones.
+    /// Maximum length.
     pub max_range_m: f64,
-    /// The line of sight stays above this height: air would bend and absorb it.
+    /// Minimum height of the line of sight, because of refraction and absorption.
     pub grazing_height_m: f64,
 }
 
@@ -120,8 +121,8 @@ impl Limits {
         (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - low * low).max(0.0).sqrt()
     }
 
-    /// No link that is this long or shorter is too long or grazes the air, wherever it is, as long as no satellite is
-    /// more than `moved_m` from where it is now.
+    /// Length up to which every link is within the limits, as long as no satellite is more than
+    /// `moved_m` from its current position.
     pub fn clear_m(&self, at: &Positions, moved_m: f64) -> f64 {
         let square = |((x, y), z): ((&f64, &f64), &f64)| x * x + y * y + z * z;
         let lowest2 = at.x.iter().zip(&at.y).zip(&at.z).map(square).fold(f64::INFINITY, f64::min);
@@ -132,7 +133,7 @@ impl Limits {
         (2.0 * (lowest * lowest - low * low).sqrt()).min(self.max_range_m)
     }
 
-    /// Length of the link between two satellites; one that is too long or grazes the air has none.
+    /// Length of the link between two satellites; unreachable beyond the limits.
     pub fn length(&self, at: &Positions, a: u32, b: u32) -> Weight {
         let (a, b) = (a as usize, b as usize);
         let d = distance_m(at.get(a), at.get(b));
@@ -145,7 +146,7 @@ impl Limits {
     }
 }
 
-/// The ISLs as rows of neighbours, for the route search.
+/// ISLs as an adjacency list, for the path search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IslGraph {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
@@ -163,7 +164,8 @@ struct Isl {
 }
 
 impl IslGraph {
-    /// From a list of links; the order of the list does not matter, and a link given twice counts once.
+    /// From a list of links; the order of the list does not matter, and a link given twice counts
+    /// once.
     pub fn new(satellites: usize, links: &[(u32, u32)]) -> Self {
         let mut pairs: Vec<(u32, u32)> =
             links.iter().filter(|(a, b)| a != b).map(|&(a, b)| (a.min(b), a.max(b))).collect();
@@ -195,7 +197,7 @@ impl IslGraph {
         self.rows.len().saturating_sub(1)
     }
 
-    /// Satellites that one is linked to.
+    /// Neighbours of a satellite.
     pub fn neighbours(&self, sat: u32) -> &[u32] {
         &self.to[self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize]
     }
@@ -210,8 +212,8 @@ impl IslGraph {
         self.links.iter().map(|l| l.ends)
     }
 
-    /// Length of every entry at an instant; a link that is too long or whose line of sight grazes the air has none.
-    /// `clear_m`: see [`Limits::clear_m`].
+    /// Length of every entry at an instant; unreachable beyond the limits. `clear_m`: see
+    /// [`Limits::clear_m`].
     pub fn weights(&self, at: &Positions, (limits, clear_m): (Limits, f64), out: &mut Vec<Weight>) {
         out.clear();
         out.resize(self.to.len(), UNREACHABLE);

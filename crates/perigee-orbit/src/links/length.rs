@@ -7,7 +7,7 @@ pub type Weight = u64;
 /// No link, no path.
 pub const UNREACHABLE: Weight = u64::MAX;
 
-/// Metres to the unit of the search; never zero, so that no two satellites can point at each other.
+/// Metres to the unit of the search; never zero, so that next hops cannot form a loop.
 #[inline]
 pub fn weight(metres: f64) -> Weight {
     ((metres * 1e3 + 0.5) as Weight).max(1)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Finds the grid in real element sets: shells, planes, slots, and the ISLs that follow.
+//! Detection of the grid in real element sets: shells, planes, slots, and the resulting ISLs.
 //!
-//! Element sets carry epochs days apart, and the node of a low orbit drifts by degrees a day: every satellite is
-//! brought to one instant first (its node and argument of latitude come from the SGP4 state there). Then: satellites
-//! of one altitude and inclination form a shell, nodes that lie on an evenly spaced comb form planes, and places
-//! along the orbit that lie on such a comb are slots. What fits nowhere is a stray and is linked to its nearest
-//! neighbours. Isls of real satellites are not public; this is the +Grid that their geometry suggests.
+//! Element sets carry epochs days apart, and the node of a low orbit drifts by degrees a day: every
+//! satellite is propagated to one instant first (its node and argument of latitude come from the
+//! SGP4 state there). Then: satellites of one altitude and inclination form a shell, nodes on an
+//! evenly spaced comb form planes, and positions along the orbit on such a comb are slots.
+//! Satellites that fit nowhere are strays and are linked to their nearest neighbours. Isls of real
+//! satellites are not public; this is the +Grid suggested by their geometry.
 
 use crate::frames::{cross, distance_m, dot, norm, turn_deg, RAD};
 use crate::motion::fleet::{Sgp4, State};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 /// Tolerances of the clustering. The defaults fit the Starlink files of 2021 and 2022.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlaneOptions {
-    /// Satellites with a lower mean altitude are still being raised (or falling) and are left out.
+    /// Satellites with a lower mean altitude are in orbit raising (or decaying) and are excluded.
     pub min_altitude_km: f64,
     /// Half width of a shell.
     pub altitude_km: f64,
@@ -27,7 +28,7 @@ pub struct PlaneOptions {
     pub raan_deg: f64,
     /// Half width of a slot, in slots.
     pub slot: f64,
-    /// Fewer satellites than this make neither a shell nor (a fifth of it) a plane.
+    /// Minimum number of satellites of a shell, and (a fifth of it) of a plane.
     pub min_shell: usize,
 }
 
@@ -44,7 +45,7 @@ impl Default for PlaneOptions {
     }
 }
 
-/// A shell that was found.
+/// A detected shell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundShell {
     /// Mean altitude above the equatorial radius.
@@ -63,7 +64,7 @@ pub struct FoundShell {
     pub slots: usize,
 }
 
-/// Where a satellite belongs.
+/// Grid position of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Shell, from 0.
@@ -81,18 +82,18 @@ pub struct Arrangement {
     pub kept: Vec<usize>,
     /// ISLs, as indices into `kept`.
     pub links: Vec<(u32, u32)>,
-    /// Place of each satellite of `kept` that has one.
+    /// Grid position of each satellite of `kept`, if it has one.
     pub places: Vec<Option<Place>>,
     /// Shells, the largest first.
     pub shells: Vec<FoundShell>,
     /// Satellites outside every grid.
     pub strays: usize,
-    /// Satellites below the minimum altitude, or whose orbit has decayed by the common instant.
+    /// Satellites below the minimum altitude, or decayed by the common instant.
     pub left_out: usize,
 }
 
 impl Arrangement {
-    /// Lines for a person.
+    /// Human-readable summary.
     pub fn report(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.shells.iter().map(FoundShell::line).collect();
         lines.push(format!(
@@ -142,7 +143,8 @@ fn member(id: u32, tle: &Tle, state: State) -> Member {
     }
 }
 
-/// Arranges satellites at `common`, by habit the newest epoch of the file. `motion` goes with `sets`.
+/// Arranges satellites at `common`, usually the newest epoch of the file. `motion` corresponds to
+/// `sets`.
 pub fn arrange(sets: &[Tle], motion: &[Sgp4], common: Epoch, options: &PlaneOptions) -> Arrangement {
     let mut out = Arrangement::default();
     let mut members = Vec::new();
@@ -174,13 +176,14 @@ pub fn arrange(sets: &[Tle], motion: &[Sgp4], common: Epoch, options: &PlaneOpti
     out
 }
 
-/// Takes the satellites around the densest spot of altitude and inclination.
+/// Removes the satellites around the densest point of altitude and inclination.
 fn take_shell(free: &mut Vec<Member>, o: &PlaneOptions) -> Option<Vec<Member>> {
     let near = |a: &Member, b: &Member, part: f64| {
         (a.altitude_km - b.altitude_km).abs() <= o.altitude_km * part
             && (a.inclination_deg - b.inclination_deg).abs() <= o.inclination_deg * part.max(0.5)
     };
-    // The spot is looked for with a tenth of the altitude window: a window that straddles two shells would count both.
+    // The search uses a tenth of the altitude window: a window that straddles two shells would
+    // count both.
     let crowd = |m: &Member| free.iter().filter(|n| near(m, n, 0.1)).count();
     let seed = *free.iter().rev().max_by_key(|m| crowd(m))?;
     let (shell, rest): (Vec<_>, Vec<_>) = free.iter().partition(|m| near(&seed, m, 1.0));
@@ -191,7 +194,7 @@ fn take_shell(free: &mut Vec<Member>, o: &PlaneOptions) -> Option<Vec<Member>> {
     Some(shell)
 }
 
-/// One plane: its node, the place of slot 0, and who is in which slot.
+/// One plane: its node, the position of slot 0, and the satellite in each slot.
 #[derive(Default)]
 struct Plane {
     raan_deg: f64,
@@ -248,7 +251,8 @@ impl Grid {
         links
     }
 
-    /// Planes side by side: not across a gap in the nodes (the seam of a star, a plane that is missing).
+    /// Adjacent planes: not across a gap in the nodes (the seam of a star, a plane that is
+    /// missing).
     fn neighbours(&self) -> Vec<(usize, usize)> {
         let n = self.planes.len();
         let gap = |i: usize| (self.planes[(i + 1) % n].raan_deg - self.planes[i].raan_deg).rem_euclid(360.0);
@@ -258,7 +262,7 @@ impl Grid {
         (0..n).filter(|&i| gap(i) <= 1.5 * median).map(|i| (i, (i + 1) % n)).collect()
     }
 
-    /// The slots of two planes that fly side by side; a slot that is empty on either side has no link.
+    /// Links between the slots of two adjacent planes; none if either slot is empty.
     fn across(&self, a: &Plane, b: &Plane) -> Vec<(u32, u32)> {
         let shift = libm::round(turn_deg(a.phase_deg, b.phase_deg) / self.slot_deg);
         let shift = (shift as i64).rem_euclid(self.slots as i64) as usize;
@@ -282,14 +286,14 @@ fn comb(angles_deg: impl Iterator<Item = f64> + Clone, period_deg: f64) -> (f64,
     (libm::atan2(s, c) / turn, libm::hypot(c, s) / f64::max(n, 1.0))
 }
 
-/// How far an angle is from the nearest tooth of a comb.
+/// Distance of an angle from the nearest tooth of a comb.
 fn off_comb(angle_deg: f64, phase_deg: f64, period_deg: f64) -> f64 {
     let x = (angle_deg - phase_deg) / period_deg;
     (x - libm::round(x)) * period_deg
 }
 
-/// Planes by right ascension, in its order. The comb is the one with the fewest teeth that holds 85 % of the nodes;
-/// without any, gaps between nodes divide them.
+/// Planes in order of right ascension. The comb is the one with the fewest teeth that covers 85 %
+/// of the nodes; without any, planes are split at gaps between nodes.
 fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     let nodes = shell.iter().map(|m| m.raan_deg);
     let fits = |teeth: usize| {
@@ -302,7 +306,7 @@ fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     };
     let mut kept = (2..=120).find_map(fits).unwrap_or_else(|| shell.to_vec());
     kept.sort_by(|a, b| a.raan_deg.total_cmp(&b.raan_deg).then(a.id.cmp(&b.id)));
-    // Turn the list so that it starts at a gap: no plane is cut at 0 degrees.
+    // Rotate the list to start at a gap: no plane is split at 0 degrees.
     let gap =
         |i: usize| (kept[i].raan_deg - kept[(i + kept.len() - 1) % kept.len()].raan_deg).rem_euclid(360.0);
     let first = (0..kept.len()).find(|&i| gap(i) > o.raan_deg).unwrap_or(0);
@@ -311,8 +315,9 @@ fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     kept.chunk_by(apart).filter(|p| p.len() * 5 >= o.min_shell).map(<[Member]>::to_vec).collect()
 }
 
-/// The number of slots on whose comb the satellites of the planes lie best. (Starlink's first shell was launched into
-/// 18 slots a plane; the satellites beyond 18 fly 5 degrees ahead of one of them.)
+/// The number of slots with the best fit of its comb to the satellites of the planes. (Starlink's
+/// first shell was launched into 18 slots a plane; the satellites beyond 18 fly 5 degrees ahead of
+/// one of them.)
 fn count_slots(planes: &[Vec<Member>]) -> usize {
     let score = |slots: usize| -> f64 {
         let one = |p: &Vec<Member>| {
@@ -323,7 +328,8 @@ fn count_slots(planes: &[Vec<Member>]) -> usize {
     let fullest = planes.iter().map(Vec::len).max().unwrap_or(1);
     let scores: Vec<f64> = (1..=2 * fullest).map(score).collect();
     let best = scores.iter().copied().fold(0.0, f64::max);
-    // Twice the right number fits nearly as well as the right one, so the smallest that fits well is taken.
+    // Twice the right number fits nearly as well as the right one, so the smallest good fit is
+    // used.
     scores.iter().position(|&s| s >= 0.9 * best).map_or(1, |i| i + 1)
 }
 
@@ -335,7 +341,7 @@ fn fill_slots(members: &[Member], slot_deg: f64, slots: usize, tolerance: f64) -
     for m in members.iter().filter(|m| off(m) <= tolerance * slot_deg) {
         let slot = libm::round((m.latitude_arg_deg - phase_deg) / slot_deg) as i64;
         let slot = slot.rem_euclid(slots as i64) as usize;
-        // Of two satellites in one slot (a spare beside it) the better placed one has it.
+        // Of two satellites in one slot (one is a spare) the better placed one gets it.
         let holder = plane.slots.entry(slot).or_insert(*m);
         if off(m) < off(holder) {
             *holder = *m;
@@ -384,7 +390,8 @@ mod tests {
             l.sort_unstable();
             l
         };
-        // A shift of 17/72 of a slot is nearest to the same slot, so the links must be those of the +Grid.
+        // With a shift of 17/72 of a slot the nearest one is the same slot, so the links must be
+        // those of the +Grid.
         assert_eq!(order(found.links), order(isls::plus_grid(&shell, isls::Seam::Auto)));
     }
 

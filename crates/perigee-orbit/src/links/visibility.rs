@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which satellites a ground point sees.
+//! Visibility of satellites from the ground.
 
 use crate::frames::{distance_m, dot, norm, sub, up, Ellipsoid, Vec3, RAD};
 use crate::links::length::{weight, Access};
@@ -7,12 +7,12 @@ use crate::motion::positions::Positions;
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 
-/// When a satellite counts as visible.
+/// Criterion of visibility.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Mask {
-    /// At least these degrees above the horizon.
+    /// Minimum elevation in degrees.
     Elevation(f64),
-    /// At most this far away, in metres (Hypatia's rule), and above the horizon.
+    /// Maximum range in metres (Hypatia's rule), and above the horizon.
     Range(f64),
 }
 
@@ -23,7 +23,7 @@ impl Default for Mask {
     }
 }
 
-/// A point on the ground, ready for many questions.
+/// A point on the ground, prepared for many queries.
 #[derive(Clone, Copy, Debug)]
 pub struct GroundPoint {
     /// Earth-fixed position.
@@ -35,7 +35,7 @@ pub struct GroundPoint {
 }
 
 impl GroundPoint {
-    /// At a place on an ellipsoid.
+    /// A point at a place on an ellipsoid.
     pub fn new(place: GeoPoint, mask: Mask, ellipsoid: Ellipsoid) -> Self {
         let sin_mask = match mask {
             Mask::Elevation(deg) => libm::sin(deg * RAD),
@@ -50,7 +50,7 @@ impl GroundPoint {
         dot(d, self.up) / norm(d)
     }
 
-    /// A point is visible.
+    /// Whether a point is visible.
     pub fn sees(&self, p: Vec3) -> bool {
         let sin = self.sin_elevation(p);
         match self.mask {
@@ -64,7 +64,7 @@ impl GroundPoint {
         self.visible_among(0..at.len() as u32, at, out);
     }
 
-    /// The visible ones of some satellites, in their order.
+    /// The visible ones among some satellites, in their order.
     pub fn visible_among(&self, sats: impl Iterator<Item = u32>, at: &Positions, out: &mut Vec<Access>) {
         out.clear();
         for sat in sats {
@@ -76,8 +76,8 @@ impl GroundPoint {
         }
     }
 
-    /// The satellites, by number, that can be visible as long as none has moved farther than `moved_m` from where it
-    /// is now.
+    /// The satellites, by number, that can be visible as long as none has moved farther than
+    /// `moved_m` from its current position.
     pub fn candidates(&self, at: &Positions, moved_m: f64, out: &mut Vec<u32>) {
         out.clear();
         for sat in 0..at.len() as u32 {
@@ -95,11 +95,11 @@ impl GroundPoint {
         Sight { height_m: dx * ux + dy * uy + dz * uz, range2: dx * dx + dy * dy + dz * dz }
     }
 
-    /// The mask lets a satellite pass that has moved by at most so much.
+    /// Whether a satellite can pass the mask after a movement of at most `moved_m`.
     #[inline(always)]
     fn lets_pass(&self, sight: &Sight, moved_m: f64) -> bool {
         match self.mask {
-            // Height and range change by as much, and the range counts only in part.
+            // Height and range change by at most that, and the range counts only in part.
             Mask::Elevation(_) => {
                 sight.height_m >= self.sin_mask * sight.range2.sqrt() - (1.0 + self.sin_mask) * moved_m
             }
@@ -116,21 +116,21 @@ struct Sight {
     range2: f64,
 }
 
-/// Which satellites the ground points can see around an instant: nobody else needs to be looked at.
+/// Satellites that ground points can see around an instant; all others can be skipped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Horizon {
-    /// Of each ground point, by number; empty for those that nobody asks for.
+    /// Candidates of each ground point, by number; empty for those without traffic.
     pub candidates: Vec<Vec<u32>>,
-    /// No ISL link that is this long or shorter is too long or grazes the air.
+    /// Length up to which every ISL is within the limits.
     pub clear_m: f64,
-    /// Made for this instant.
+    /// The instant in the middle of their validity.
     pub centre: Nanos,
-    /// They hold for instants so far from it.
+    /// Maximum distance in time from it.
     pub reach: Nanos,
 }
 
 impl Horizon {
-    /// They hold for an instant.
+    /// Whether they are valid at an instant.
     pub fn holds(&self, t: Nanos) -> bool {
         !self.candidates.is_empty() && t.0.abs_diff(self.centre.0) <= self.reach.0
     }
@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn the_cone_of_a_sphere_has_the_range_of_the_textbook() {
-        // Slant range at elevation e over a sphere: sqrt((R sin e)^2 + 2 R h + h^2) - R sin e; 1123 km at 25 degrees.
+        // Slant range at elevation e over a sphere: sqrt((R sin e)^2 + 2 R h + h^2) - R sin e; 1123
+        // km at 25 degrees.
         let (r, h, s) = (EARTH_RADIUS_M, 550e3, libm::sin(25.0 * RAD));
         let range = ((r * s) * (r * s) + 2.0 * r * h + h * h).sqrt() - r * s;
         assert!((range - 1123e3).abs() < 1e3);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where the satellites are: generated shells in closed form, element sets through SGP4.
+//! Satellite motion: generated shells in closed form, element sets by SGP4.
 //!
-//! SGP4 costs a microsecond per satellite and instant. Routes need an instant every 100 ms, so inside a [`Span`] SGP4
-//! runs every 10 s only, and positions between are cubic (Hermite, through positions and velocities). The error of the
-//! interpolation is h^4 omega^4 r / 384, a third of a millimetre; the velocities of SGP4, which are not quite the
-//! derivatives of its positions, add decimetres (tested below 1 m, 3 ns of light).
+//! SGP4 costs a microsecond per satellite and instant. Routes need an instant every 100 ms, so
+//! inside a [`Span`] SGP4 runs every 10 s only, and positions between are cubic (Hermite, through
+//! positions and velocities). The error of the interpolation is h^4 omega^4 r / 384, a third of a
+//! millimetre; the velocities of SGP4, which are not quite the derivatives of its positions, add
+//! decimetres (tested below 1 m, 3 ns of light).
 
 use crate::frames::{gmst_rad, to_ecef, turn, wrap, Vec3, EARTH_RAD_S};
 use crate::motion::positions::Positions;
@@ -24,7 +25,7 @@ const KNOT: Nanos = Nanos::from_secs(10);
 /// Gravity constants of SGP4. Element sets are made with WGS72, so it is the default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Gravity {
-    /// As the element sets of the US Space Force, Hypatia and Python's `sgp4`.
+    /// As used by the element sets of the US Space Force, Hypatia and Python's `sgp4`.
     #[default]
     Wgs72,
     /// Newer constants.
@@ -37,12 +38,13 @@ pub struct Sgp4 {
     constants: sgp4::Constants,
     epoch: Epoch,
     name: Arc<str>,
-    /// In the Earth-fixed frame it is not faster.
+    /// Upper bound of its speed in the Earth-fixed frame.
     fastest_m_s: f64,
 }
 
-/// In the Earth-fixed frame a satellite with these elements is not faster: the speed at perigee, a twentieth more for
-/// what disturbs it (a satellite that drag makes that much faster is falling), and the turn of the Earth at apogee.
+/// Upper bound of a satellite's speed in the Earth-fixed frame: the speed at perigee, 5 % for
+/// perturbations (a satellite that drag makes that much faster is decaying), and the rotation of
+/// the Earth at apogee.
 fn fastest_m_s(tle: &Tle) -> f64 {
     let (n, e) = (tle.revs_per_day * TAU / 86_400.0, tle.eccentricity);
     let a = libm::cbrt(MU_M3_S2 / (n * n));
@@ -62,7 +64,7 @@ impl Sgp4 {
     /// Prepares a satellite.
     ///
     /// # Errors
-    /// When SGP4 cannot use the elements.
+    /// If SGP4 rejects the elements.
     pub fn new(tle: &Tle, gravity: Gravity) -> Result<Self, String> {
         let model = match gravity {
             Gravity::Wgs72 => sgp4::WGS72,
@@ -92,10 +94,10 @@ impl Sgp4 {
         })
     }
 
-    /// Where it is at an instant.
+    /// State at an instant.
     ///
     /// # Errors
-    /// When the orbit has decayed by then.
+    /// If the orbit has decayed by then.
     pub fn state(&self, at: Epoch) -> Result<State, String> {
         let t = sgp4::MinutesSinceEpoch(at.minutes_since(self.epoch));
         let p = self.constants.propagate(t).map_err(|e| {
@@ -107,7 +109,7 @@ impl Sgp4 {
     }
 }
 
-/// A group of satellites that move by one rule.
+/// A group of satellites with the same propagator.
 #[derive(Clone, Debug)]
 pub enum Group {
     /// A generated shell in closed form.
@@ -130,16 +132,16 @@ impl Group {
 pub struct Motion(pub Vec<Group>);
 
 impl Motion {
-    /// Prepares for many instants between `from` and `to`.
+    /// Prepares a span for many instants between `from` and `to`.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn span(&self, start: Epoch, from: Nanos, to: Nanos) -> Result<Span<'_>, String> {
         let knots = self.knots(start, from, to)?;
         Ok(Span { motion: self, start, knots: Cow::Owned(knots) })
     }
 
-    /// A span with knots that are there already.
+    /// A span with existing knots.
     pub fn over<'a>(&'a self, start: Epoch, knots: &'a Knots) -> Span<'a> {
         Span { motion: self, start, knots: Cow::Borrowed(knots) }
     }
@@ -147,13 +149,14 @@ impl Motion {
     /// Runs SGP4 for a span.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn knots(&self, start: Epoch, from: Nanos, to: Nanos) -> Result<Knots, String> {
         let first = from.0 / KNOT.0;
         let last = to.0 / KNOT.0 + 1;
         let of_group = |group: &Group| match group {
             Group::Shell(_) => Ok(Vec::new()),
-            // Knots lie on a grid from the start of the run, wherever a span begins: chunks fit without a step.
+            // Knots are on a grid from the start of the run, independent of the start of a span:
+            // positions are continuous across chunks.
             Group::Sgp4(all) => (first..=last)
                 .map(|k| {
                     let at = start.plus(KNOT * k);
@@ -165,7 +168,7 @@ impl Motion {
         Ok(Knots { first, last, states })
     }
 
-    /// In the Earth-fixed frame no satellite is faster.
+    /// Upper bound of the speed of all satellites in the Earth-fixed frame.
     pub fn fastest_m_s(&self) -> f64 {
         let of_group = |group: &Group| match group {
             Group::Shell(shell) => shell.fastest_m_s(),
@@ -190,23 +193,23 @@ impl Motion {
     }
 }
 
-/// States of satellites under SGP4 every `KNOT`, for positions between.
+/// States of satellites under SGP4 every `KNOT`, for interpolation.
 #[derive(Clone, Debug)]
 pub struct Knots {
     first: u64,
     last: u64,
-    /// Of each group; none for a shell.
+    /// States by group; none for a shell.
     states: Vec<Vec<Vec<State>>>,
 }
 
 impl Knots {
-    /// They reach around an instant.
+    /// Whether they cover an instant.
     pub fn hold(&self, t: Nanos) -> bool {
         (self.first..self.last).contains(&(t.0 / KNOT.0))
     }
 }
 
-/// A [`Motion`] prepared for a stretch of time.
+/// A [`Motion`] prepared for a time span.
 #[derive(Debug)]
 pub struct Span<'a> {
     motion: &'a Motion,
@@ -247,7 +250,7 @@ struct Hermite {
 }
 
 impl Hermite {
-    /// `s` of the way from the first to the second.
+    /// Weights at the fraction `s` from the first to the second.
     fn new(s: f64) -> Self {
         let h = KNOT.as_secs_f64();
         let (s2, s3) = (s * s, s * s * s);
@@ -264,8 +267,9 @@ impl Hermite {
     }
 }
 
-/// Element sets for a generated shell, for comparison with tools that move shells by SGP4: mean motion in turns per
-/// day, circular, no drag, epoch = `start`. Plane and slot as in [`crate::motion::shell::Shell::elements_rad`].
+/// Element sets for a generated shell, for comparison with tools that propagate shells by SGP4:
+/// mean motion in revolutions per day, circular, no drag, epoch = `start`. Plane and slot as in
+/// [`crate::motion::shell::Shell::elements_rad`].
 pub fn shell_elements(shell: &crate::motion::shell::Shell, revs_per_day: f64, start: Epoch) -> Vec<Tle> {
     let mut all = Vec::with_capacity(shell.satellites());
     for plane in 0..shell.planes {
@@ -301,7 +305,8 @@ mod tests {
     use crate::motion::presets::STARLINK_SHELL1;
     use crate::motion::tle;
 
-    /// Vallado, Crawford, Hujsak, Kelso: "Revisiting Spacetrack Report #3" (AIAA 2006-6753), verification output.
+    /// Vallado, Crawford, Hujsak, Kelso: "Revisiting Spacetrack Report #3" (AIAA 2006-6753),
+    /// verification output.
     #[test]
     fn sgp4_gives_the_published_positions() {
         let set = "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\
@@ -356,7 +361,8 @@ mod tests {
 
     #[test]
     fn a_shell_stays_with_sgp4_for_ten_minutes() {
-        // SGP4 also has the short-periodic terms of J2, some kilometres here; the secular rates must agree.
+        // SGP4 also has the short-periodic terms of J2, some kilometres here; the secular rates
+        // must agree.
         let a = STARLINK_SHELL1.radius_m();
         let revs = (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU;
         let tles = shell_elements(&STARLINK_SHELL1, revs, Epoch::Y2000);

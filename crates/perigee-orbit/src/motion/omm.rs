@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Orbit mean-elements messages (OMM, CCSDS 502.0-B) as catalogues hand them out: a JSON list of objects, or CSV with a
-//! line of names. Keys are the same in both; angles are in degrees, the mean motion in turns a day, the drag term per
-//! Earth radius. Catalogue numbers may have nine digits, which is why this form replaces the TLE.
+//! Orbit mean-elements messages (OMM, CCSDS 502.0-B) as published by catalogues: a JSON list of
+//! objects, or CSV with a header line. Keys are the same in both; angles are in degrees, the mean
+//! motion in revolutions per day, the drag term per Earth radius. Catalogue numbers may have nine
+//! digits, which is why this form replaces the TLE.
 //!
-//! As with TLEs a file is taken whole or not at all.
+//! As with TLEs, a file with any invalid set is rejected.
 
 use crate::frames::RAD;
 use crate::motion::tle::{self, at, Origin, Tle, TleError};
@@ -13,7 +14,7 @@ use perigee_units::names;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads element sets in whichever of the three forms they come.
+/// Reads element sets in any of the three formats.
 ///
 /// # Errors
 /// The first set that is malformed.
@@ -29,7 +30,7 @@ pub fn read_elements(text: &str) -> Result<Vec<Tle>, TleError> {
     }
 }
 
-/// Names of columns by which a table of OMM is known, also one that lacks some.
+/// Names of columns that identify a table of OMM, even an incomplete one.
 const OMM_NAMES: [&str; 4] = ["OBJECT_NAME", "EPOCH", "MEAN_MOTION", "NORAD_CAT_ID"];
 
 /// Reads a JSON list.
@@ -70,7 +71,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Tle>, TleError> {
     finish(lines.map(set))
 }
 
-/// Names of satellites may hold commas, in quotes.
+/// Cells of a line; names of satellites may have commas, in quotes.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;

@@ -3,7 +3,7 @@
 
 use crate::frames::Vec3;
 
-/// Positions of all satellites, in metres, one list per axis: the visibility scan runs along them.
+/// Positions of all satellites, in metres, one list per axis, for the visibility scan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
     /// Towards Greenwich.
@@ -15,13 +15,13 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Forgets all.
+    /// Removes all positions.
     pub fn clear(&mut self) {
         self.x.clear();
         self.y.clear();
         self.z.clear();
     }
-    /// Adds so many, to be written by the caller.
+    /// Adds `more` positions, to be written by the caller.
     pub fn append(&mut self, more: usize) -> [&mut [f64]; 3] {
         let begin = self.len();
         [&mut self.x, &mut self.y, &mut self.z].map(|axis| {
@@ -35,16 +35,16 @@ impl Positions {
         self.y.push(p[1]);
         self.z.push(p[2]);
     }
-    /// One of them.
+    /// Position `i`.
     #[inline]
     pub fn get(&self, sat: usize) -> Vec3 {
         [self.x[sat], self.y[sat], self.z[sat]]
     }
-    /// How many.
+    /// Number of positions.
     pub fn len(&self) -> usize {
         self.x.len()
     }
-    /// None at all.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }

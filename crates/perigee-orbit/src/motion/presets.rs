@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Constellations by name. Numbers are those of filings and orders, named beside each; filings give no phasing, so
-//! every second plane is shifted by half a slot, as in Hypatia, unless another source is named.
+//! Known constellations by name. Numbers are those of filings and orders, cited at each; filings
+//! have no phasing, so every second plane is shifted by half a slot, as in Hypatia, unless another
+//! source is cited.
 
 use crate::motion::shell::{Phasing, Propagation, Shell};
 
@@ -9,13 +10,13 @@ use crate::motion::shell::{Phasing, Propagation, Shell};
 pub struct Preset {
     /// Name in scenario files.
     pub name: &'static str,
-    /// What it is, for a person.
+    /// Human-readable description.
     pub what: &'static str,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: &'static str,
     /// Its shells.
     pub shells: &'static [Shell],
-    /// Elevation below which its satellites are not used.
+    /// Minimum elevation of its satellites.
     pub mask_deg: f64,
 }
 
@@ -53,13 +54,14 @@ const KUIPER: [Shell; 3] =
 
 const TELESAT: [Shell; 2] = [delta(1015.0, 98.98, 27, 13), delta(1325.0, 50.88, 40, 33)];
 
-/// A star: the planes cover half a turn, and the first flies against the last. No ISLs.
+/// A star: the planes cover 180 degrees, and the first and the last move in opposite directions. No
+/// ISLs.
 const ONEWEB: Shell = Shell { raan_spread_deg: 180.0, isls: false, ..delta(1200.0, 87.9, 18, 40) };
 
-/// Planes that fly side by side are 31.6 degrees apart, the two at the seam 22.
+/// The spacing of co-rotating planes is 31.6 degrees, that at the seam 22.
 const IRIDIUM: Shell = Shell { raan_spread_deg: 6.0 * 31.6, ..delta(780.0, 86.4, 6, 11) };
 
-/// One satellite over longitude 0; scenarios move it.
+/// One satellite over longitude 0, which scenarios change.
 pub const GEOSTATIONARY: Shell = Shell {
     phasing: Phasing::Factor(0),
     propagation: Propagation::EarthFixed,

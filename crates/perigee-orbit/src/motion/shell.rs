@@ -9,36 +9,37 @@ use std::f64::consts::TAU;
 /// Gravitational parameter of the Earth (WGS84), for generated shells.
 pub const MU_M3_S2: f64 = 3.986_004_418e14;
 
-/// Equatorial radius to which altitudes refer.
+/// Reference radius of altitudes (equatorial).
 pub const EARTH_RADIUS_M: f64 = 6_378_137.0;
 const J2: f64 = 1.082_63e-3;
 
-/// How the satellites of a plane are shifted against those of the plane before.
+/// Shift of the satellites of a plane relative to those of the previous one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Phasing {
     /// Walker's factor F: by `F / planes` of a slot.
     Factor(u32),
-    /// Every second plane by half a slot. The same satellites as F = planes / 2, but a slot number zigzags, so that
-    /// the +Grid's links to the next plane do too, and the last plane meets the first without a seam.
+    /// Every second plane by half a slot. The same satellites as F = planes / 2, but slot numbers
+    /// alternate, as do the +Grid's links to the next plane, so that there is no seam between the
+    /// last plane and the first.
     HalfSlot,
 }
 
-/// How the satellites of a shell move.
+/// Propagator of the satellites of a shell.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Propagation {
-    /// Undisturbed circles.
+    /// Circular Kepler orbits.
     Kepler,
-    /// Circles whose node and mean motion drift by the Earth's flattening (J2), averaged over a revolution.
+    /// Circular orbits with secular drift of node and mean motion by the Earth's oblateness (J2).
     #[default]
     J2,
-    /// SGP4 with WGS72, from circular elements that hold at an epoch.
+    /// SGP4 with WGS72, from circular elements at an epoch.
     Sgp4 {
-        /// Mean motion in turns a day; `None` = that of the altitude.
+        /// Mean motion in revolutions per day; `None` = from the altitude.
         revs_per_day: Option<f64>,
-        /// When the elements hold; `None` = the start of the run.
+        /// Epoch of the elements; `None` = the start of the run.
         epoch: Option<Epoch>,
     },
-    /// They stand still over the ground (geostationary); `raan0_deg` is the longitude of the first.
+    /// Constant over the ground (geostationary); `raan0_deg` is the longitude of the first.
     EarthFixed,
 }
 
@@ -55,15 +56,15 @@ pub struct Shell {
     pub per_plane: u32,
     /// Shift between neighbouring planes.
     pub phasing: Phasing,
-    /// Over which the nodes of the planes are spread: 360 (delta) or 180 degrees (star).
+    /// Range of the planes' nodes: 360 (delta) or 180 degrees (star).
     pub raan_spread_deg: f64,
     /// Right ascension of the first plane's node at the start.
     pub raan0_deg: f64,
     /// Argument of latitude of the first plane's first satellite at the start.
     pub latitude0_deg: f64,
-    /// How they move.
+    /// Propagator.
     pub propagation: Propagation,
-    /// They carry ISLs.
+    /// The satellites have ISLs.
     pub isls: bool,
 }
 
@@ -74,7 +75,7 @@ impl Shell {
     }
 
     /// # Errors
-    /// In words, when the numbers make no shell.
+    /// A description, if the numbers are no valid shell.
     pub fn check(&self) -> Result<(), String> {
         let n = u64::from(self.planes) * u64::from(self.per_plane);
         if self.planes == 0 || self.per_plane == 0 || n > 100_000 {
@@ -112,7 +113,8 @@ impl Shell {
         }
     }
 
-    /// How many slots further the first plane's nearest satellite is when the last plane meets it.
+    /// Offset in slots of the nearest satellite of the first plane from a satellite of the last
+    /// one.
     pub fn seam_shift(&self) -> u32 {
         match self.phasing {
             Phasing::Factor(f) => f,
@@ -125,19 +127,20 @@ impl Shell {
         EARTH_RADIUS_M + self.altitude_m
     }
 
-    /// Right ascension of the ascending node and argument of latitude of a plane's first satellite at the start.
+    /// Right ascension of the ascending node, and argument of latitude of a plane's first
+    /// satellite, at the start.
     pub fn elements_rad(&self, plane: u32) -> (f64, f64) {
         let node = self.raan0_deg + self.raan_spread_deg * f64::from(plane) / f64::from(self.planes);
         let phase = self.latitude0_deg * RAD + self.phase_slots(plane) * TAU / f64::from(self.per_plane);
         (wrap(node * RAD), wrap(phase))
     }
 
-    /// Seconds for one turn, node to node.
+    /// Nodal period in seconds.
     pub fn nodal_period_s(&self) -> f64 {
         TAU / self.rates_rad_s().1
     }
 
-    /// Drift of the node, and of the argument of latitude.
+    /// Rates of the node and of the argument of latitude.
     fn rates_rad_s(&self) -> (f64, f64) {
         let a = self.radius_m();
         let n = (MU_M3_S2 / (a * a * a)).sqrt();
@@ -146,14 +149,15 @@ impl Shell {
             Propagation::Kepler => return (0.0, n),
             Propagation::J2 | Propagation::Sgp4 { .. } => {}
         }
-        // Kozai's secular rates at e = 0 (Vallado, section 9.6): node, and perigee plus mean anomaly.
+        // Kozai's secular rates at e = 0 (Vallado, section 9.6): node, and perigee plus mean
+        // anomaly.
         let cos_i = libm::cos(self.inclination_deg * RAD);
         let k = 1.5 * J2 * (EARTH_RADIUS_M / a) * (EARTH_RADIUS_M / a) * n;
         (-k * cos_i, n + k * (4.0 * cos_i * cos_i - 1.0))
     }
 }
 
-/// Moves the satellites of a shell.
+/// Propagator of the satellites of a shell.
 #[derive(Clone, Debug)]
 pub struct ShellMotion {
     shell: Shell,
@@ -161,14 +165,15 @@ pub struct ShellMotion {
     rates_rad_s: (f64, f64),
     /// Sine and cosine of the inclination.
     tilt: (f64, f64),
-    /// Of each plane at the start: see [`Shell::elements_rad`].
+    /// Elements of each plane at the start: see [`Shell::elements_rad`].
     planes: Vec<(f64, f64)>,
-    /// Cosines and sines of the slots' places in their planes: one sine per plane and instant is enough.
+    /// Cosines and sines of the slots' positions in their planes: one sine per plane and instant is
+    /// enough.
     slots: [Vec<f64>; 2],
 }
 
 impl ShellMotion {
-    /// A shell whose elements hold at `start`.
+    /// A shell with its elements at `start`.
     pub fn new(shell: Shell, start: Epoch) -> Self {
         let step = TAU / f64::from(shell.per_plane);
         let slot = |j| libm::sincos(step * f64::from(j));
@@ -184,7 +189,7 @@ impl ShellMotion {
         self.shell.satellites()
     }
 
-    /// No satellite at all; no shell that passed its check is that.
+    /// Whether there are no satellites; false for a checked shell.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -211,7 +216,7 @@ impl ShellMotion {
         self.circle(plane, at, gmst_rad).place((self.slots[0][slot], self.slots[1][slot]))
     }
 
-    /// Over the ground no satellite is faster.
+    /// Upper bound of the speed in the Earth-fixed frame.
     pub(crate) fn fastest_m_s(&self) -> f64 {
         match self.shell.propagation {
             Propagation::EarthFixed => 0.0,

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two-line element sets, with or without a line for the name.
 //!
-//! Columns as in the format's definition (Spacetrack Report No. 3; Vallado and Crawford, AIAA 2008-6770). A file is
-//! taken whole or not at all: one bad line may mean a truncated download, and a constellation with silent holes gives
-//! wrong routes.
+//! Columns as in the format's definition (Spacetrack Report No. 3; Vallado and Crawford, AIAA
+//! 2008-6770). A file with any invalid line is rejected: it may be a truncated download, and a
+//! constellation with silent holes results in wrong routes.
 
 use crate::frames::RAD;
 use crate::time::Epoch;
 use perigee_units::names;
 use std::collections::BTreeMap;
 
-/// What a file could not be read for.
+/// Errors of element set files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TleError {
-    /// A line is not what it should be.
+    /// An invalid line.
     #[error("line {line}: {reason}")]
     Line {
-        /// From 1.
+        /// Number, from 1.
         line: usize,
-        /// In words.
+        /// Description.
         reason: String,
     },
-    /// An entry of a list is not what it should be.
+    /// An invalid entry of a list.
     #[error("entry {entry}: {reason}")]
     Entry {
-        /// From 1.
+        /// Number, from 1.
         entry: usize,
-        /// In words.
+        /// Description.
         reason: String,
     },
-    /// There is nothing in it.
+    /// No element sets.
     #[error("the file holds no element sets")]
     Empty,
 }
 
-/// Where a set stands in its file, from 1.
+/// Position of a set in its file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Origin {
-    /// In none: it was made for a shell.
+    /// No file: generated for a shell.
     #[default]
     Generated,
-    /// Line in which it begins (behind the name, if it has one).
+    /// Its first line (after the name, if it has one).
     Line(usize),
     /// Entry of a list.
     Entry(usize),
@@ -56,7 +56,7 @@ impl Origin {
     }
 }
 
-/// Places of one file, for a person: a few of them, the rest counted.
+/// Positions in one file as human-readable text: a few of them, and the number of others.
 pub fn listed(places: &[Origin]) -> String {
     const SHOWN: usize = 5;
     let word = match places.first() {
@@ -79,13 +79,13 @@ pub fn listed(places: &[Origin]) -> String {
 /// Mean elements of one satellite, in the units of SGP4.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tle {
-    /// Name line, or the catalogue number where there is none.
+    /// Name line, or else the catalogue number.
     pub name: String,
     /// Where it was read.
     pub origin: Origin,
     /// Catalogue number.
     pub catalogue: u32,
-    /// When the elements hold.
+    /// Epoch of the elements.
     pub epoch: Epoch,
     /// Drag term B*, per Earth radius.
     pub bstar: f64,
@@ -104,18 +104,17 @@ pub struct Tle {
 }
 
 impl Tle {
-    /// An error about this set.
+    /// An error at this set.
     pub fn wrong(&self, reason: impl Into<String>) -> TleError {
         self.origin.error(reason.into())
     }
 
-    /// The two lines. Catalogue numbers beyond five digits are cut to their last five; drag is written as zero where
-    /// there is none.
+    /// The two lines. Catalogue numbers beyond five digits are truncated to their last five.
     pub fn lines(&self) -> [String; 2] {
         let (id, (year, day_e8)) = (self.catalogue % 100_000, self.epoch.to_tle());
         let (day, part) = (day_e8 / 100_000_000, day_e8 % 100_000_000);
         let degrees = |rad: f64| (rad / RAD).rem_euclid(360.0);
-        // What rounds up to a whole turn is none.
+        // Angles that round to 360 degrees become 0.
         let angle = |rad: f64| if degrees(rad) >= 359.999_95 { 0.0 } else { degrees(rad) };
         let drag = write_exponent(self.bstar);
         let one =
@@ -155,7 +154,8 @@ fn checksum(line: &[u8]) -> u32 {
 /// Reads a file of two-line or three-line sets; blank lines are skipped.
 ///
 /// # Errors
-/// The first line that is malformed, a set that breaks off, a catalogue number that comes twice, an empty file.
+/// The first line that is malformed, an incomplete set, a duplicate catalogue number, an empty
+/// file.
 pub fn parse(text: &str) -> Result<Vec<Tle>, TleError> {
     let mut lines =
         text.lines().enumerate().map(|(n, l)| (n + 1, l.trim_end())).filter(|(_, l)| !l.is_empty());
@@ -227,7 +227,7 @@ fn read_set(name: Option<&str>, (n1, one): (usize, &str), (n2, two): (usize, &st
     Ok(tle)
 }
 
-/// Length, line number and checksum.
+/// Checks length, line number and checksum.
 fn check_line(n: usize, line: &str, kind: u8) -> Result<(), TleError> {
     let bytes = line.as_bytes();
     if !line.is_ascii() {

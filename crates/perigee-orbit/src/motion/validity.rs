@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which element sets of a file hold at the time of a run, and which of them are only guesses there.
+//! Validity of element sets at the time of a run: age and decay.
 
 use crate::frames::norm;
 use crate::motion::fleet::Sgp4;
@@ -10,27 +10,27 @@ use crate::time::Epoch;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// Element sets are good for days; older ones than this are worth a remark.
+/// Element sets are accurate for days; older ones than this cause a warning.
 const STALE_DAYS: f64 = 14.0;
-/// Nothing stays in orbit below this height.
+/// No satellite stays in orbit below this height.
 const FALLEN_M: f64 = 100e3;
-/// What comes below this height is looked at more often.
+/// Satellites below this height are checked more often.
 const LOW_M: f64 = 300e3;
-/// Old elements can make SGP4 throw a satellite far out of its orbit instead of refusing it: farther than this many times
-/// its apogee it is lost, and no network reaches beyond the second figure.
+/// With old elements SGP4 may place a satellite far out of its orbit instead of failing: beyond
+/// this many times its apogee it is lost, and no network extends beyond the second value.
 const LOST_APOGEES: f64 = 2.0;
 const FARTHEST_M: f64 = 1e9;
-/// Instants at which it is looked at.
+/// Number of instants checked.
 const INSTANTS: u64 = 64;
-/// SGP4 runs a little beyond the end of a run, for positions between its instants.
+/// SGP4 runs slightly beyond the end of a run, for interpolation.
 const BEYOND: Nanos = Nanos::from_secs(20);
 
-/// What became of the sets of a file.
+/// Result of the check of a file's sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// Those that are in orbit during the whole run, as indices.
+    /// Indices of those that are in orbit during the entire run.
     pub used: Vec<usize>,
-    /// For a person: which sets are old, which satellites have decayed.
+    /// Human-readable warnings: old sets, decayed satellites.
     pub warnings: Vec<String>,
 }
 
@@ -43,8 +43,8 @@ fn age_days(set: &Tle, at: Epoch) -> f64 {
     at.minutes_since(set.epoch).abs() / 1440.0
 }
 
-/// Leaves out satellites that decay before the end of the run, and remarks on sets far from its start. Those with
-/// `low` are not used whatever they do: they need no remark.
+/// Excludes satellites that decay before the end of the run, and warns of sets far from its start.
+/// Those with `low` are not used in any case and cause no warning.
 pub fn check(
     file: &str,
     (sets, motion): (&[Tle], &[Sgp4]),
@@ -62,7 +62,8 @@ pub fn check(
     Checked { used, warnings }
 }
 
-/// Above the air and near its orbit from the start of a run to its end.
+/// Whether a satellite is above the atmosphere and near its orbit from the start of a run to its
+/// end.
 fn stays_up(set: &Tle, s: &Sgp4, start: Epoch, length: Nanos) -> bool {
     let apogee_m = (mean_altitude_km(set) * 1e3 + EARTH_RADIUS_M) * (1.0 + set.eccentricity);
     let farthest_m = (LOST_APOGEES * apogee_m).min(FARTHEST_M);
@@ -103,7 +104,8 @@ fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<Strin
     ))
 }
 
-/// A remark where the newest epoch, the run's start, is so far from most others that it may be a slip.
+/// A warning if the newest epoch, the run's start, is so far from most others that it may be an
+/// error.
 pub fn outlier(file: &str, sets: &[Tle], newest: &Tle, start: Epoch) -> Option<String> {
     let near = sets.iter().filter(|s| !is_stale(s, newest.epoch)).count();
     (newest.epoch == start && 2 * near < sets.len()).then(|| {
@@ -155,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_satellite_that_sgp4_throws_out_of_its_orbit_is_left_out() {
-        // Drag that is run backwards for years raises an orbit without end.
+        // Drag propagated backwards for years raises an orbit without bound.
         let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
         for start in ["2019-09-14T00:00:00Z", "2012-01-01T00:00:00Z", "2032-01-01T00:00:00Z"] {
             let c = checked(&dragging, start);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The shortest path between two ground points, without looking at most of the sky: Dijkstra's search of
-//! [`crate::paths::tree`], aimed (A*: Hart, Nilsson, Raphael 1968).
+//! A* search (Hart, Nilsson, Raphael 1968) for the shortest path between two ground points: the
+//! search of [`crate::paths::tree`] without most of the sky.
 //!
-//! A satellite is worth a visit only if its way so far plus the straight line to the goal is not longer than the path
-//! that is found in the end. ISLs are measured when they are looked at. What [`Tree::path`] says afterwards is
-//! what it says after a full search, ties included: every satellite whose way and straight line together are as short
-//! as the path is settled.
+//! A satellite is visited only if its distance plus the straight line to the goal is not longer
+//! than the resulting path. ISLs are measured on demand. [`Tree::path`] then returns the same path
+//! as after a full search, ties included: every satellite with a sum of distance and straight line
+//! up to the path's length is settled.
 
 use crate::frames::{distance_m, Vec3};
 use crate::links::isls::{IslGraph, Limits};
@@ -13,33 +13,34 @@ use crate::links::length::{Access, Weight, UNREACHABLE};
 use crate::motion::positions::Positions;
 use crate::paths::tree::{Label, Tree, BUCKET_SHIFT, DOWN};
 
-/// Straight lines are taken this much shorter: links are rounded to millimetres, up and down.
+/// Margin subtracted from straight lines: links are rounded to millimetres, up and down.
 const ROUNDING_MM: Weight = 1000;
 
-/// ISLs at an instant, measured where a search looks at them unless they have been already.
+/// ISLs at an instant, measured on demand unless they already are.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     isls: &'a IslGraph,
     at: &'a Positions,
     limits: Limits,
-    /// A link that is not longer than this exists.
+    /// Length up to which every link exists.
     clear_m: f64,
-    /// By entry of the graph, if they are known.
+    /// Lengths by entry of the graph, if known.
     lengths: Option<&'a [Weight]>,
 }
 
-/// Where a search is aimed.
+/// Goal of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
     point: Vec3,
-    /// Straight lines to the point are longer than ways to a satellite that counts, by at most this.
+    /// Maximum excess of the straight line to the point over the distance to a relevant satellite.
     reach: Weight,
-    /// One satellite is enough: the one through which the point is nearest.
+    /// Only the satellite on the shortest path to the point is needed.
     best: bool,
 }
 
 impl Goal {
-    /// The best of the satellites that a ground point may use. Lengths of ways through others are upper bounds.
+    /// The best of the satellites that a ground point may use. Path lengths through others are
+    /// upper bounds.
     pub fn best(point: Vec3) -> Self {
         Goal { point, reach: ROUNDING_MM, best: true }
     }
@@ -50,7 +51,7 @@ impl Goal {
         Goal { point, reach: farthest + ROUNDING_MM, best: false }
     }
 
-    /// What is still to go from a satellite is not shorter than this.
+    /// Lower bound of the remaining distance from a satellite.
     fn ahead(&self, from: Vec3) -> Weight {
         ((distance_m(from, self.point) * 1e3) as Weight).saturating_sub(self.reach)
     }
@@ -62,12 +63,12 @@ impl<'a> Field<'a> {
         Field::with_clear(isls, at, limits, limits.clear_m(at, 0.0))
     }
 
-    /// The same if [`Limits::clear_m`] is known already.
+    /// Like [`Field::new`], with a known [`Limits::clear_m`].
     pub(crate) fn with_clear(isls: &'a IslGraph, at: &'a Positions, limits: Limits, clear_m: f64) -> Self {
         Field { isls, at, limits, clear_m, lengths: None }
     }
 
-    /// The same links whose lengths are known by entry of their graph (see [`IslGraph::weights`]).
+    /// The same links with known lengths by entry of their graph (see [`IslGraph::weights`]).
     #[must_use]
     pub(crate) fn measured(self, lengths: &'a [Weight]) -> Self {
         Field { lengths: (lengths.len() == self.isls.to.len()).then_some(lengths), ..self }
@@ -105,13 +106,13 @@ impl<'a> Field<'a> {
 }
 
 impl Tree {
-    /// Searches from a destination that `gates` can reach until the goal is settled; `targets` are the satellites
-    /// around it. Only their distances and paths hold afterwards.
+    /// Searches from a destination that `gates` can reach until the goal is settled; `targets` are
+    /// the satellites around it. Only their distances and paths are valid afterwards.
     pub fn toward(&mut self, field: &Field<'_>, gates: &[Access], targets: &[Access], goal: Goal) {
         self.toward_without(field, gates, targets, goal, &[]);
     }
 
-    /// The same where some satellites, marked in `taken`, must not be used.
+    /// Like [`Tree::toward`], without the satellites marked in `taken`.
     pub fn toward_without(
         &mut self,
         field: &Field<'_>,
@@ -124,8 +125,8 @@ impl Tree {
         self.toward_with(field, gates, targets, goal, free);
     }
 
-    /// The same where a link costs more than its length: `extra` says how much, from a satellite to the one behind it
-    /// as seen from the destination; `None` = the link must not be used.
+    /// Like [`Tree::toward`], with an `extra` cost per link, from a satellite to the next one as
+    /// seen from the destination; `None` = the link must not be used.
     pub(crate) fn toward_with(
         &mut self,
         field: &Field<'_>,
@@ -147,7 +148,7 @@ impl Tree {
                 let here = self.buckets[bucket][i];
                 i += 1;
                 let label = self.labels[here as usize];
-                // An entry whose satellite has moved to an earlier bucket since is stale.
+                // An entry is stale if its satellite has moved to an earlier bucket since.
                 if bucket_of(label.distance() + self.ahead[here as usize]) != bucket {
                     continue;
                 }
@@ -164,7 +165,7 @@ impl Tree {
         }
     }
 
-    /// Everything that matters lies before this bucket.
+    /// Whether all relevant satellites are in earlier buckets.
     fn reached(&self, bucket: usize, targets: &[Access], goal: Goal) -> bool {
         if !goal.best {
             return self.settled_below(bucket, targets);
@@ -239,7 +240,7 @@ mod tests {
             full.search(Graph { rows: &isls.rows, steps: &steps }, &gates, &[]);
             let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
             let field = Field::new(&isls, &at, limits);
-            // Whether links are measured before or on the way, and memory that has been used, must not matter.
+            // The result must not depend on when links are measured, nor on reused memory.
             let field = if measured { field.measured(&weights) } else { field };
             aimed.toward(&field, &targets, &gates, Goal::all(from, &gates));
             aimed.toward(&field, &gates, &targets, Goal::all(to, &targets));

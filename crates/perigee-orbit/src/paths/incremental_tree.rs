@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Trees that are kept from instant to instant: the result is that of a new search, most of the work is not done.
+//! Incremental shortest-path trees: the result of a new search for a fraction of the work.
 //!
-//! Between two instants 100 ms apart all distances change, but hardly a next hop does. A kept tree is first measured
-//! along its next hops: one addition per satellite. It is still the shortest one if no neighbour offers a shorter
-//! way. How much longer the second-best way of a satellite is, its *margin*, was found when all its neighbours were
-//! last looked at; since then it has shrunk at most by what distances in the tree moved against each other (largest
-//! less smallest change, all of which are known) and by the largest change of a link. As long as that sum stays below
-//! the margin, nobody looks at the neighbours. The same holds for the first satellite of a ground point.
+//! Between two instants 100 ms apart all distances change, but hardly any next hop. A kept tree is
+//! first measured along its next hops: one addition per satellite. It is still the shortest one if
+//! no neighbour offers a shorter path. The excess of a satellite's second-best path, its *margin*,
+//! is determined whenever all its neighbours are evaluated; since then it has shrunk at most by the
+//! relative change of distances in the tree (largest less smallest change, all of which are known)
+//! and by the largest change of a link. As long as that sum stays below the margin, the neighbours
+//! need not be evaluated. The same applies to the first satellite of a ground point.
 //!
-//! Sums and margins are whole metres, rounded to the safe side. Where a link or a gate appears or vanishes, the tree
-//! is searched again, in the order of the old one.
+//! Sums and margins are integral metres, rounded to the safe side. When a link or a gate appears or
+//! vanishes, the tree is searched again, in the order of the old one.
 
 use crate::links::length::{Access, Weight};
 use crate::paths::tree::{Graph, Growth, Label, Step, Tree, DOWN};
 
 /// Millimetres in the unit of margins.
 const MARGIN_MM: Weight = 1000;
-/// Margins and single movements stay below this, so that some of them fit together.
+/// Bound of margins and single movements, so that sums of some of them do not overflow.
 const LIMIT: i32 = 1 << 28;
-/// In place of a step: the satellite hands over to the destination, or has no way.
+/// No step: the satellite reaches the destination directly, or has no path.
 const NO_STEP: u32 = u32::MAX;
-/// Satellites whose margins are looked at with one branch.
+/// Number of satellites with margins checked by one branch.
 const BLOCK: usize = 8;
 
-/// How far links moved between two graphs at most; `None` = another graph: links came, went or were rearranged.
+/// Largest change of a link between two graphs; `None` = another graph: links were added, removed
+/// or rearranged.
 pub(crate) fn drift(old: Graph<'_>, new: Graph<'_>) -> Option<Weight> {
     if old.rows != new.rows || old.steps.len() != new.steps.len() {
         return None;
@@ -32,12 +34,12 @@ pub(crate) fn drift(old: Graph<'_>, new: Graph<'_>) -> Option<Weight> {
     changes.into_iter().try_fold(0, |most: Weight, change| Some(most.max(change?)))
 }
 
-/// A movement in whole metres, not less than it is.
+/// A movement in metres, rounded up.
 fn movement(mm: Weight) -> i32 {
     mm.div_ceil(MARGIN_MM).min(LIMIT as Weight) as i32
 }
 
-/// The best and the second-best of some ways, and which one the best is.
+/// The best and the second-best of some paths, and the index of the best.
 #[derive(Clone, Copy)]
 struct Choice {
     best: Label,
@@ -59,29 +61,29 @@ impl Choice {
         }
     }
 
-    /// In whole metres, not more than it is.
+    /// Margin in metres, rounded down.
     fn margin(&self) -> i32 {
         let mm = self.second.distance().saturating_sub(self.best.distance());
         (mm / MARGIN_MM).min(LIMIT as Weight) as i32
     }
 }
 
-/// What ground points see, and how far it has moved.
+/// Views of ground points, and their movement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Views {
-    /// What all see, one after the other, and where each one's part ends.
+    /// Satellites in view, concatenated, and the end of each ground point's part.
     seen: Vec<Step>,
     ends: Vec<usize>,
-    /// The same of the instant before.
+    /// The same of the previous instant.
     before: (Vec<Step>, Vec<usize>),
-    /// By how much the ranges of each have moved against each other, summed up, in metres.
+    /// Accumulated relative movement of each ground point's ranges, in metres.
     spent: Vec<i32>,
-    /// Those that see other satellites than before.
+    /// Ground points with other satellites in view than before.
     fresh: Vec<u32>,
 }
 
 impl Views {
-    /// Takes the views of an instant.
+    /// Updates the views to an instant.
     pub fn update(&mut self, visible: &[Vec<Access>]) {
         std::mem::swap(&mut self.before.0, &mut self.seen);
         std::mem::swap(&mut self.before.1, &mut self.ends);
@@ -116,7 +118,7 @@ fn part<'a>(all: &'a [Step], ends: &[usize], g: usize) -> Option<&'a [Step]> {
     all.get(begin..*ends.get(g)?)
 }
 
-/// By how much two lists of ranges to the same satellites moved against each other; `None` = other satellites.
+/// Relative movement of two lists of ranges to the same satellites; `None` = other satellites.
 fn spread(old: &[Step], new: &[Step]) -> Option<Weight> {
     if old.len() != new.len() {
         return None;
@@ -129,7 +131,7 @@ fn spread(old: &[Step], new: &[Step]) -> Option<Weight> {
     Some(spread.width())
 }
 
-/// The largest and the smallest of some changes.
+/// Range of some changes.
 #[derive(Default)]
 struct Spread {
     least: Option<i64>,
@@ -153,26 +155,26 @@ impl Spread {
     }
 }
 
-/// A shortest-path tree that is kept.
+/// An incremental shortest-path tree.
 #[derive(Clone, Debug, Default)]
 pub struct Warm {
     tree: Tree,
-    /// Satellites that the destination may use, as of the last instant; each once.
+    /// Satellites that the destination may use, as of the last instant, without duplicates.
     gates: Vec<Access>,
-    /// All satellites, every next hop before those behind it.
+    /// All satellites, every next hop before its predecessors.
     order: Vec<u32>,
-    /// Step that each of them takes, in this order, as an index into the graph's.
+    /// Step of each of them, in this order, as an index into the graph's.
     taken: Vec<u32>,
-    /// Place of each in the order.
+    /// Position of each in the order.
     rank: Vec<u32>,
-    /// Value of `spent` from which on the neighbours of a satellite are looked at again.
+    /// Value of `spent` from which on the neighbours of a satellite are evaluated again.
     until: Vec<i32>,
-    /// What margins have lost since the tree was searched.
+    /// Loss of margins since the tree was searched.
     spent: i32,
-    /// Satellites whose way became shorter, with the label before: one after the other they offer it to others.
+    /// Queue of satellites with a shorter path, with their previous label, to be propagated.
     lowered: Vec<(u32, Label)>,
-    /// First satellites of the ground points, and when they are looked at again: not before `spent` and the
-    /// movement of the view together exceed this.
+    /// First satellites of the ground points, and when they are evaluated again: not before the sum
+    /// of `spent` and the movement of the view exceeds this.
     first: Vec<u32>,
     first_until: Vec<i32>,
 }
@@ -183,8 +185,8 @@ impl Warm {
         &self.tree
     }
 
-    /// Brings the tree to the instant of `graph`, where the destination can be reached from `gates`. `drift`: how far
-    /// the links moved since the last call, see [`drift`].
+    /// Updates the tree to the instant of `graph`, where the destination can be reached from
+    /// `gates`. `drift`: movement of the links since the last call, see [`drift`].
     pub(crate) fn refresh(&mut self, graph: Graph<'_>, gates: &[Access], drift: Option<Weight>) {
         let known = self.order.len() + 1 == graph.rows.len()
             && self.gates.len() == gates.len()
@@ -195,7 +197,7 @@ impl Warm {
         }
     }
 
-    /// Searches, in the order that is there.
+    /// Full search in the existing order.
     fn search(&mut self, graph: Graph<'_>, gates: &[Access]) {
         let satellites = graph.rows.len() - 1;
         if self.order.len() == satellites {
@@ -230,7 +232,8 @@ impl Warm {
         self.taken[self.rank[sat as usize] as usize] = step;
     }
 
-    /// The ways of a satellite over its neighbours and, if the destination may use it, straight down.
+    /// The paths of a satellite over its neighbours and, if the destination may use it, directly to
+    /// that.
     #[inline(always)]
     fn choice(&self, graph: Graph<'_>, here: u32, down: Label) -> Choice {
         let mut choice = Choice::new(down);
@@ -241,12 +244,13 @@ impl Warm {
         choice
     }
 
-    /// Keeps the tree: measures it, and looks at the neighbours of those whose margins are used up.
+    /// Incremental update: measures the tree, and evaluates the neighbours of satellites with
+    /// used-up margins.
     fn follow(&mut self, graph: Graph<'_>, gates: &[Access], drift: Weight) {
         let spread = self.measure(graph, gates);
         self.spend(spread + drift);
         self.lowered.clear();
-        // The few gates have no margins: they are looked at each time.
+        // The few gates have no margins: they are evaluated each time.
         for g in gates {
             let best = self.choice(graph, g.sat, Label::new(g.range, DOWN)).best;
             self.lower(g.sat, best);
@@ -267,7 +271,7 @@ impl Warm {
         self.spread(graph);
     }
 
-    /// Measures the tree along its next hops. Returns by how much distances moved against each other.
+    /// Measures the tree along its next hops. Returns the relative change of distances.
     fn measure(&mut self, graph: Graph<'_>, gates: &[Access]) -> Weight {
         let labels = &mut self.tree.labels[..];
         let mut spread = Spread::default();
@@ -280,7 +284,7 @@ impl Warm {
         }
         let (mut least, mut most) = (Growth::MAX, Growth::MIN);
         for (&here, &step) in self.order.iter().zip(&self.taken) {
-            // Those without a step were measured above, or have no way.
+            // Those without a step were measured above, or have no path.
             let Some(&step) = graph.steps.get(step as usize) else { continue };
             let new = labels[step.to() as usize].over(step);
             let place = &mut labels[here as usize];
@@ -300,7 +304,7 @@ impl Warm {
         self.spent += movement(mm);
     }
 
-    /// Gives a satellite a way if that is shorter.
+    /// Assigns a path to a satellite if it is shorter.
     #[inline(always)]
     fn lower(&mut self, sat: u32, new: Label) {
         let label = &mut self.tree.labels[sat as usize];
@@ -309,7 +313,8 @@ impl Warm {
         }
     }
 
-    /// Shorter ways spread from neighbour to neighbour; what is known of those that take them is brought up to date.
+    /// Propagates shorter paths from neighbour to neighbour, and updates the satellites that use
+    /// them.
     fn spread(&mut self, graph: Graph<'_>) {
         let mut i = 0;
         while let Some(&(here, _)) = self.lowered.get(i) {
@@ -333,14 +338,14 @@ impl Warm {
             self.take(sat, step.map_or(NO_STEP, |i| begin + i as u32));
             in_order &= next == DOWN || self.rank[next as usize] < self.rank[sat as usize];
         }
-        // Whoever might have taken a way of theirs has lost that much of its margin.
+        // Satellites with a second-best path over these have lost that much of their margin.
         self.spend(farthest);
         if !in_order {
             self.sort();
         }
     }
 
-    /// Puts the order right; it is nearly so.
+    /// Sorts the order, which is nearly sorted.
     fn sort(&mut self) {
         let labels = &self.tree.labels;
         for i in 1..self.order.len() {
@@ -359,8 +364,8 @@ impl Warm {
         }
     }
 
-    /// The first satellite of each ground point towards the destination; the views must be those of every instant
-    /// of the tree.
+    /// The first satellite of each ground point towards the destination; the views must have been
+    /// updated at every instant of the tree.
     pub(crate) fn first_hops(&mut self, views: &Views) -> &[u32] {
         self.first.resize(views.ends.len(), 0);
         self.first_until.resize(views.ends.len(), i32::MIN);
@@ -390,13 +395,15 @@ mod tests {
     use crate::links::length::UNREACHABLE;
     use proptest::prelude::*;
 
-    /// A network whose links and gates move a little from instant to instant, or a lot, or vanish.
+    /// A network with links and gates that move a little from instant to instant, or a lot, or
+    /// vanish.
     #[derive(Clone, Debug)]
     struct Moving {
         satellites: usize,
         links: Vec<(u32, u32, u64)>,
         gates: Vec<(u32, u64)>,
-        /// Of each instant: seed of the movements, their size, and whether a link and a gate are missing.
+        /// By instant: seed of the movements, their size, and whether a link and a gate are
+        /// missing.
         instants: Vec<(u64, u64, bool, bool)>,
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the route search runs on at an instant: the ISLs with their lengths and, where stations relay, their
-//! radio links too. A relay is a vertex behind all satellites, numbered as everywhere: satellites first, then all
-//! ground points.
+//! Search graph of an instant: the ISLs with their lengths and, if stations relay, also their radio
+//! links. A relay is a vertex after all satellites, in the usual numbering: satellites first, then
+//! all ground points.
 
 use crate::links::isls::{IslGraph, Limits};
 use crate::links::length::{Access, Weight, UNREACHABLE};
@@ -15,12 +15,12 @@ use std::sync::Arc;
 pub(crate) struct Mesh {
     isls: Arc<IslGraph>,
     limits: Limits,
-    /// If the links are not measured: one that is not longer than this exists.
+    /// If the links are not measured: length up to which every link exists.
     clear_m: f64,
     weights: Vec<Weight>,
-    /// Empty if searches are aimed.
+    /// Empty for A* searches.
     steps: Vec<Step>,
-    /// Isls and radio links together, if any station relays.
+    /// ISLs and radio links combined, if any station relays.
     mixed: Option<Mixed>,
 }
 
@@ -31,7 +31,8 @@ struct Mixed {
 }
 
 impl Mesh {
-    /// Measures the links. `relays[g]` = ground point `g` relays; `visible` = what each sees.
+    /// Measures the links. `relays[g]` = ground point `g` relays; `visible` = satellites in view of
+    /// each.
     pub fn measure(
         &mut self,
         isls: &Arc<IslGraph>,
@@ -48,7 +49,7 @@ impl Mesh {
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
-    /// Takes ISLs for aimed searches. Where there are many of these, links are measured for all of them.
+    /// Adopts ISLs for A* searches. For many searches all links are measured at once.
     pub fn adopt(
         &mut self,
         isls: &Arc<IslGraph>,
@@ -62,18 +63,18 @@ impl Mesh {
         }
     }
 
-    /// The ISLs, whether they can carry packets or not.
+    /// All ISLs, including those that cannot carry packets.
     pub fn all_isls(&self) -> &Arc<IslGraph> {
         &self.isls
     }
 
-    /// For an aimed search, if that is what the links were taken for.
+    /// Field of an A* search, if the links were adopted for that.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
         aims.then(|| self.unmeasured(at).measured(&self.weights))
     }
 
-    /// The ISLs alone, whether they are measured or not.
+    /// The ISLs alone, measured or not.
     pub fn unmeasured<'a>(&'a self, at: &'a Positions) -> Field<'a> {
         Field::with_clear(&self.isls, at, self.limits, self.clear_m)
     }
@@ -101,7 +102,7 @@ impl Mesh {
         mixed
     }
 
-    /// For the search.
+    /// Graph of a full search.
     pub fn graph(&self) -> Graph<'_> {
         match &self.mixed {
             Some(m) => Graph { rows: &m.rows, steps: &m.steps },

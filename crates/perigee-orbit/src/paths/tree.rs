@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Shortest paths from a destination to all satellites.
+//! Shortest-path trees from a destination to all satellites.
 //!
-//! Lengths are whole millimetres, so that sums are exact and equal paths are equal; of two equally short ways the one
-//! through the satellite of the lower number wins, whatever the order of the search. Ground points do not relay: a
-//! path goes up once and comes down once. (Relays on the ground, for bent pipes, would enter here as further nodes.)
+//! Lengths are integral millimetres, so that sums are exact and equal paths compare equal; ties go
+//! to the path through the satellite with the lower number, whatever the order of the search.
+//! Ground points do not relay: a path goes up once and comes down once. (Relays on the ground, for
+//! bent pipes, are additional vertices: see `search_graph`.)
 //!
-//! The search is Dijkstra's with buckets instead of a heap. A bucket collects satellites whose distances lie within
-//! `BUCKET_MM`; inside a bucket their order does not matter, because a satellite whose distance shrinks after it was
-//! settled is simply settled again. Links are mostly longer than a bucket, so that this is rare.
+//! The search is Dijkstra's with buckets instead of a heap. A bucket has satellites with distances
+//! within `BUCKET_MM` of each other; their order inside a bucket is irrelevant, because a satellite
+//! with a distance that shrinks after it was settled is settled again. Links are mostly longer than
+//! a bucket, so that this is rare.
 //!
-//! From one instant to the next few next hops change: `incremental_tree` keeps trees.
+//! Few next hops change from one instant to the next: see `incremental_tree`.
 
 use crate::links::length::{Access, Weight, UNREACHABLE};
 
-/// Next hop of a satellite that hands over to the destination itself.
+/// Next hop of a satellite that reaches the destination directly.
 pub const DOWN: u32 = NOWHERE - 1;
 /// Next hop of a satellite that has no path.
 pub const NOWHERE: u32 = (1 << HOP_BITS) - 1;
-/// Satellites that fit the search.
+/// Maximum number of satellites.
 pub const MAX_SATELLITES: usize = DOWN as usize;
 
-/// Bits of a next hop in a `Label`; the others are for the distance: 17 million kilometres.
+/// Bits of a next hop in a `Label`; the others are for the distance, up to 17 million kilometres.
 const HOP_BITS: u32 = 20;
 const HOP_MASK: u64 = (1 << HOP_BITS) - 1;
 
@@ -34,7 +36,7 @@ pub const BUCKET_MM: Weight = 1 << BUCKET_SHIFT;
 pub struct Graph<'a> {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
     pub rows: &'a [u32],
-    /// Neighbour and length of each entry; a link is as long from both ends.
+    /// Neighbour and length of each entry; a link has the same length from both ends.
     pub steps: &'a [Step],
 }
 
@@ -61,7 +63,7 @@ impl Step {
         self.0 >> HOP_BITS
     }
 
-    /// By how much the length differs; `None` = another neighbour, or a link that came or went.
+    /// Difference in length; `None` = another neighbour, or a link that was added or removed.
     #[inline(always)]
     pub(crate) fn change_to(self, new: Step) -> Option<Weight> {
         let same = self.to() == new.to() && self.exists() == new.exists();
@@ -72,31 +74,35 @@ impl Step {
     }
 }
 
-/// Distance and next hop in one word, the distance above: the smaller label is the shorter way or, of two equal ones,
-/// that through the satellite of the lower number. One comparison decides both.
+/// Distance and next hop in one word, the distance in the upper bits: the smaller label is the
+/// shorter path or, of two equal ones, that through the satellite with the lower number, by one
+/// comparison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Label(u64);
 
 impl Label {
-    /// Longer than any way; and a sum of two such still fits.
+    /// Longer than any path; a sum of two does not overflow.
     pub(crate) const NONE: Label = Label(1 << 62 | HOP_MASK);
-    /// No way that exists is as long, and every way over [`Label::NONE`] is, even a step of length zero.
+    /// Longer than any existing path, and not longer than a path over [`Label::NONE`], even with a
+    /// step of length zero.
     const NO_WAY: Label = Label(1 << 62);
 
-    /// The way over a link to a satellite with this label: no way at all is never shorter than none.
+    /// The path over a link to a satellite with this label; without a path the result is never
+    /// shorter than [`Label::NONE`].
     #[inline(always)]
     pub(crate) fn over(self, step: Step) -> Label {
         Label((self.0 & !HOP_MASK) + step.0)
     }
 
-    /// The way of the satellite at the other end of a link over the satellite `here` with this label.
+    /// The path of the satellite at the other end of a link over the satellite `here` with this
+    /// label.
     #[inline(always)]
     pub(crate) fn through_neighbour(self, step: Step, here: u32) -> Option<Label> {
         let way = self.over(step);
         (way < Label::NONE).then_some(Label(way.0 & !HOP_MASK | Weight::from(here)))
     }
 
-    /// By how much farther the destination is, over the same next hop.
+    /// Increase of the distance over the same next hop.
     #[inline(always)]
     pub(crate) fn growth_since(self, old: Label) -> Growth {
         Growth(self.0.wrapping_sub(old.0) as i64)
@@ -120,7 +126,7 @@ impl Label {
     }
 }
 
-/// How a distance changed, in the unit of labels.
+/// Change of a distance, in the unit of labels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Growth(i64);
 
@@ -133,18 +139,18 @@ impl Growth {
     }
 }
 
-/// Shortest ways of all satellites to one destination, and the memory for the search: reuse it.
+/// Shortest paths of all satellites to one destination, and buffers of the search, to be reused.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub(crate) labels: Vec<Label>,
     pub(crate) buckets: Vec<Vec<u32>>,
-    /// Of an aimed search: least lengths still ahead, as far as they are known.
+    /// Of an A* search: lower bounds of the remaining distance, as far as computed.
     pub(crate) ahead: Vec<Weight>,
 }
 
 impl Tree {
-    /// Searches from a destination that `gates` can reach, until all `targets` are settled (all satellites, if there
-    /// are none). Distances of other satellites are then upper bounds.
+    /// Searches from a destination that `gates` can reach, until all `targets` are settled (all
+    /// satellites, if there are none). Distances of other satellites are then upper bounds.
     pub fn search(&mut self, graph: Graph<'_>, gates: &[Access], targets: &[Access]) {
         self.clear(graph.rows.len() - 1);
         for g in gates {
@@ -160,26 +166,27 @@ impl Tree {
         }
     }
 
-    /// Forgets the tree before.
+    /// Resets the tree.
     pub(crate) fn clear(&mut self, satellites: usize) {
         self.labels.clear();
         self.labels.resize(satellites, Label::NONE);
         self.buckets.iter_mut().for_each(Vec::clear);
     }
 
-    /// Searches as [`Tree::search`] does for all satellites, starting from their order in the tree of the instant before,
-    /// or in any other.
+    /// Searches as [`Tree::search`] does for all satellites, starting from their order in the
+    /// previous instant's tree, or any other.
     pub(crate) fn search_along(&mut self, order: &[u32], graph: Graph<'_>, gates: &[Access]) {
         let satellites = graph.rows.len() - 1;
         self.clear(satellites);
         for g in gates {
             self.improve(g.sat, Label::new(g.range, DOWN));
         }
-        // In the order of before every satellite finds its next hop of before ready, or a better one.
+        // In the previous order the previous next hop of every satellite is ready, or a better one.
         for &here in order {
             self.labels[here as usize] = self.nearest(graph, here);
         }
-        // What comes later in that order may be nearer now: such shorter ways spread as in any search.
+        // Satellites later in that order may be nearer now: such shorter paths propagate as in any
+        // search.
         for here in 0..satellites as u32 {
             let new = self.nearest(graph, here);
             self.improve(here, new);
@@ -192,7 +199,7 @@ impl Tree {
         }
     }
 
-    /// The best way of a satellite, as its neighbours stand.
+    /// The best path of a satellite, given its neighbours' labels.
     #[inline(always)]
     fn nearest(&self, graph: Graph<'_>, here: u32) -> Label {
         let mut best = self.labels[here as usize];
@@ -209,19 +216,19 @@ impl Tree {
     }
 
     fn settle_bucket(&mut self, graph: Graph<'_>, bucket: usize) {
-        // Satellites may join this very bucket while it is worked on.
+        // Satellites may be added to this bucket while it is processed.
         let mut i = 0;
         while i < self.buckets[bucket].len() {
             let here = self.buckets[bucket][i];
             i += 1;
-            // An entry whose satellite has moved to an earlier bucket since is stale.
+            // An entry is stale if its satellite has moved to an earlier bucket since.
             if self.labels[here as usize].bucket() == bucket {
                 self.relax(graph, here);
             }
         }
     }
 
-    /// Offers the neighbours of a satellite the way through it.
+    /// Offers the path through a satellite to its neighbours.
     #[inline]
     fn relax(&mut self, graph: Graph<'_>, here: u32) {
         let label = self.labels[here as usize];
@@ -242,7 +249,7 @@ impl Tree {
         }
     }
 
-    /// Apart from the comparison, which fails three times of four.
+    /// Separate from the comparison, which fails in three of four cases.
     #[inline(never)]
     fn lower(&mut self, sat: u32, new: Label) {
         let old = std::mem::replace(&mut self.labels[sat as usize], new);
@@ -265,7 +272,7 @@ impl Tree {
         self.labels.iter().map(|l| l.next())
     }
 
-    /// Whole distance through an access.
+    /// Total distance through an access.
     pub fn through(&self, a: Access) -> Weight {
         self.distance(a.sat).saturating_add(a.range)
     }
@@ -312,7 +319,7 @@ mod tests {
         assert_eq!(tree.path(&at(1)), None);
     }
 
-    /// Rounds of relaxation until nothing changes: too simple to be wrong.
+    /// Rounds of relaxation until nothing changes: too simple to be wrong, as a reference.
     fn bellman_ford((rows, to, weights): (&[u32], &[u32], &[Weight]), gates: &[Access]) -> Vec<Weight> {
         let n = rows.len() - 1;
         let mut dist = vec![UNREACHABLE; n];
@@ -365,14 +372,15 @@ mod tests {
             let graph = Graph { rows: &g.rows, steps: &steps };
             let gates: Vec<Access> = gates.iter().map(|&(sat, range)| Access { sat, range }).collect();
             let mut tree = Tree::default();
-            // A second search in the same memory must not see the first.
+            // A second search in the same buffers must not depend on the first.
             tree.search(graph, &gates[..1], &[]);
             tree.search(graph, &gates, &[]);
             let expected = bellman_ford((&g.rows, &g.to, &weights), &gates);
             for s in 0..n as u32 {
                 prop_assert_eq!(tree.distance(s), expected[s as usize]);
                 if expected[s as usize] != UNREACHABLE {
-                    // The next hops lead down, over links that add up, and ties go to the lower number.
+                    // The next hops lead to the destination, link lengths add up to the distance,
+                    // and ties go to the lower number.
                     let path = tree.path(&[Access { sat: s, range: 0 }]).unwrap();
                     let inner: Weight = path.windows(2).map(|w| length(w[0], w[1])).sum();
                     let last = *path.last().unwrap();
@@ -386,7 +394,7 @@ mod tests {
                     prop_assert_eq!(tree.next_hops().nth(s as usize).unwrap(), lower.unwrap_or(DOWN));
                 }
             }
-            // In whatever order, a search leads to the same tree.
+            // A search in any order has the same tree as its result.
             for order in [(0..n as u32).collect::<Vec<_>>(), (0..n as u32).rev().collect()] {
                 let mut other = Tree::default();
                 other.search_along(&order, graph, &gates);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Attachment: which satellite each ground point uses at an instant.
+//! Attachment: selection of each ground point's satellite at an instant.
 
 use crate::frames::RAD;
 use crate::links::length::{Access, Weight};
@@ -11,19 +11,19 @@ use crate::sky::policy::{choose, Held, Offer, Policy, Reselect};
 use crate::sky::Sky;
 use perigee_units::Nanos;
 
-/// A satellite that stays in view for longer than this counts as staying for ever.
+/// Bound of the computed time in view.
 const FOR_EVER: Nanos = Nanos::from_secs(7200);
 
 impl Sky {
-    /// What a ground point gets depends on what it had.
+    /// Whether attachment depends on the previous one.
     pub(crate) fn has_memory(&self) -> bool {
         self.spec.reselect != Reselect::EachStep
             || self.spec.hysteresis > 0.0
             || self.spec.attach == Policy::Function
     }
 
-    /// What each visible satellite means for the paths of a terminal. A peer that cannot be reached costs more than
-    /// any path.
+    /// Cost of each visible satellite for the paths of a terminal. An unreachable peer costs more
+    /// than any path.
     pub(crate) fn paths_through(&self, m: &Moment, g: usize, tree: &mut Tree) -> Vec<Weight> {
         const NO_PATH: Weight = 1 << 50;
         if self.spec.attach != Policy::ShortestPath || self.spec.ground[g].kind != GroundKind::Terminal {
@@ -32,7 +32,7 @@ impl Sky {
         let visible = &m.visible[g];
         let mut sums = vec![0; visible.len()];
         if visible.len() > 1 {
-            // The other satellites may cost more than they do if nothing but the cheapest is asked for.
+            // Upper bounds suffice for the other satellites if only the cheapest is needed.
             let best = self.sought[g].len() == 1 && self.spec.hysteresis == 0.0;
             for &peer in &self.sought[g] {
                 self.grow(m, tree, &m.visible[peer], (g, visible), best);
@@ -44,12 +44,12 @@ impl Sky {
         sums
     }
 
-    /// A ground point that has one satellite for all its peers.
+    /// Whether a ground point has one satellite for all its peers.
     pub(crate) fn holds_one(&self, g: usize) -> bool {
         self.spec.ground[g].kind == GroundKind::Terminal || self.spec.attach != Policy::ShortestPath
     }
 
-    /// What the policy asks for each visible satellite, the `i`-th of the ground point's view.
+    /// Price of a visible satellite, the `i`-th of the ground point's view, by the policy.
     fn price(&self, m: &Moment, g: usize, i: usize, paths: &[Weight]) -> f64 {
         let a = m.visible[g][i];
         match self.spec.attach {
@@ -59,13 +59,13 @@ impl Sky {
                 let sin = self.ground[g].sin_elevation(m.positions.get(a.sat as usize));
                 libm::acos(sin.min(1.0))
             }
-            // Functions name a satellite, not prices.
+            // Functions return a satellite, not prices.
             Policy::Function => 0.0,
             Policy::LongestVisibility => 1.0 / (self.in_view_for(g, a.sat, m.t).as_secs_f64() + 0.1),
         }
     }
 
-    /// How much longer a satellite stays above the mask, to a tenth of a second.
+    /// Remaining time of a satellite above the mask, to a tenth of a second.
     fn in_view_for(&self, g: usize, sat: u32, t: Nanos) -> Nanos {
         let c = &self.constellation;
         let seen = |after: Nanos| {
@@ -86,10 +86,10 @@ impl Sky {
         inside
     }
 
-    /// Gives each ground point that needs one its satellite; `before` = what they held.
+    /// Selects a satellite for each ground point that needs one; `before` = the previous ones.
     ///
     /// # Errors
-    /// Of a function of the user's.
+    /// Errors of a user-defined function.
     pub(crate) fn serve(&self, m: &Moment, before: &[Held]) -> Result<Vec<Held>, String> {
         (0..self.ground.len()).map(|g| self.hold(m, g, before.get(g).copied().unwrap_or_default())).collect()
     }
@@ -121,7 +121,7 @@ impl Sky {
         Ok(Held { sat, chosen: m.t })
     }
 
-    /// The satellite that a function of the user's chooses.
+    /// The satellite chosen by a user-defined function.
     fn ask(
         &self,
         f: &dyn AttachFunction,

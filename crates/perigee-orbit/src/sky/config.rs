@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a sky is made from: plain data that a scenario fills in.
+//! Configuration of a sky: plain data, filled in by a scenario.
 
 use crate::frames::{Ellipsoid, WGS84};
 use crate::links::isls::{Limits, Seam};
@@ -17,18 +17,18 @@ use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which satellites fly.
+/// Satellites of a sky.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Satellites {
-    /// Generated shells; the satellites of one follow those of the one before.
+    /// Generated shells; numbered shell after shell.
     Shells(Vec<Shell>),
     /// Element sets.
     Elements {
-        /// Of the file, for messages.
+        /// Name of the file, for messages.
         name: String,
         /// Its text: TLE, or OMM as JSON or CSV.
         text: String,
-        /// How planes are found.
+        /// Options of the detection of planes.
         planes: PlaneOptions,
         /// Constants of SGP4.
         gravity: Gravity,
@@ -37,36 +37,39 @@ pub enum Satellites {
     Both(Vec<Shell>, Box<Satellites>),
 }
 
-/// Which satellites talk to each other.
+/// Pattern of ISLs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Pattern {
-    /// Two neighbours in the plane, one in each plane beside it.
+    /// Two neighbours in the plane, one in each adjacent plane.
     #[default]
     PlusGrid,
-    /// The nearest of the same shell, this many, chosen anew every [`Isls::period`].
+    /// This many nearest ones of the same shell, selected every [`Isls::period`].
     Nearest(u32),
-    /// These, by number.
+    /// Given links, by number.
     List(Vec<(u32, u32)>),
-    /// What a function of the user's says, every [`Isls::period`].
+    /// By a user-defined function, every [`Isls::period`].
     Function,
-    /// None: a ground point reaches only what its own satellite sees, unless stations relay.
+    /// None: a ground point reaches only ground points in view of its own satellite, unless
+    /// stations relay.
     None,
 }
 
 /// ISLs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Isls {
-    /// Who talks to whom.
+    /// Pattern of links.
     pub pattern: Pattern,
-    /// Whether a generated shell's last plane meets its first.
+    /// Whether a generated shell's last plane is linked to its first.
     pub seam: Seam,
-    /// Each satellite has one ISL more, for the nearest satellite of another shell, chosen every `period`.
+    /// Each satellite has one more ISL, for the nearest satellite of another shell, selected every
+    /// `period`.
     pub cross_shell: bool,
     /// Range and grazing height.
     pub limits: Limits,
-    /// Time between choices of near satellites.
+    /// Time between selections of nearby satellites.
     pub period: Nanos,
-    /// A link that is new after such a choice carries nothing for this long; at the start all links are there.
+    /// A new link after such a selection carries no packets for this long; at the start all links
+    /// are up.
     pub set_up: Nanos,
 }
 
@@ -84,24 +87,24 @@ impl Default for Isls {
 }
 
 impl Isls {
-    /// This pattern with everything else as usual.
+    /// This pattern with defaults for everything else.
     pub fn of(pattern: Pattern) -> Self {
         Isls { pattern, ..Isls::default() }
     }
 
-    /// Links come and go.
+    /// Whether links change over time.
     pub fn is_dynamic(&self) -> bool {
         self.cross_shell || matches!(self.pattern, Pattern::Nearest(_) | Pattern::Function)
     }
 }
 
-/// What stands on the ground.
+/// Kinds of ground points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroundKind {
     /// One dish: a hard handover with an outage.
     #[default]
     Terminal,
-    /// A dish for every satellite in use: soft handovers, nothing is lost.
+    /// A dish for every satellite in use: soft handovers without loss.
     Station,
 }
 
@@ -112,24 +115,25 @@ pub struct GroundNode {
     pub name: String,
     /// Terminal or station.
     pub kind: GroundKind,
-    /// Where.
+    /// Position.
     pub place: GeoPoint,
-    /// What it sees.
+    /// Its visibility criterion.
     pub mask: Mask,
-    /// Packets of others may come down here and go up again (a station with dishes to spare).
+    /// Packets of others may be relayed here (a station with spare dishes).
     pub relays: bool,
-    /// How many satellites it can talk to at once; the nearest count. No limit for most stations.
+    /// Maximum number of satellites in use at once, the nearest ones. No limit for most stations.
     pub dishes: Option<u32>,
 }
 
 impl GroundNode {
-    /// A terminal or station that sees down to 25 degrees, has dishes as its kind does, and does not relay.
+    /// A terminal or station with a minimum elevation of 25 degrees and the dishes of its kind, not
+    /// a relay.
     pub fn new(name: impl Into<String>, kind: GroundKind, place: GeoPoint) -> Self {
         GroundNode { name: name.into(), kind, place, mask: Mask::default(), relays: false, dishes: None }
     }
 }
 
-/// How radio transmitters are shared.
+/// Sharing of radio transmitters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroundPorts {
     /// One per satellite and one per ground point, shared by all their radio links (Hypatia).
@@ -144,18 +148,18 @@ pub enum GroundPorts {
 pub struct Radio {
     /// Rate and queue.
     pub port: PortSpec,
-    /// Probability that a packet is lost on each of its links.
+    /// Probability of loss on each of its links.
     pub loss: f64,
 }
 
 /// Radios that differ from the others.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Radios {
-    /// Of ground points, by their number: towards the satellites.
+    /// Uplinks by number of the ground point.
     pub up: BTreeMap<usize, Radio>,
-    /// Of satellites towards a ground point, by its number; only with a radio per link.
+    /// Downlinks by number of the ground point; only with a radio per link.
     pub down: BTreeMap<usize, Radio>,
-    /// Shared ones of single satellites, by their names.
+    /// Shared ones of single satellites, by name.
     pub of_satellite: BTreeMap<String, Radio>,
     /// Random loss of all other radio links, and of ISLs.
     pub loss: [f64; 2],
@@ -168,19 +172,20 @@ pub enum Outage {
     Fixed(Nanos),
     /// Uniform between two bounds, both included.
     Uniform(Nanos, Nanos),
-    /// One of these, each as likely.
+    /// One of these, equally likely.
     Recorded(Arc<[Nanos]>),
 }
 
-/// What a hard handover does.
+/// Effects of a hard handover.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Handover {
-    /// How long the terminal is off the air.
+    /// Length of the outage.
     pub outage: Outage,
-    /// And for this many times the propagation delays to the old and to the new satellite (LeoEM: 3).
+    /// Additional outage, in multiples of the propagation delays to the old and the new satellite
+    /// (LeoEM: 3).
     pub per_delay: f64,
-    /// What happens to packets. `Flush` and `Blackhole`: the links to the old satellite stay down. `Hold`: they come
-    /// back with the new ones, so that what waited is sent late instead of never.
+    /// Effect on packets. `Flush` and `Blackhole`: the links to the old satellite stay down.
+    /// `Hold`: they come back with the new ones, so that waiting packets are late instead of lost.
     pub mode: OutageMode,
 }
 
@@ -197,51 +202,54 @@ impl Default for Handover {
 /// A constellation with traffic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SkySpec {
-    /// For the header.
+    /// Title in the header.
     pub title: String,
-    /// Which satellites.
+    /// Satellites.
     pub satellites: Satellites,
     /// Their ISLs.
     pub isls: Isls,
-    /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC for shells.
+    /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC
+    /// for shells.
     pub start: Option<Epoch>,
-    /// The run begins this much later in the motion of the satellites (and of the Earth) than at the start.
+    /// Offset of the run in the motion of the satellites (and of the Earth) from the start.
     pub later: Nanos,
-    /// On which ground points stand.
+    /// Ellipsoid of the ground points.
     pub ellipsoid: Ellipsoid,
-    /// Ground points; they are the first nodes of the timeline, in this order.
+    /// Ground points; the first nodes of the timeline, in this order.
     pub ground: Vec<GroundNode>,
-    /// Traffic as (from, to) indices into `ground`, both directions listed; they are the pairs of the timeline.
+    /// Traffic as (from, to) indices into `ground`, both directions listed; they are the pairs of
+    /// the timeline.
     pub pairs: Vec<(usize, usize)>,
-    /// What packets under way do when routes change.
+    /// Routing of packets in flight when routes change.
     pub routing: Routing,
-    /// Which paths pairs take.
+    /// Selection of the pairs' paths.
     pub rule: PathRule,
-    /// How satellites are chosen.
+    /// Selection of satellites.
     pub attach: Policy,
-    /// With [`Policy::ShortestPath`]: for which of a terminal's peers.
+    /// With [`Policy::ShortestPath`]: the peers of a terminal that count.
     pub attach_for: Peers,
-    /// When they are.
+    /// When satellites are selected.
     pub reselect: Reselect,
-    /// A satellite must be better than the one in use by this share (of path, range, zenith angle, time in view).
+    /// Share by which a satellite must be better than the one in use (in path, range, zenith angle,
+    /// time in view).
     pub hysteresis: f64,
-    /// Time between routes.
+    /// Time between route computations.
     pub step: Nanos,
     /// Length.
     pub duration: Nanos,
-    /// Every radio transmitter.
+    /// Port of every radio transmitter.
     pub ground_port: PortSpec,
-    /// Transmitters that are not as all others.
+    /// Transmitters that differ from the others.
     pub radios: Radios,
-    /// Every ISL.
+    /// Port of every ISL.
     pub isl_port: PortSpec,
-    /// How radio transmitters are shared.
+    /// Sharing of radio transmitters.
     pub ground_ports: GroundPorts,
-    /// Of terminals.
+    /// Handovers of terminals.
     pub handover: Handover,
     /// Seed of the outage draws.
     pub seed: u64,
-    /// Functions of the user's.
+    /// User-defined functions.
     pub plugins: Plugins,
 }
 
@@ -277,10 +285,10 @@ impl Default for SkySpec {
 }
 
 impl SkySpec {
-    /// Checks what does not need the satellites.
+    /// Checks everything that does not depend on the satellites.
     ///
     /// # Errors
-    /// The first contradiction, in words.
+    /// The first contradiction, as text.
     pub fn check(&self) -> Result<(), String> {
         let n = self.ground.len();
         for (i, g) in self.ground.iter().enumerate() {
@@ -389,28 +397,29 @@ impl SkySpec {
     }
 }
 
-/// Which paths the pairs take.
+/// Selection of the pairs' paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PathRule {
     /// The shortest ones.
     #[default]
     Shortest,
-    /// Pairs between the same two places share no satellite, as long as there are enough: the first one takes the
-    /// shortest path, the next one the shortest of what is left, and so on.
+    /// Satellite-disjoint paths for pairs between the same two places, as far as possible: the
+    /// first pair takes the shortest path, the next one the shortest in the remaining graph, and so
+    /// on.
     Disjoint,
-    /// Those that are short and not full.
+    /// Short paths that avoid loaded links.
     LoadAware(LoadRule),
 }
 
-/// What load-aware paths need to know.
+/// Parameters of load-aware paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadRule {
-    /// What flows from one ground point to another, in bit/s; those that are not listed offer nothing.
+    /// Offered load from one ground point to another, in bit/s; zero for those that are not listed.
     pub demand_bps: BTreeMap<(usize, usize), u64>,
     /// Rate of an ISL, in bit/s.
     pub isl_bps: u64,
-    /// Cost of a link that is half full.
+    /// Cost of a link at half load.
     pub delay: Nanos,
-    /// Between assignments.
+    /// Time between assignments.
     pub period: Nanos,
 }

@@ -25,27 +25,28 @@ use std::sync::Arc;
 pub struct Constellation {
     /// Name of each.
     pub names: Vec<String>,
-    /// Shell, plane and slot of each, where it has one.
+    /// Shell, plane and slot of each, if it has one.
     pub places: Vec<Option<Place>>,
-    /// Mean elements of each: those of the file or, of a generated shell, those of its circles at the start.
+    /// Mean elements of each: those of the file or, for a generated shell, those of its circular
+    /// orbits at the start.
     pub elements: Vec<Tle>,
     /// Calendar time of t = 0.
     pub start: Epoch,
-    /// How they move.
+    /// Propagators.
     pub motion: Motion,
-    /// Links that are always there.
+    /// Permanent links.
     fixed: Arc<IslGraph>,
     /// Shell of each satellite that has ISLs.
     group: Vec<Option<u32>>,
     isls: Isls,
     function: Option<Arc<dyn IslFunction>>,
-    /// What a person should know about it.
+    /// Human-readable summary.
     pub report: Vec<String>,
-    /// What a person should look at before trusting it.
+    /// Human-readable warnings.
     pub warnings: Vec<String>,
 }
 
-/// What is known before the ISLs.
+/// Satellites without ISLs.
 struct Fleet {
     names: Vec<String>,
     places: Vec<Option<Place>>,
@@ -54,17 +55,17 @@ struct Fleet {
     motion: Motion,
     grid: Vec<(u32, u32)>,
     group: Vec<Option<u32>>,
-    /// Of each set of a file, the satellite that it became, unless it is left out.
+    /// Number of the satellite of each set of a file, unless excluded.
     numbers: Option<Vec<Option<u32>>>,
     report: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Constellation {
-    /// Builds it.
+    /// Builds the constellation.
     ///
     /// # Errors
-    /// When the shells or the file make no constellation.
+    /// If the shells or the file are no valid constellation.
     pub fn new(spec: &SkySpec) -> Result<Self, SkyError> {
         let mut fleet = match &spec.satellites {
             Satellites::Shells(shells) => generated(shells, spec)?,
@@ -105,17 +106,18 @@ impl Constellation {
         self.names.len()
     }
 
-    /// No satellite at all.
+    /// Whether there are no satellites.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Which of its links can exist.
+    /// Limits of its links.
     pub fn limits(&self) -> Limits {
         self.isls.limits
     }
 
-    /// Instant from which on the links are those that hold at `t`: two instants with one answer share their links.
+    /// Instant since which the links are those at `t`: two instants with the same result share
+    /// their links.
     pub fn isls_since(&self, t: Nanos) -> Nanos {
         if !self.isls.is_dynamic() {
             return Nanos::ZERO;
@@ -133,7 +135,7 @@ impl Constellation {
     /// The ISLs that carry packets at `t`.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn isls_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
         if !self.isls.is_dynamic() {
             return Ok(self.fixed.clone());
@@ -148,7 +150,7 @@ impl Constellation {
         Ok(Arc::new(IslGraph::new(self.len(), &links)))
     }
 
-    /// Near satellites as chosen at an instant.
+    /// Links to nearby satellites as selected at an instant.
     fn chosen(&self, t: Nanos) -> Result<Vec<(u32, u32)>, String> {
         let mut at = Positions::default();
         self.motion.span(self.start, t, t)?.positions(t, &mut at);
@@ -169,7 +171,7 @@ impl Constellation {
 }
 
 impl Constellation {
-    /// Satellites and the links that hold with them, for functions of the user's.
+    /// Satellites and their links, for user-defined functions.
     pub fn view(&self, at: &Positions, isls: &Arc<IslGraph>) -> NetView {
         NetView {
             at: at.clone(),
@@ -205,7 +207,7 @@ fn prepare(sets: &[Tle], gravity: Gravity) -> Result<Vec<Sgp4>, SkyError> {
     sets.iter().map(|t| Sgp4::new(t, gravity).map_err(SkyError::Spec)).collect()
 }
 
-/// Mean motion of a circle, in turns a day.
+/// Mean motion of a circular orbit, in revolutions per day.
 fn revs_per_day(shell: &Shell) -> f64 {
     let a = shell.radius_m();
     (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU
@@ -268,7 +270,8 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
     Ok(fleet)
 }
 
-/// Shells and element sets in one sky. Time zero is as with the element sets alone: old ones are useless elsewhere.
+/// Shells and element sets in one sky. Time zero is as with the element sets alone, which are valid
+/// near their epoch only.
 fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet, SkyError> {
     let Satellites::Elements { name, text, planes, gravity } = elements else {
         return Err(SkyError::Spec("what is added to shells must be element sets".into()));
@@ -283,7 +286,7 @@ fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet
     }
     let (first, shell) = (all.names.len() as u32, shells.len() as u32);
     let number = |n: u32| n + first;
-    // Satellites without a shell keep the number that says so.
+    // Satellites without a shell keep the marker for that.
     let of_shell = |s: u32| if s == u32::MAX { s } else { s + shell };
     all.names.extend(more.names);
     all.places.extend(more.places.into_iter().map(|p| p.map(|p| Place { shell: p.shell + shell, ..p })));
@@ -326,7 +329,7 @@ fn from_elements(
     let low = |t: &Tle| mean_altitude_km(t) < options.min_altitude_km;
     let checked = validity::check(file, (&sets, &motion), low, start, duration);
     let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));
-    // Where the elements are old, what they make of the start is a guess, but the one that the run is made with.
+    // With old elements the state at the start is a guess, but the one that the run uses.
     let common = if validity::is_stale(newest, start) { start } else { newest.epoch };
     let found = arrange(&sets_used, &motion, common, options);
     let mut warnings = checked.warnings;
@@ -360,7 +363,8 @@ fn from_elements(
     })
 }
 
-/// Links between the satellites of a list, which counts those of the file; where one is left out, so are its links.
+/// Links between the satellites of a list, numbered as in the file; links of excluded satellites
+/// are dropped.
 fn renumbered(
     links: &[(u32, u32)],
     numbers: Option<&[Option<u32>]>,
@@ -381,7 +385,7 @@ fn pick<T: Clone>(all: &[T], which: &[usize]) -> Vec<T> {
     which.iter().map(|&i| all[i].clone()).collect()
 }
 
-/// Names as in the file; a name that comes twice gets its catalogue number.
+/// Names as in the file; duplicate names get the catalogue number.
 fn unique_names(sets: &[Tle], kept: &[usize]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut name = |i: &usize| {

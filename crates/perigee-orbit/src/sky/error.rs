@@ -3,13 +3,13 @@
 
 use crate::motion::tle::TleError;
 
-/// Why a sky cannot be used.
+/// Errors of a sky.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SkyError {
-    /// An element set file is damaged.
+    /// An invalid element set file.
     #[error("{0}: {1}")]
     Tle(String, TleError),
-    /// The description contradicts itself, or a satellite cannot be moved.
+    /// A contradictory configuration, or a satellite that cannot be propagated.
     #[error("{0}")]
     Spec(String),
     /// Traffic that can never flow.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Skies: a constellation with its ground points and their traffic, and the routes at an instant.
 //!
-//! [`Sky::stream`] turns one into a timeline; this module computes single instants: round-trip times (to size queues before a
-//! run) and routes of all pairs.
+//! [`Sky::stream`] turns one into a timeline; this module computes single instants: round-trip
+//! times (to size queues before a run) and routes of all pairs.
 
 mod attachment;
 pub mod cities;
@@ -33,7 +33,8 @@ use perigee_units::Nanos;
 /// Length and nodes of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Satellites from end to end, by number; a relay on the ground is numbered behind all satellites.
+    /// Satellites from end to end, by number; relays on the ground are numbered after all
+    /// satellites.
     pub satellites: Vec<u32>,
     /// Propagation delay of each link, from end to end.
     pub delays: Vec<Nanos>,
@@ -55,23 +56,24 @@ pub struct Sky {
     pub(crate) ways: Vec<Way>,
     /// Ground points with traffic to or from each one.
     pub(crate) peers: Vec<Vec<usize>>,
-    /// Of these, the ones for which a terminal seeks the shortest path.
+    /// Of these, the ones that count in a terminal's shortest path.
     pub(crate) sought: Vec<Vec<usize>>,
     pub(crate) relays: Vec<bool>,
-    /// In the Earth-fixed frame no satellite is faster.
+    /// Upper bound of the satellites' speed in the Earth-fixed frame.
     fastest_m_s: f64,
-    /// Every destination has few origins and nothing relays: searches are aimed, ISLs measured where they look.
+    /// Every destination has few origins and there are no relays: A* searches, with ISLs measured
+    /// on demand.
     aims: bool,
 }
 
-/// With more ways to one destination than this, one tree is cheaper than as many aimed searches.
+/// With more paths to one destination than this, one tree is cheaper than an A* search each.
 const FEW_WAYS: usize = 4;
 
 impl Sky {
     /// Builds a sky; queues may still be placeholders (see [`Sky::with_ports`]).
     ///
     /// # Errors
-    /// When the description contradicts itself or the element sets are damaged.
+    /// If the configuration is contradictory or the element sets are invalid.
     pub fn new(spec: SkySpec) -> Result<Self, SkyError> {
         spec.check().map_err(SkyError::Spec)?;
         let constellation = Constellation::new(&spec)?;
@@ -89,8 +91,8 @@ impl Sky {
         Ok(Sky { spec, constellation, ground, ways, peers, sought, relays, fastest_m_s, aims })
     }
 
-    /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
-    /// has answered.
+    /// The same sky with other ports: queues in bandwidth-delay products are only known after
+    /// [`Sky::rtt_at`].
     #[must_use]
     pub fn with_ports(mut self, ground: PortSpec, isl: PortSpec) -> Self {
         self.spec.ground_port = ground;
@@ -98,14 +100,15 @@ impl Sky {
         self
     }
 
-    /// The same sky with radios of their own for some nodes.
+    /// The same sky with separate radios for some nodes.
     #[must_use]
     pub fn with_radios(mut self, radios: Radios) -> Self {
         self.spec.radios = radios;
         self
     }
 
-    /// The transmitter between two vertices, `to` unknown where a radio is shared, and the loss of its links.
+    /// The transmitter between two vertices (`to` = `None` for a shared radio), and the loss of its
+    /// links.
     pub(crate) fn radio(&self, from: u32, to: Option<u32>) -> (&PortSpec, f64) {
         let spec = &self.spec;
         let ground = |v: u32| (v as usize).checked_sub(self.constellation.len());
@@ -117,7 +120,7 @@ impl Sky {
         own.map_or((&spec.ground_port, spec.radios.loss[0]), |radio| (&radio.port, radio.loss))
     }
 
-    /// What it was made from.
+    /// Its configuration.
     pub fn spec(&self) -> &SkySpec {
         &self.spec
     }
@@ -127,12 +130,12 @@ impl Sky {
         &self.constellation
     }
 
-    /// Lines for a person: what flies, how many satellites were placed, what is doubtful.
+    /// Human-readable summary: satellites, grids, suspect values.
     pub fn report(&self) -> &[String] {
         &self.constellation.report
     }
 
-    /// Lines for a person: what to look at before trusting it.
+    /// Human-readable warnings.
     pub fn warnings(&self) -> &[String] {
         &self.constellation.warnings
     }
@@ -140,7 +143,7 @@ impl Sky {
     /// The route of a pair at an instant, as if the run started there; `None` = unreachable.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn route_at(&self, pair: PairId, t: Nanos) -> Result<Option<Route>, SkyError> {
         let moment = self.moment_at(t)?;
         let routes = self.routes_of(&moment)?;
@@ -148,10 +151,10 @@ impl Sky {
         Ok(path.map(|p| self.route(pair, p, &moment.positions)))
     }
 
-    /// The routes of all pairs at an instant, as [`Sky::route_at`] finds each.
+    /// The routes of all pairs at an instant, each as by [`Sky::route_at`].
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn routes_at(&self, t: Nanos) -> Result<Vec<Option<Route>>, SkyError> {
         let moment = self.moment_at(t)?;
         let routes = self.routes_of(&moment)?;
@@ -171,12 +174,12 @@ impl Sky {
     /// Round-trip time of a pair without serialisation and queues; `None` = unreachable.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn rtt_at(&self, pair: PairId, t: Nanos) -> Result<Option<Nanos>, SkyError> {
         Ok(self.route_at(pair, t)?.map(|r| r.one_way() * 2))
     }
 
-    /// Where a satellite or, behind all satellites, a ground point is.
+    /// Position of a vertex: a satellite or, numbered after all satellites, a ground point.
     pub(crate) fn place(&self, vertex: u32, at: &Positions) -> Vec3 {
         match (vertex as usize).checked_sub(self.constellation.len()) {
             None => at.get(vertex as usize),
@@ -184,7 +187,7 @@ impl Sky {
         }
     }
 
-    /// Name of a satellite or, behind all satellites, of a ground point.
+    /// Name of a vertex: a satellite or, numbered after all satellites, a ground point.
     pub fn vertex_name(&self, vertex: u32) -> &str {
         match (vertex as usize).checked_sub(self.constellation.len()) {
             None => &self.constellation.names[vertex as usize],
@@ -192,7 +195,7 @@ impl Sky {
         }
     }
 
-    /// The path of a pair among those of all ways.
+    /// The path of a pair.
     pub(crate) fn path_of(&self, pair: PairId, routes: &Routes) -> Option<Vec<u32>> {
         self.ways.iter().zip(&routes.paths).find_map(|(w, path)| match path {
             Some(p) if w.along == Some(pair) => Some(p.clone()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sky at one instant: positions, lengths of links, and the satellites in view of each ground point.
+//! The sky at one instant: positions, lengths of links, and the satellites in view of each ground
+//! point.
 
 use crate::links::isls::IslGraph;
 use crate::links::length::{Access, Weight};
@@ -15,18 +16,19 @@ use perigee_units::Nanos;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// For so many aimed searches at an instant it is cheaper to measure all ISLs once than each where a search looks at it.
+/// From this number of A* searches at an instant on, it is cheaper to measure all ISLs once than on
+/// demand.
 const MANY_SEARCHES: usize = 8;
 
-/// Positions and views at one instant: everything about it that does not depend on the instant before.
+/// Positions and views at one instant: everything that does not depend on the previous instant.
 #[derive(Debug, Default)]
 pub(crate) struct Moment {
     pub t: Nanos,
     pub positions: Positions,
     pub mesh: Mesh,
     pub visible: Vec<Vec<Access>>,
-    /// For terminals that want the shortest path at every step: length of the paths to all peers through each visible
-    /// satellite.
+    /// For terminals that select the shortest path at every step: length of the paths to all peers
+    /// through each visible satellite.
     pub paths: Vec<Vec<Weight>>,
 }
 
@@ -40,7 +42,8 @@ impl Sky {
         Ok(self.moment(t, positions, (&isls, &horizon), &mut Tree::default()))
     }
 
-    /// What the ground points with traffic can see within `reach` of `t`, by the positions at `t`.
+    /// Satellites that ground points with traffic can see within `reach` of `t`, from the positions
+    /// at `t`.
     pub(crate) fn horizon(&self, at: &Positions, t: Nanos, reach: Nanos) -> Horizon {
         let asked = |g: usize| !self.peers[g].is_empty() || self.relays[g];
         self.horizon_of(at, (t, reach), asked)
@@ -52,7 +55,7 @@ impl Sky {
         (centre, reach): (Nanos, Nanos),
         asked: impl Fn(usize) -> bool + Sync,
     ) -> Horizon {
-        // Interpolated positions are a metre off at most.
+        // Interpolated positions are off by at most a metre.
         let moved_m = 10.0 + self.fastest_m_s * reach.as_secs_f64();
         let of = |g: usize| {
             let mut candidates = Vec::new();
@@ -66,7 +69,7 @@ impl Sky {
         Horizon { candidates, clear_m, centre, reach }
     }
 
-    /// Views for known positions.
+    /// Views for given positions.
     pub(crate) fn moment(
         &self,
         t: Nanos,
@@ -88,14 +91,14 @@ impl Sky {
         } else {
             m.mesh.measure(isls, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
         }
-        // Where choices are rare, paths are searched for each of them.
+        // With rare selections, paths are searched at each of them.
         if self.spec.reselect == Reselect::EachStep {
             m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
         }
         m
     }
 
-    /// What a ground point sees and has a dish for.
+    /// Satellites in view of a ground point, limited to its number of dishes.
     pub(crate) fn look(&self, g: usize, at: &Positions, candidates: &[u32], out: &mut Vec<Access>) {
         self.ground[g].visible_among(candidates.iter().copied(), at, out);
         if let Some(dishes) = self.spec.ground[g].dishes.filter(|&d| (d as usize) < out.len()) {

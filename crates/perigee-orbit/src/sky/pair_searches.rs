@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Who talks to whom: from the pairs of a description to the peers of each ground point and the searches for their paths.
+//! Traffic pairs: the peers of each ground point and the path searches they need.
 
 use crate::sky::config::SkySpec;
 use crate::sky::policy::Peers;
 use perigee_timeline::{PairId, Routing};
 
-/// Two ground points that talk, and in which direction the search for their path runs.
+/// Two ground points with traffic, and the direction of the search for their path.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     /// Ground point at which the path starts.
     pub from: usize,
     /// Ground point that the shortest-path tree grows from.
     pub root: usize,
-    /// Pair of the traffic along the path, if any, and against it.
+    /// Pair of the traffic along the path, if any, and in the reverse direction.
     pub along: Option<PairId>,
     pub against: Option<PairId>,
-    /// Pair under which events are noted: the one listed first. With next-hop tables only one of the two ways has it.
+    /// Pair in notes of events: the one listed first. With next-hop tables only one of the two
+    /// directions has it.
     pub noted: Option<PairId>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn peers(spec: &SkySpec) -> Vec<Vec<usize>> {
     peers
 }
 
-/// Of a point's peers, those for which its terminal seeks the shortest path.
+/// Of a point's peers, those that count in its terminal's shortest path.
 pub(crate) fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     match spec.attach_for {
         Peers::All => peers.to_vec(),
@@ -49,8 +50,9 @@ pub(crate) fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Ways of all pairs, sorted by root. With a path per pair both directions are one way, rooted at the end with more
-/// peers (fewer trees); with next-hop tables each destination is a root of its own.
+/// Searches of all pairs, sorted by root. With a path per pair both directions share a search,
+/// rooted at the end with more peers (fewer trees); with next-hop tables each destination is a
+/// root.
 pub(crate) fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     for (i, &(a, b)) in spec.pairs.iter().enumerate() {

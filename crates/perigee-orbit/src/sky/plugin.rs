@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Functions of the user's that decide what a sky leaves open: which satellite a ground point takes, which path a pair
-//! takes, which satellites are linked. They see plain data and answer with numbers of satellites; every answer is
-//! checked before it is used, and an error names the function, the simulated time and what was wrong.
+//! User-defined functions for attachment, routing and ISL patterns. They receive plain data and
+//! return numbers of satellites; every result is checked before use, and an error has the function,
+//! the simulated time and the reason.
 //!
-//! A function must answer the same whenever it is asked the same: a sky is looked at before a run (queues are sized,
-//! traffic that can never flow is refused), and a timeline may be made twice.
+//! A function must be deterministic in its arguments: a sky is evaluated before a run (queues are
+//! sized, traffic that can never flow is rejected), and a timeline may be generated twice.
 
 use crate::frames::light_time;
 use crate::frames::Vec3;
@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// A satellite as a ground point sees it.
+/// A satellite in view of a ground point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// By number.
+    /// Number.
     pub sat: u32,
     /// Its name.
     pub name: String,
@@ -31,22 +31,22 @@ pub struct Seen {
     pub range_m: f64,
     /// Above the horizon.
     pub elevation_deg: f64,
-    /// It flies north.
+    /// It moves north.
     pub ascending: bool,
-    /// It stays above the mask for this long (to 0.1 s; two hours = for ever).
+    /// Remaining time above the mask (to 0.1 s; two hours = for ever).
     pub visible_for: Nanos,
 }
 
-/// What a function that chooses a satellite is told.
+/// Arguments of an attachment function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttachView {
     /// Simulated time.
     pub t: Nanos,
     /// The ground point.
     pub node: String,
-    /// Those it talks to.
+    /// Its peers.
     pub peers: Vec<String>,
-    /// The satellite that it holds, if that is still in view.
+    /// Its current satellite, if still in view.
     pub holding: Option<u32>,
     /// Satellites in view, by number.
     pub seen: Vec<Seen>,
@@ -59,7 +59,7 @@ pub struct NetView {
     pub at: Positions,
     /// ISLs.
     pub isls: Arc<IslGraph>,
-    /// Which of them can exist.
+    /// Limits of links.
     pub limits: Limits,
     /// Names of the satellites.
     pub names: Arc<[String]>,
@@ -68,7 +68,7 @@ pub struct NetView {
 }
 
 impl NetView {
-    /// Satellites that one is linked to, each with the delay of the link.
+    /// Neighbours of a satellite, each with the delay of the link.
     pub fn neighbours(&self, sat: u32) -> Vec<(u32, Nanos)> {
         let there = |to: &&u32| self.limits.length(&self.at, sat, **to) != UNREACHABLE;
         let far = |to: &u32| (*to, light_time(self.place(sat), self.place(*to)));
@@ -80,14 +80,14 @@ impl NetView {
     }
 }
 
-/// What a function that chooses a path is told.
+/// Arguments of a routing function.
 #[derive(Clone, Debug)]
 pub struct RouteView {
     /// Simulated time.
     pub t: Nanos,
     /// Ends of the pair.
     pub ends: [String; 2],
-    /// Where they are, Earth-fixed.
+    /// Their Earth-fixed positions.
     pub points: [Vec3; 2],
     /// Satellites that each end may use.
     pub gates: [Vec<Access>; 2],
@@ -98,17 +98,17 @@ pub struct RouteView {
 }
 
 impl RouteView {
-    /// Up to `k` paths without a common satellite: the shortest, the shortest of what it leaves, and so on.
+    /// Up to `k` satellite-disjoint paths: the shortest, the shortest in the remaining graph, and
+    /// so on.
     pub fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
         let field = Field::new(&self.net.isls, &self.net.at, self.net.limits);
         crate::paths::disjoint::paths(&field, self.points[1], [&self.gates[1], &self.gates[0]], k)
     }
 
-    /// Refuses what is no path: satellites that do not exist, that the ends do not see, that come twice, that are not
-    /// linked.
+    /// Checks a path: satellites must exist, be in view of the ends, be unique, and be linked.
     ///
     /// # Errors
-    /// In words.
+    /// A description.
     pub fn check(&self, path: &[u32]) -> Result<(), String> {
         let n = self.net.at.len();
         if let Some(s) = path.iter().find(|s| **s as usize >= n) {
@@ -139,45 +139,45 @@ impl RouteView {
     }
 }
 
-/// Chooses satellites. Errors name the function, and say in words what went wrong.
+/// Selection of satellites. Errors have the function and a description.
 pub trait AttachFunction: Send + Sync {
-    /// For messages.
+    /// Name for messages.
     fn name(&self) -> &str;
-    /// One of the satellites in view, or none.
+    /// Returns one of the satellites in view, or none.
     ///
     /// # Errors
-    /// In words.
+    /// A description.
     fn choose(&self, view: AttachView) -> Result<Option<u32>, String>;
 }
 
-/// Chooses paths.
+/// Selection of paths.
 pub trait RouteFunction: Send + Sync {
-    /// For messages.
+    /// Name for messages.
     fn name(&self) -> &str;
-    /// Satellites from end to end, or no path.
+    /// Returns the satellites from end to end, or no path.
     ///
     /// # Errors
-    /// In words.
+    /// A description.
     fn route(&self, view: &Arc<RouteView>) -> Result<Option<Vec<u32>>, String>;
 }
 
-/// Chooses ISLs.
+/// Selection of ISLs.
 pub trait IslFunction: Send + Sync {
-    /// For messages.
+    /// Name for messages.
     fn name(&self) -> &str;
-    /// Pairs of satellites that are linked from `t` on.
+    /// Returns the pairs of satellites that are linked from `t` on.
     ///
     /// # Errors
-    /// In words.
+    /// A description.
     fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String>;
 }
 
-/// The functions of a sky; none of them is the usual case.
+/// The user-defined functions of a sky; usually none.
 #[derive(Clone, Default)]
 pub struct Plugins {
     /// For [`crate::sky::policy::Policy::Function`].
     pub attach: Option<Arc<dyn AttachFunction>>,
-    /// Instead of shortest paths.
+    /// Replaces shortest paths.
     pub route: Option<Arc<dyn RouteFunction>>,
     /// Inter-satellite links by a function (`Pattern::Function`).
     pub isls: Option<Arc<dyn IslFunction>>,
@@ -192,7 +192,7 @@ impl fmt::Debug for Plugins {
 }
 
 impl PartialEq for Plugins {
-    /// The very same functions.
+    /// Identity of the functions.
     fn eq(&self, other: &Self) -> bool {
         fn same<T: ?Sized>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
             match (a, b) {

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which satellite a ground point uses, and when it thinks again.
+//! Attachment policies: the choice of satellites and the times of reselection.
 //!
-//! A policy gives every visible satellite a price; the lowest wins. A new one is a line in [`Policy`] and a branch
-//! where prices are made (`Sky::price`).
+//! A policy assigns a price to every visible satellite; the lowest wins. A new policy is a line in
+//! [`Policy`] and a branch in `Sky::price`.
 
 use crate::links::length::Access;
 use crate::time::Epoch;
 use perigee_units::Nanos;
 
-/// What makes a satellite the best one.
+/// Criterion of the best satellite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// It is on the shortest path to the other end. A terminal with several peers takes the one with the smallest sum;
-    /// a station, which has a dish for each, takes the best for each peer at every step.
+    /// Shortest path to the other end. A terminal with several peers uses the satellite with the
+    /// smallest sum; a station, with a dish for each, uses the best for each peer at every step.
     #[default]
     ShortestPath,
-    /// It is the nearest one.
+    /// Smallest range.
     Nearest,
-    /// It stands highest above the horizon.
+    /// Highest elevation.
     HighestElevation,
-    /// It stays above the mask for the longest time.
+    /// Longest remaining time above the mask.
     LongestVisibility,
-    /// A function of the user's says so.
+    /// A user-defined function.
     Function,
 }
 
-/// The peers of a terminal for which the shortest path is sought.
+/// The peers of a terminal that count in its shortest path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Peers {
-    /// All of them: the smallest sum of its paths. A further peer may change the satellite.
+    /// All of them: the smallest sum of its paths. An additional peer may change the satellite.
     #[default]
     All,
-    /// That of its first pair: further pairs change nothing.
+    /// That of its first pair: additional pairs have no effect.
     First,
 }
 
-/// When a satellite that is still visible may be given up for another. One that is lost is replaced at once.
+/// When a visible satellite may be replaced by another. A lost one is replaced at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reselect {
     /// At every step.
@@ -43,23 +43,23 @@ pub enum Reselect {
     EachStep,
     /// Never: a satellite is kept until it is lost.
     WhenLost,
-    /// This long after the last choice of this ground point.
+    /// This long after the last selection of this ground point.
     Hold(Nanos),
-    /// At the same instants everywhere: when the calendar second divided by `period` leaves `phase`.
+    /// At the same instants everywhere: when the calendar time modulo `period` is `phase`.
     Slots {
-        /// Between instants.
+        /// Time between instants.
         period: Nanos,
-        /// Of the first instant after midnight.
+        /// Time of the first instant after midnight.
         phase: Nanos,
     },
 }
 
-/// The reallocation that measurements of Starlink show: seconds 12, 27, 42 and 57 of every minute.
+/// Reallocation of Starlink according to measurements: seconds 12, 27, 42 and 57 of every minute.
 pub const STARLINK_SLOTS: Reselect =
     Reselect::Slots { period: Nanos::from_secs(15), phase: Nanos::from_secs(12) };
 
 impl Reselect {
-    /// Whether it is time to choose at `now`, when the last choice was made at `last`.
+    /// Whether a selection is due at `now` if the last one was at `last`.
     pub fn due(self, start: Epoch, last: Nanos, now: Nanos) -> bool {
         match self {
             Reselect::EachStep => true,
@@ -74,26 +74,26 @@ impl Reselect {
     }
 }
 
-/// What a ground point holds.
+/// Attachment of a ground point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     /// Its satellite.
     pub sat: Option<u32>,
-    /// When it was chosen, or chosen again.
+    /// When it was last selected.
     pub chosen: Nanos,
 }
 
-/// A visible satellite and what it costs.
+/// A visible satellite and its price.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offer {
     /// Satellite and slant range.
     pub access: Access,
-    /// The lower the better, zero or more.
+    /// Price, the lower the better, zero or more.
     pub price: f64,
 }
 
-/// The satellite for a ground point that holds `holding` now. It keeps that one unless another costs less by the
-/// share `hysteresis`; of equal ones it takes the lower number.
+/// The satellite for a ground point attached to `holding`. It is kept unless another is cheaper by
+/// the share `hysteresis`; ties go to the lower number.
 pub fn choose(offers: &[Offer], holding: Option<u32>, hysteresis: f64) -> Option<Access> {
     let best =
         offers.iter().min_by(|a, b| a.price.total_cmp(&b.price).then(a.access.sat.cmp(&b.access.sat)))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Traffic that can never flow is refused before a run, with what may be the reason.
+//! Check for traffic that can never flow, with the likely reason.
 
 use crate::frames::{dot, RAD};
 use crate::links::visibility::Mask;
@@ -10,14 +10,15 @@ use crate::sky::error::SkyError;
 use crate::sky::Sky;
 use perigee_units::Nanos;
 
-/// A satellite is in view for minutes: 10 s are fine enough, and rarely more than one instant is looked at.
+/// A satellite is in view for minutes: steps of 10 s suffice, and usually the first one settles it.
 const SAMPLE: Nanos = Nanos::from_secs(10);
 
 impl Sky {
-    /// Refuses traffic that can never flow: ground points that never see a satellite, pairs that never have a path.
+    /// Rejects traffic that can never flow: ground points that never see a satellite, pairs that
+    /// never have a path.
     ///
     /// # Errors
-    /// Names the first of them and what to do, or a satellite that decays during the run.
+    /// The first of them and the remedy, or a satellite that decays during the run.
     pub fn check(&self) -> Result<(), SkyError> {
         let mut blind: Vec<usize> = (0..self.ground.len()).filter(|g| !self.peers[*g].is_empty()).collect();
         let mut cut: Vec<usize> = (0..self.ways.len()).collect();
@@ -45,7 +46,7 @@ impl Sky {
                 self.why_cut()
             )));
         }
-        // The end of the run too, so that a decaying satellite is found before the run and not in it.
+        // The end of the run as well, so that a decaying satellite is found before the run.
         self.moment_at(self.spec.duration).map(|_| ())
     }
 
@@ -62,7 +63,7 @@ impl Sky {
         Ok(format!("its mask is {}: lower it, or take more satellites or a longer run", shown(node.mask)))
     }
 
-    /// Highest latitude from which some satellite is ever seen, on a sphere.
+    /// Highest latitude with any satellite in view, on a sphere.
     fn reach_deg(&self, mask: Mask) -> Result<f64, SkyError> {
         let at = self.moment_at(Nanos::ZERO)?.positions;
         let inclination = |i: usize| {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rules that give pairs other paths than the shortest ones: paths without a common satellite for pairs between the
-//! same places, and paths that avoid links which others fill.
+//! Path rules other than shortest paths: satellite-disjoint paths for pairs between the same
+//! places, and load-aware paths.
 //!
-//! Load-aware paths are an assignment of the traffic matrix. Each pair offers a demand; a link costs its propagation
-//! delay and a queueing delay of `delay * u / (1 - u)` at utilisation u (M/M/1; `delay` is what half a load costs),
-//! continued in a straight line above u = 0.9, since offered demands may exceed a rate. Pairs take turns, the largest
-//! demand first: each takes the path that is cheapest as all others lie now, until nobody changes or [`TURNS`] rounds
-//! are over. Everything is whole bits per second and millimetres, so that the outcome depends on nothing but the
-//! scenario. Every `period` it is their turn again, from the paths that they have; between, only pairs whose path
-//! breaks look for another one.
+//! Load-aware paths are an assignment of the traffic matrix. Each pair offers a demand; a link
+//! costs its propagation delay and a queueing delay of `delay * u / (1 - u)` at utilisation u
+//! (M/M/1; `delay` is the cost at half load), continued linearly above u = 0.9, since offered
+//! demands may exceed a rate. Pairs take turns, the largest demand first: each selects the cheapest
+//! path given all others, until no pair changes or after [`TURNS`] rounds. All values are integral
+//! bit/s and millimetres, so that the result depends on the scenario alone. The assignment is
+//! repeated every `period`, from the current paths; in between, only pairs with a broken path
+//! select another one.
 
 use crate::frames::SPEED_OF_LIGHT_M_S;
 use crate::links::length::{Access, Weight, UNREACHABLE};
@@ -25,9 +26,9 @@ use std::collections::BTreeMap;
 
 /// Rounds of turns at one instant; most assignments settle in two.
 const TURNS: usize = 4;
-/// Above this utilisation the cost of a link grows in a straight line.
+/// Above this utilisation the cost of a link grows linearly.
 const BEND: f64 = 0.9;
-/// The queue of one link costs at most this, 0.23 s: whole paths still fit the labels of the search.
+/// Maximum cost of one link's queue, 0.23 s: costs of entire paths fit the labels of the search.
 const DEAREST: Weight = 1 << 36;
 
 impl LoadRule {
@@ -46,17 +47,17 @@ impl LoadRule {
     }
 }
 
-/// A transmitter: a node and the far end, or all far ends if a radio is shared.
+/// A transmitter: a node and the far end, or [`SHARED`] for a shared radio.
 type Port = (u32, u32);
-/// In place of the far end of a shared radio.
+/// Marker for the far end of a shared radio.
 const SHARED: u32 = u32::MAX;
 
-/// The paths as they are being assigned.
+/// An assignment in progress.
 struct Assignment<'a> {
     sky: &'a Sky,
     rule: &'a LoadRule,
     field: Field<'a>,
-    /// Bits per second that each transmitter is asked to carry.
+    /// Offered load of each transmitter in bit/s.
     load: BTreeMap<Port, u64>,
     tree: Tree,
 }
@@ -72,16 +73,16 @@ impl Assignment<'_> {
         (from, if shared { SHARED } else { to })
     }
 
-    /// Demand along a way, and against it.
+    /// Demand of a search's pair along the path, and in reverse.
     fn demand(&self, way: &Way) -> [u64; 2] {
         let of = |from, to| self.rule.demand_bps.get(&(from, to)).copied().unwrap_or(0);
         [of(way.from, way.root), of(way.root, way.from)]
     }
 
-    /// Cost of the queues of a link for somebody who brings demands in both directions.
+    /// Cost of the queues of a link for additional demands in both directions.
     fn queue(&self, a: u32, b: u32, [there, back]: [u64; 2]) -> Weight {
         let isl = a.max(b) < self.satellites();
-        // Of the two directions, that which is slower.
+        // The slower of the two directions.
         let radio = || self.rule.radio_bps(self.sky, a, b).min(self.rule.radio_bps(self.sky, b, a));
         let rate = if isl { self.rule.isl_bps } else { radio() };
         let carried = |from, to| self.load.get(&self.port(from, to)).copied().unwrap_or(0);
@@ -89,7 +90,7 @@ impl Assignment<'_> {
         self.rule.cost(most as f64 / rate as f64)
     }
 
-    /// Puts the demands of a way onto the ports of a path, or takes them away.
+    /// Adds demands to the ports of a path, or removes them.
     fn put(&mut self, way: &Way, path: &[u32], add: bool) {
         let [there, back] = self.demand(way);
         let vertices = self.vertices(way, path);
@@ -106,7 +107,7 @@ impl Assignment<'_> {
         std::iter::once(ground(way.from)).chain(path.iter().copied()).chain([ground(way.root)]).collect()
     }
 
-    /// The cost of a path for somebody who does not use it yet; `None` = it does not exist.
+    /// The cost of a path for demands not yet on it; `None` = it does not exist.
     fn price(&self, way: &Way, path: &[u32], gates: [&[Access]; 2]) -> Option<Weight> {
         let range = |gates: &[Access], sat: u32| gates.iter().find(|a| a.sat == sat).map(|a| a.range);
         let mut sum = range(gates[0], *path.first()?)? + range(gates[1], *path.last()?)?;
@@ -120,7 +121,7 @@ impl Assignment<'_> {
         Some(sum + queues)
     }
 
-    /// The cheapest path as the others lie.
+    /// The cheapest path given the others.
     fn cheapest(&mut self, way: &Way, [from, root]: [&[Access]; 2]) -> Option<Vec<u32>> {
         let demand = self.demand(way);
         let ground = |g: usize| self.satellites() + g as u32;
@@ -129,7 +130,7 @@ impl Assignment<'_> {
         let (from, root): (Vec<_>, Vec<_>) = (from.iter().map(up).collect(), root.iter().map(down).collect());
         let goal = Goal::best(self.sky.ground[way.from].ecef);
         let mut tree = std::mem::take(&mut self.tree);
-        // The search goes from the root outwards, packets along the way go towards it.
+        // The search runs outwards from the root, packets towards it.
         let queue = |here: u32, to: u32| Some(self.queue(to, here, demand));
         tree.toward_with(&self.field, &root, &from, goal, queue);
         let path = tree.path(&from);
@@ -139,8 +140,8 @@ impl Assignment<'_> {
 }
 
 impl Sky {
-    /// Paths that avoid full links; `before` = those of the instant before, none if there are none. With `turn`
-    /// everybody may change, else only those whose path is gone.
+    /// Paths that avoid loaded links; `before` = those of the previous instant, if any. With `turn`
+    /// all pairs may change, else only those without their path.
     pub(crate) fn assign(
         &self,
         (m, held): (&Moment, &[Held]),
@@ -197,7 +198,7 @@ impl Sky {
         Routes { serving: held.iter().map(|h| h.sat).collect(), paths, next_hops: Vec::new() }
     }
 
-    /// Gives pairs between the same two places paths without a common satellite, where there are enough.
+    /// Assigns satellite-disjoint paths to pairs between the same two places, as far as possible.
     pub(crate) fn disjoin(&self, m: &Moment, held: &[Held], routes: &mut Routes) {
         let place = |g: usize| {
             let GeoPoint { lat_deg, lon_deg, height_m } = self.spec.ground[g].place;
@@ -211,7 +212,7 @@ impl Sky {
         let field = m.mesh.unmeasured(&m.positions);
         let mut tree = Tree::default();
         for group in groups.values_mut().filter(|g| g.len() > 1) {
-            // In the order in which the scenario lists them.
+            // In scenario order.
             group.sort_by_key(|&i| self.ways[i].along.max(self.ways[i].against));
             let mut taken = vec![false; field.satellites()];
             for &i in &*group {
@@ -222,7 +223,7 @@ impl Sky {
                 let (from, root) = (free(self.ways[i].from), free(self.ways[i].root));
                 let goal = Goal::all(self.ground[self.ways[i].from].ecef, &from);
                 tree.toward_without(&field, &root, &from, goal, &taken);
-                // Nothing left: the shortest path stays, whoever else has it.
+                // No disjoint path: the shortest path stays, although shared.
                 if let Some(path) = tree.path(&from) {
                     path.iter().for_each(|&s| taken[s as usize] = true);
                     routes.paths[i] = Some(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Paths of all pairs at an instant, once each ground point has its satellite.
+//! Path searches for all pairs at an instant, given each ground point's satellite.
 
 use crate::links::length::{Access, Weight};
 use crate::paths::a_star::Goal;
@@ -20,24 +20,26 @@ use std::sync::Arc;
 pub(crate) struct Routes {
     /// Satellite of each ground point that has only one.
     pub serving: Vec<Option<u32>>,
-    /// Satellites (and relays, behind all satellites) of each way, from its start to its root.
+    /// Satellites (and relays, numbered after all satellites) of each path, from its start to its
+    /// root.
     pub paths: Vec<Option<Vec<u32>>>,
-    /// With next-hop tables: next hops of all satellites towards each root, in the order of [`Sky::roots`].
+    /// With next-hop tables: next hops of all satellites towards each root, in the order of
+    /// [`Sky::roots`].
     pub next_hops: Vec<Vec<u32>>,
 }
 
 /// Paths to one root.
 #[derive(Debug, Default)]
 pub(crate) struct RootRoutes {
-    /// Of each of its ways.
+    /// Path of each of its searches.
     pub paths: Vec<Option<Vec<u32>>>,
     /// Next hops of all satellites, if packets follow tables.
     pub next_hops: Option<Vec<u32>>,
 }
 
 impl Sky {
-    /// Searches from `gates` until the `targets`, seen by ground point `g`, have their distances; with `best`, only the
-    /// one that is on the shortest path needs its true one.
+    /// Searches from `gates` until the `targets`, in view of ground point `g`, have their
+    /// distances; with `best`, only the one on the shortest path needs its exact one.
     pub(crate) fn grow(
         &self,
         m: &Moment,
@@ -54,13 +56,13 @@ impl Sky {
         }
     }
 
-    /// Routes as if the run started at that moment.
+    /// Routes as if the run started at that instant.
     pub(crate) fn routes_of(&self, m: &Moment) -> Result<Routes, SkyError> {
         let held = self.serve(m, &[]).map_err(SkyError::Spec)?;
         self.routes(m, &held, &mut Tree::default()).map_err(SkyError::Spec)
     }
 
-    /// The path that a function of the user's chooses, from the start of a way to its root.
+    /// The path chosen by a user-defined function, from the start of a search's pair to its root.
     fn ask_route(
         &self,
         f: &dyn RouteFunction,
@@ -88,7 +90,7 @@ impl Sky {
         Ok(path)
     }
 
-    /// The satellites that a ground point may use when `serving` are chosen.
+    /// The satellites that a ground point may use, given `serving`.
     pub(crate) fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
         let visible = &m.visible[g];
         if !self.holds_one(g) {
@@ -102,7 +104,7 @@ impl Sky {
         self.ways.chunk_by(|a, b| a.root == b.root).map(|c| c[0].root)
     }
 
-    /// Paths when each terminal has its satellite.
+    /// Paths given each terminal's satellite.
     pub(crate) fn routes(&self, m: &Moment, held: &[Held], tree: &mut Tree) -> Result<Routes, String> {
         let serving: Vec<Option<u32>> = held.iter().map(|h| h.sat).collect();
         let mut r = Routes::default();
@@ -120,8 +122,8 @@ impl Sky {
         Ok(r)
     }
 
-    /// Next hops of all satellites to the root of some ways, and their paths. `drift`: how far the links moved since
-    /// the instant that the tree is from.
+    /// Next hops of all satellites to the root of some searches, and their paths. `drift`: movement
+    /// of the links since the tree's instant.
     pub(crate) fn table_to(
         &self,
         m: &Moment,
@@ -137,7 +139,7 @@ impl Sky {
         }
     }
 
-    /// Paths of the ways to one root and, with next-hop tables, the table.
+    /// Paths to one root and, with next-hop tables, the table.
     pub(crate) fn routes_to(
         &self,
         m: &Moment,

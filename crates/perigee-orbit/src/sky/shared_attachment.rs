@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where the set of pairs decides which satellite a terminal uses: with the smallest sum of its paths to several peers the
-//! path to one of them may be much longer than it would be without the others.
+//! Attachment shared by several peers of a terminal: with the smallest sum of its paths to several
+//! peers the path to one of them may be much longer than without the others.
 
 use crate::sky::config::{GroundKind, SkySpec};
 use crate::sky::error::SkyError;
@@ -9,20 +9,20 @@ use crate::sky::{Route, Sky};
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 
-/// Instants of the run, and pairs, that are looked at.
+/// Numbers of instants and of pairs examined.
 const INSTANTS: u64 = 8;
 const PAIRS: usize = 20;
 
-/// A path that other pairs lengthen.
+/// A path lengthened by other pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedChoice {
     /// Its ends.
     pub ends: (String, String),
-    /// The end that has other peers, too, and all its peers.
+    /// The end that has other peers as well, and all its peers.
     pub terminal: String,
     #[allow(missing_docs)]
     pub peers: Vec<String>,
-    /// When.
+    /// Instant.
     pub t: Nanos,
     /// Round-trip propagation time with all pairs …
     pub rtt: Nanos,
@@ -31,17 +31,17 @@ pub struct SharedChoice {
 }
 
 impl Sky {
-    /// The paths that other pairs lengthen because a terminal has one satellite for all its peers, each where it is lengthened
-    /// most of some instants of the run; the longest first.
+    /// Paths lengthened by other pairs because a terminal has one satellite for all its peers, each
+    /// at the worst of some instants of the run; the longest first.
     ///
     /// # Errors
-    /// When a satellite decays during the run.
+    /// If a satellite decays during the run.
     pub fn shared_choices(&self) -> Result<Vec<SharedChoice>, SkyError> {
         if self.spec.attach != Policy::ShortestPath || self.spec.attach_for == Peers::First {
             return Ok(Vec::new());
         }
         let several = |g: usize| self.spec.ground[g].kind == GroundKind::Terminal && self.peers[g].len() > 1;
-        // Every second pair is a way back.
+        // Every second pair is a reverse direction.
         let pairs = self.spec.pairs.iter().enumerate().step_by(2);
         let shared: Vec<(PairId, (usize, usize), usize)> = pairs
             .filter_map(|(i, &(a, b))| {

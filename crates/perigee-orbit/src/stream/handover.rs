@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Hard handovers: what happens to the links of a terminal when its satellite changes.
+//! Hard handovers: link changes of a terminal when its satellite changes.
 //!
-//! At the change the links to the old satellite go down, those to the new one stay down until the outage is over. A
-//! change during an outage prolongs it: there is one `OutageBegin`, one `OutageEnd`, and a `Handover` for each change.
+//! At the change the links to the old satellite go down, those to the new one stay down until the
+//! outage is over. A change during an outage prolongs it: there is one `OutageBegin`, one
+//! `OutageEnd`, and a `Handover` for each change.
 
 use crate::frames::light_time;
 use crate::motion::positions::Positions;
@@ -13,14 +14,14 @@ use perigee_timeline::*;
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
 
-/// What a terminal is doing.
+/// State of a terminal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terminal {
     /// Its satellite.
     pub serving: Option<u32>,
     /// Handovers so far.
     events: u64,
-    /// End of the running outage.
+    /// End of the current outage.
     off_until: Option<Nanos>,
     /// Links that come up when it ends.
     waiting: Vec<LinkId>,
@@ -41,7 +42,8 @@ impl Terminal {
             for link in links {
                 h.down(link, t, mode);
             }
-            // What is held is let go when the terminal is back; otherwise the old satellite is gone for good.
+            // Held packets are released when the terminal is back; otherwise the old links stay
+            // down.
             if mode == OutageMode::Hold {
                 self.waiting.extend(links);
             } else {
@@ -109,19 +111,20 @@ impl Terminal {
     }
 }
 
-/// What a terminal needs to act.
+/// Context of a terminal's changes.
 pub(crate) struct Hand<'a> {
     pub sky: &'a Sky,
     pub net: &'a mut Network,
     pub out: &'a mut Vec<Timed>,
-    /// Which ground point it is.
+    /// Number of the ground point.
     pub ground: usize,
-    /// Where the satellites are, when a satellite changes.
+    /// Positions of the satellites, at a change.
     pub at: Option<&'a Positions>,
 }
 
 impl Hand<'_> {
-    /// The part of an outage that grows with the propagation delays to the old and the new satellite.
+    /// The part of an outage that grows with the propagation delays to the old and the new
+    /// satellite.
     fn signalling(&self, old: Option<u32>, new: u32) -> Nanos {
         let per_delay = self.sky.spec.handover.per_delay;
         let Some(at) = self.at.filter(|_| per_delay > 0.0) else { return Nanos::ZERO };
@@ -152,8 +155,8 @@ impl Hand<'_> {
     }
 }
 
-/// The outage of a terminal's n-th handover: a hash of seed, name and n, so that neither other terminals nor the
-/// scheme under test change it.
+/// The outage of a terminal's n-th handover: a hash of seed, name and n, so that neither other
+/// terminals nor the scheme under test change it.
 fn draw(sky: &Sky, ground: usize, event: u64) -> Nanos {
     let below = |width: u128| {
         let mut h = mix(sky.spec.seed);

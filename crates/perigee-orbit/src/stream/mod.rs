@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From a [`Sky`] to a timeline, ten seconds at a time.
+//! Timeline of a [`Sky`], in chunks of ten seconds.
 //!
-//! A chunk is planned (see `plan`); then one pass over its steps writes down what changed.
+//! A chunk is planned (see `plan`); then one pass over its steps writes the changes.
 
 mod handover;
 mod network;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 
 /// Length of a chunk.
 const CHUNK: Nanos = Nanos::from_secs(10);
-/// With next-hop tables, satellites of a path that was left keep tables for packets that are still there.
+/// With next-hop tables, satellites of an abandoned path keep tables for packets still there.
 const TABLE_LINGER: Nanos = Nanos::from_secs(2);
 
-/// The timeline of a sky, made as it is read.
+/// The timeline of a sky, computed lazily.
 pub struct SkyStream {
     sky: Arc<Sky>,
     net: Network,
@@ -44,7 +44,7 @@ pub struct SkyStream {
     step: u64,
 }
 
-/// Next hops as last written, and the satellites that still need some.
+/// Next hops as last written, and the satellites that need them.
 #[derive(Default)]
 struct Tables {
     written: BTreeMap<(Vertex, usize), Option<LinkId>>,
@@ -53,7 +53,7 @@ struct Tables {
 }
 
 impl Sky {
-    /// Ground points, pairs, and whatever else holds for the whole timeline.
+    /// Ground points, pairs, and everything else that is constant over the timeline.
     pub fn header(&self) -> Header {
         self.header_of(&Network::new(self))
     }
@@ -76,7 +76,7 @@ impl Sky {
         self.stream_of(Planner::new(self))
     }
 
-    /// The same with paths from elsewhere. All ground points must be stations, and routing per path.
+    /// The same with recorded paths. All ground points must be stations, and routing per path.
     pub fn replay(self: &Arc<Self>, recorded: Recorded) -> SkyStream {
         self.stream_of(Planner::replaying(self, recorded))
     }
@@ -98,10 +98,10 @@ impl Sky {
         }
     }
 
-    /// Everything in memory at once.
+    /// The complete timeline, in memory.
     ///
     /// # Errors
-    /// When a satellite decays during the run.
+    /// If a satellite decays during the run.
     pub fn timeline(self: &Arc<Self>) -> Result<Timeline, String> {
         let mut stream = self.stream();
         let mut chunks = Vec::new();
@@ -135,7 +135,7 @@ impl ChunkSource for SkyStream {
         self.tick(end);
         self.next = end;
         let mut changes = std::mem::take(&mut self.changes);
-        // Outages end between steps and are written first: a stable sort puts them in their place.
+        // Outages end between steps and are written first: a stable sort moves them into order.
         changes.sort_by_key(|c| c.at);
         Ok(Some(Arc::new(Chunk {
             start,
@@ -159,10 +159,10 @@ impl SkyStream {
         }
     }
 
-    /// Writes what changes at `t`: link states first, then delays, then routes, then what a person should know.
+    /// Writes the changes at `t`: link states first, then delays, then routes, then notes.
     fn write_step(&mut self, t: Nanos, step: Step<'_>, r: &Routes) {
         let sky = Arc::clone(&self.sky);
-        // An outage that ends at `t` is over before anything else happens then.
+        // An outage that ends at `t` ends before all other changes at that time.
         self.tick(t + Nanos(1));
         self.hand_over(t, step.now, r);
         let begins = t == Nanos::ZERO;
@@ -180,7 +180,7 @@ impl SkyStream {
                 let change =
                     PathNote { way, old: &old, new, links: there.as_ref().map(|l| &l[0][..]), begins };
                 for note in self.path_notes(change, &step) {
-                    // A station may make the same change for several pairs: it is noted once.
+                    // A station may make the same change for several pairs: one note suffices.
                     if !notes.contains(&note) {
                         notes.push(note);
                     }
@@ -211,7 +211,7 @@ impl SkyStream {
         }
     }
 
-    /// Links of a way in both directions, marked as used.
+    /// Links of a path in both directions, marked as used.
     fn used(&mut self, way: &Way, path: &[u32], t: Nanos) -> [Vec<LinkId>; 2] {
         let mut vertices = vec![self.net.ground(way.from)];
         vertices.extend(path);
@@ -261,7 +261,7 @@ impl SkyStream {
         Note { kind: NoteKind::Handover, node, pair: None, value: 0.0, text }
     }
 
-    /// Next hops that changed, for the satellites that packets may be at.
+    /// Changed next hops, for satellites that may have packets.
     fn write_tables(&mut self, t: Nanos, r: &Routes) -> Vec<Change> {
         let sky = Arc::clone(&self.sky);
         let mut out = Vec::new();
@@ -280,7 +280,7 @@ impl SkyStream {
                 self.tables.live.range((root, 0)..(root + 1, 0)).map(|(k, _)| k.1).collect();
             let mut done = BTreeSet::new();
             for mut here in live {
-                // Down the tree, until a satellite whose way is already written.
+                // Down the tree, to the first satellite with a path already written.
                 while done.insert(here) {
                     let hop = next[here as usize];
                     let to = match hop {
@@ -309,7 +309,7 @@ impl SkyStream {
         Some(Change::NextHop { at, to, link })
     }
 
-    /// Once a second, where the satellites are that carry a path during that second.
+    /// Positions, once a second, of the satellites on a path during that second.
     fn tracks(&mut self, steps: &Steps) -> Vec<TrackPoint> {
         let mut tracks = Vec::new();
         let (times, satellites) = (&steps.times, self.sky.constellation.len() as u32);
@@ -329,7 +329,7 @@ impl SkyStream {
     }
 }
 
-/// A way whose path changed.
+/// A changed path.
 struct PathNote<'a> {
     way: &'a Way,
     old: &'a Option<Vec<u32>>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Nodes, ports and links under dense ids, made when first used, and the delays of the links in use.
+//! Nodes, ports and links under dense ids, created at first use, and the delays of the links in
+//! use.
 
 use crate::frames::light_time;
 use crate::motion::positions::Positions;
@@ -10,17 +11,18 @@ use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
 use std::collections::BTreeMap;
 
-/// A satellite (by number) or, behind all satellites, a ground point.
+/// A satellite (by number) or, numbered after all satellites, a ground point.
 pub(crate) type Vertex = u32;
 
-/// Packets may still be under way on a path for this long after it was left: its delays are kept up to date.
+/// Packets may be in flight on a path for this long after it was abandoned: its delays are kept up
+/// to date.
 const LINGER: Nanos = Nanos::from_secs(2);
 
 /// A directed link of the timeline.
 #[derive(Debug)]
 struct Line {
     ends: [Vertex; 2],
-    /// The delay that holds, and since when.
+    /// The current delay, and its start.
     knot: Option<(Nanos, Delay)>,
     last_used: Nanos,
     /// Its delay is kept up to date.
@@ -28,7 +30,7 @@ struct Line {
     up: bool,
 }
 
-/// The part of the constellation that exists in the timeline so far, and what is new since the last chunk.
+/// The part of the constellation in the timeline so far, and the additions since the last chunk.
 #[derive(Debug)]
 pub(crate) struct Network {
     satellites: usize,
@@ -38,7 +40,7 @@ pub(crate) struct Network {
     port_count: u32,
     by_ends: BTreeMap<[Vertex; 2], LinkId>,
     lines: Vec<Line>,
-    /// Links whose delays are kept up to date.
+    /// Links with delays kept up to date.
     active: Vec<LinkId>,
     pub new_nodes: Vec<Node>,
     pub new_ports: Vec<Port>,
@@ -87,7 +89,7 @@ impl Network {
         (self.satellites + g) as Vertex
     }
 
-    /// Node of a vertex, made if it is new.
+    /// Node of a vertex, created if new.
     pub fn node(&mut self, sky: &Sky, v: Vertex) -> NodeId {
         if let Some(id) = self.nodes[v as usize] {
             return id;
@@ -132,7 +134,7 @@ impl Network {
         id
     }
 
-    /// The link between two vertices, made if it is new.
+    /// The link between two vertices, created if new.
     pub fn link(&mut self, sky: &Sky, from: Vertex, to: Vertex) -> LinkId {
         if let Some(&id) = self.by_ends.get(&[from, to]) {
             return id;
@@ -185,7 +187,7 @@ impl Network {
         line.last_used = t;
     }
 
-    /// Records that a link goes up or down; true if that is news.
+    /// Records that a link goes up or down; true if that is a change.
     pub fn set_up(&mut self, id: LinkId, up: bool) -> bool {
         std::mem::replace(&mut self.lines[id.ix()].up, up) != up
     }
@@ -196,7 +198,8 @@ impl Network {
         light_time(a, b)
     }
 
-    /// New delays for all links in use. A link that goes on as it went before needs none: most ISLs within a plane.
+    /// New delays for all links in use. A link with an unchanged trend needs none: most ISLs within
+    /// a plane.
     pub fn knots(&mut self, sky: &Sky, t: Nanos, step: Step<'_>, out: &mut Vec<Timed>) {
         let mut active = std::mem::take(&mut self.active);
         active.sort_unstable();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The steps of a sky in order: views in parallel, then satellites step after step (a policy may look at what was held
-//! before), then paths in parallel again. Nothing depends on the number of threads.
+//! Planner of a sky's steps: views in parallel, then attachment step by step (a policy may depend
+//! on the previous one), then paths in parallel again. Results do not depend on the number of
+//! threads.
 
 use crate::links::length::Weight;
 use crate::motion::positions::Positions;
@@ -19,7 +20,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Paths that were made elsewhere: those of each pair from an instant on, until the next one.
+/// Recorded paths of each pair, from an instant on until the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     times: Vec<Nanos>,
@@ -28,7 +29,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Adds the paths from `t` on; instants come in order.
+    /// Adds the paths from `t` on; instants must be in order.
     pub fn push(&mut self, t: Nanos, paths: Vec<Option<Vec<u32>>>) {
         self.times.push(t);
         self.paths.push(paths);
@@ -39,7 +40,7 @@ impl Recorded {
         self.paths[i].get(pair.ix())?.as_ref()
     }
 
-    /// What [`Sky::routes`] would find.
+    /// Replacement for the result of [`Sky::routes`].
     fn routes(&self, sky: &Sky, t: Nanos) -> Routes {
         let path = |w: &Way| match (w.along, w.against) {
             (Some(pair), _) => self.at(t, pair).cloned(),
@@ -50,10 +51,10 @@ impl Recorded {
     }
 }
 
-/// Goes through a sky from its start.
+/// Planner from the start of a sky.
 pub(crate) struct Planner {
     sky: Arc<Sky>,
-    /// What the ground points held at the last step.
+    /// Attachments at the last step.
     held: Vec<Held>,
     recorded: Option<Recorded>,
     /// With next-hop tables: the tree of each root and the links at the last step.
@@ -63,7 +64,7 @@ pub(crate) struct Planner {
     assigned: Vec<Option<Vec<u32>>>,
 }
 
-/// Some steps.
+/// A range of steps.
 pub(crate) struct Steps {
     pub times: Vec<Nanos>,
     pub moments: Vec<Moment>,
@@ -85,12 +86,13 @@ impl Planner {
         }
     }
 
-    /// Takes paths as they are given instead of searching them.
+    /// A planner with recorded paths instead of searches.
     pub fn replaying(sky: &Arc<Sky>, recorded: Recorded) -> Self {
         Planner { recorded: Some(recorded), ..Planner::new(sky) }
     }
 
-    /// The steps `first..last`, counted from the start; they must follow those of the call before.
+    /// The steps `first..last`, counted from the start; they must follow those of the previous
+    /// call.
     pub fn steps(&mut self, steps: std::ops::Range<u64>) -> Result<Steps, String> {
         perigee_units::stop::check()?;
         let length = self.sky.spec.step;
@@ -157,14 +159,15 @@ impl Planner {
         }
         let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
         if self.sky.spec.plugins.route.is_some() {
-            // Step after step, so that a function of the user's is asked in order of time.
+            // Step by step, so that a user-defined function is called in order of time.
             let mut tree = Tree::default();
             return moments.iter().zip(held).map(|(m, h)| route(&mut tree, (m, h))).collect();
         }
         moments.par_iter().zip(held).map_init(Tree::default, route).collect()
     }
 
-    /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops change between two.
+    /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops
+    /// change between two.
     fn tables(&mut self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
         let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
         let before = std::iter::once(&self.mesh).chain(moments.iter().map(|m| &m.mesh));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Full forwarding tables of instants: what a tool that knows no traffic computes, and what the benchmark times.
+//! Full forwarding tables of instants, as computed by tools without traffic, and by the benchmark.
 
 use crate::links::length::Access;
 use crate::links::visibility::Horizon;
@@ -13,31 +13,33 @@ use crate::sky::Sky;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// For so long it is remembered who can come into view.
+/// Validity of the candidates for visibility.
 const HORIZON: Nanos = Nanos::from_secs(10);
 
-/// Room for [`Sky::snapshot_tables`]; reuse it.
+/// Buffers of [`Sky::snapshot_tables`], to be reused.
 #[derive(Debug, Default)]
 pub struct TableScratch {
     positions: Positions,
     mesh: Mesh,
-    /// Of the snapshot before.
+    /// Links of the previous snapshot.
     mesh_before: Mesh,
     visible: Vec<Vec<Access>>,
     horizon: Horizon,
     views: Views,
     /// Motion between two instants at which SGP4 ran.
     knots: Option<Knots>,
-    /// One per destination: each snapshot starts from the trees of the one before.
+    /// One per destination: each snapshot starts from the trees of the previous one.
     trees: Vec<Warm>,
-    /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
+    /// Next hop of every satellite, then first satellite of every ground point, towards each
+    /// destination in turn.
     pub next: Vec<u32>,
 }
 
 impl Sky {
-    /// Full forwarding tables at an instant: positions, visibility, ISL lengths, and the next hop of every
-    /// satellite and ground point towards each of `dests` (indices of ground points). Returns how many entries lead
-    /// somewhere. This is the unit of work that the benchmark times.
+    /// Full forwarding tables at an instant: positions, visibility, ISL lengths, and the next hop
+    /// of every satellite and ground point towards each of `dests` (indices of ground points).
+    /// Returns the number of entries with a path. This is the unit of work that the benchmark
+    /// times.
     ///
     /// # Errors
     /// When a satellite has decayed by then.
@@ -75,7 +77,7 @@ impl Sky {
             let (satellites, stations) = next.split_at_mut(self.constellation.len());
             satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(place, hop)| *place = hop);
             stations.copy_from_slice(tree.first_hops(views));
-            // Summed up block by block, in a form that the compiler takes several at a time.
+            // Summed up block by block, in a form that the compiler vectorises.
             let lead =
                 |block: &[u32]| block.iter().map(|&hop| u32::from(hop != NOWHERE)).sum::<u32>() as usize;
             next.chunks(1024).map(lead).sum::<usize>()

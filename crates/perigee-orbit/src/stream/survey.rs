@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A sky looked at without packets: the paths of its pairs over time, and everything at one instant.
+//! Survey of a sky without packets: the paths of its pairs over time, and the complete state at one
+//! instant.
 //!
-//! Both see what a run sees: satellites are chosen step after step from the start, so that policies with a memory hold
-//! what they would hold.
+//! Both are the same as in a run: satellites are selected step by step from the start, as policies
+//! may depend on the previous choice.
 
 use crate::frames::WGS84;
 use crate::links::planes::Place;
@@ -14,23 +15,23 @@ use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// Steps that are planned together: enough for all cores, few enough for memory.
+/// Steps planned together: enough for all cores, few enough for memory.
 const BATCH: u64 = 100;
 
-/// A satellite or relay of a path, at the instant at which the path begins.
+/// A satellite or relay of a path, at the start of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
-    /// Satellite, or ground point behind all satellites.
+    /// Satellite or, numbered after all satellites, ground point.
     pub vertex: u32,
-    /// Where it belongs, if it is a satellite with a place in a grid.
+    /// Grid position, if it is a satellite with one.
     pub place: Option<Place>,
-    /// It flies north; `None` for a relay.
+    /// It moves north; `None` for a relay.
     pub ascending: Option<bool>,
-    /// What it is over.
+    /// Point on the ground below it.
     pub over: GeoPoint,
 }
 
-/// A stretch of time with one path.
+/// A period with one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leg {
     /// Its first step.
@@ -46,20 +47,20 @@ pub struct Leg {
 pub struct PairSurvey {
     /// Round-trip propagation time at each step; `None` = unreachable.
     pub rtts: Vec<Option<Nanos>>,
-    /// Whether the first and the last satellite fly north, at each step.
+    /// Whether the first and the last satellite move north, at each step.
     pub ends_ascend: Vec<Option<(bool, bool)>>,
     /// Paths in order.
     pub legs: Vec<Leg>,
 }
 
-/// Everything at one instant.
+/// Complete state at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
-    /// What each satellite is over, and whether it flies north.
+    /// Point on the ground below each satellite, and whether it moves north.
     pub satellites: Vec<(GeoPoint, bool)>,
     /// ISLs that can carry packets.
     pub isls: Vec<[u32; 2]>,
-    /// Satellites that each ground point with traffic sees.
+    /// Satellites in view of each ground point with traffic.
     pub visible: Vec<Vec<u32>>,
     /// Satellite of each ground point that has only one.
     pub serving: Vec<Option<u32>>,
@@ -71,7 +72,7 @@ impl Sky {
     /// The paths of some pairs at every step of the run.
     ///
     /// # Errors
-    /// When a satellite decays during the run.
+    /// If a satellite decays during the run.
     pub fn survey(self: &Arc<Self>, pairs: &[PairId]) -> Result<Vec<PairSurvey>, String> {
         let mut planner = Planner::new(self);
         let mut found = vec![PairSurvey::default(); pairs.len()];
@@ -116,7 +117,7 @@ impl Sky {
     /// The path of a pair at every full second, as LeoEM logs it; satellites and relays by number.
     ///
     /// # Errors
-    /// When a satellite decays during the run, or when no step falls on a full second.
+    /// When a satellite decays during the run, or no step is at a full second.
     pub fn path_log(self: &Arc<Self>, pair: PairId) -> Result<PathLog, String> {
         let mut planner = Planner::new(self);
         let (step, second) = (self.spec.step, Nanos::from_secs(1));
@@ -137,10 +138,10 @@ impl Sky {
         Ok(log)
     }
 
-    /// Everything at the step at or before `t`.
+    /// Complete state at the last step up to `t`.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn picture(self: &Arc<Self>, t: Nanos) -> Result<Picture, String> {
         let mut planner = Planner::new(self);
         let last = t.0 / self.spec.step.0;
