@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * A minimal host: a path of 50 ms without limit, an ACK per packet, Cubic. Its window doubles each round.
+ * A minimal host: a path of 50 ms without limit, an ACK per packet, Cubic. Its window doubles each
+ * round.
  *
  *   cc -std=c99 -I include slow_start.c -lperigee_cc -o slow_start && ./slow_start
  */

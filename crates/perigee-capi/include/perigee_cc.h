@@ -395,7 +395,8 @@ int32_t perigee_cc_on_timer(perigee_cc *cc, const perigee_cx *cx);
 int32_t perigee_cc_on_signal(perigee_cc *cc, const perigee_cx *cx, const perigee_signal *signal);
 
 /* The new threshold in bytes, to *out: called once per reduction, before the host reduces. It is
- * returned, not set: the host writes it into window.ssthresh with set_window for any caps.recovery. */
+ * returned, not set: the host writes it into window.ssthresh with set_window, for any
+ * caps.recovery. */
 int32_t perigee_cc_ssthresh(perigee_cc *cc, const perigee_cx *cx, uint64_t *out);
 
 /* Fields for the telemetry header of the next data packet. Set out->size before. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cost of an ACK in each scheme: nanoseconds of `on_ack` and the calls around it, on a steady synthetic stream.
+//! Cost of an ACK in each scheme: nanoseconds of `on_ack` and the calls around it, on a steady
+//! synthetic stream.
 //!
 //! `cargo run --release -p perigee-cc --example cost -- [SCHEME...]`
 
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 const MSS: u64 = 1448;
 const ACKS: u64 = 2_000_000;
-/// Packets under way: feedback lags behind by so many.
+/// Packets in flight, by which feedback is delayed.
 const FLIGHT: usize = 400;
 const RTT: Nanos = Nanos::from_millis(50);
 
@@ -22,7 +23,7 @@ fn main() {
     }
 }
 
-/// A flow at 100 Mbit/s whose RTT wobbles by a millisecond, over one metered port.
+/// A flow at 100 Mbit/s with an RTT that varies by a millisecond, over one metered port.
 fn nanoseconds_per_ack(scheme: &SchemeInfo) -> f64 {
     let start = Nanos::from_secs(1);
     let init =

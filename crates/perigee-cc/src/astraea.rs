@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Astraea (Liao et al. 2024; Aruuni/astraea-open-source).
 //!
-//! Idea: a small network, trained once over many flows sharing bottlenecks, looks at normalised measurements every 30 ms,
-//! independent of the RTT, and moves the window by at most 2.5 %.
+//! Idea: a small network, trained once over many flows sharing bottlenecks, evaluates normalised
+//! measurements every 30 ms, independent of the RTT, and changes the window by at most 2.5 %.
 //!
 //! ```text
 //! per step    thr = mean delivery rate of the ACKs, rtt = mean RTT, loss = bytes lost / time
 //!             max_tput = highest thr, min_rtt = lowest RTT             of the whole connection
-//! features    thr/max_tput, rtt/min_rtt, SRTT/min_rtt, 0.8 · window in own BDPs, max_tput/10⁷, min_rtt/0.5 s,
-//!             loss/max_tput, packets out/cwnd, pacing/max_tput, retransmissions out/cwnd
+//! features    thr/max_tput, rtt/min_rtt, SRTT/min_rtt, 0.8 · window in own BDPs, max_tput/10⁷,
+//!             min_rtt/0.5 s, loss/max_tput, packets out/cwnd, pacing/max_tput,
+//!             retransmissions out/cwnd
 //! input       the last five steps, oldest first (50 values)
-//! action      a in [−1, 1]:  cwnd = ⌈cwnd (1 + 0.025 a)⌉  or  ⌊cwnd / (1 + 0.025 |a|)⌋,  at least 4
+//! action      a in [−1, 1]: cwnd = ⌈cwnd (1 + 0.025 a)⌉ or ⌊cwnd / (1 + 0.025 |a|)⌋, at least 4
 //! pacing      = (MSS + headers) · max(cwnd, packets out) / SRTT
 //!
 //!  step ──► read measurements ──► network ──► window ──► 30 ms ──► step
 //! ```
 //!
-//! There is no slow start: until the first step the initial window stands. The policy is one that Perigee trained itself
-//! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches. Around any policy stands a
-//! guard (`guard`): bounds, and Cubic for a while where it starves or floods.
+//! There is no slow start: the initial window is kept until the first step. The policy is one
+//! trained with Perigee (`perigee train astraea`), or a file in the format of [`policy`], which the
+//! host reads and attaches. A guard (`guard`) supervises every policy: bounds, and Cubic for a
+//! while if it starves or floods.
 //!
-//! `astraea_leo` is the same scheme for paths that change: it is told of the changes, and its policy was trained over such paths
-//! (`perigee train astraea-leo`). `policy` takes whatever file it is given (`--cc policy:FILE`).
+//! `astraea_leo` is the same scheme for paths that change: it is notified of changes, and its
+//! policy was trained over such paths (`perigee train astraea-leo`). `policy` runs a given file
+//! (`--cc policy:FILE`).
 //!
-//! With `below = "cubic"` the policy corrects another scheme instead (Orca, Abbasloo et al. 2020): Cubic acts on each ACK, and once
-//! per SRTT, at least a step apart and after slow start, the policy multiplies the window by 2^a.
+//! With `below = "cubic"` the policy corrects another scheme instead (Orca, Abbasloo et al. 2020):
+//! Cubic acts on each ACK, and once per SRTT, at least a step apart and after slow start, the
+//! policy multiplies the window by 2^a.
 //!
-//! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
-//! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
-//! RTT changes. The published C++ server's slips (feature 0 always 1) are not imitated.
+//! Differs from the published system: the network runs in the process instead of in a service
+//! outside the kernel; the lifetime of min_rtt and max_tput is an option (`lifetime`), because the
+//! scheme breaks on paths with a changing RTT if they never expire. Bugs of the published C++
+//! server (feature 0 always 1) are not reproduced.
 
 pub mod classic;
 pub mod derived;
@@ -107,19 +112,19 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// Parameters that have an effect beside certain others only.
+/// Parameters that only have an effect with certain others.
 pub const NEEDS: &[Needs] = &[
     Needs { name: "module", other: "below", word: "nothing" },
     Needs { name: "guard", other: "below", word: "nothing" },
     Needs { name: "window", other: "lifetime", word: "window" },
 ];
 
-/// The options of `astraea_leo`: told of changes of the path, with a policy that was trained over such paths.
+/// The options of `astraea_leo`: notified of path changes, with a policy trained over such paths.
 pub fn leo() -> Vec<(&'static str, Value)> {
     vec![("lifetime", Value::Text("on_hint".into())), ("trained", Value::Text("satellite".into()))]
 }
 
-/// The options of `policy`: whatever a file says, and nothing of our own.
+/// The options of `policy`: a file, without a bundled policy.
 pub fn own() -> Vec<(&'static str, Value)> {
     vec![("trained", Value::Text("none".into()))]
 }
@@ -152,7 +157,7 @@ pub const INPUTS: usize = FEATURES * HISTORY;
 /// Largest relative change per step.
 const STEP_SIZE: f64 = 0.025;
 const MIN_CWND: u64 = 4;
-/// Threshold that the published module gives the transport at least.
+/// Minimum threshold of the published module.
 const MIN_SSTHRESH: u64 = 10;
 /// Normalisation of the features, as trained.
 const PACKET_BYTES: f64 = 1460.0;
@@ -181,18 +186,18 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
-/// What `perigee train astraea` made; docs/astraea-policy.md says how and how good it is.
+/// Policy by `perigee train astraea`; docs/astraea-policy.md documents its training and quality.
 static REPRODUCTION: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
-/// The file of Perigee's own policy.
+/// The file of the bundled policy.
 pub const REPRODUCTION_TEXT: &str = include_str!("astraea/reproduction.policy");
-/// What `perigee train astraea-leo` made.
+/// Policy by `perigee train astraea-leo`.
 static SATELLITE: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(SATELLITE_TEXT).expect("a policy that tests have read")));
-/// The file of Perigee's own policy for paths that change.
+/// The file of the bundled policy for paths that change.
 pub const SATELLITE_TEXT: &str = include_str!("astraea/satellite.policy");
 
-/// The policy that decides: the one that was attached, or one of Perigee's own.
+/// The policy in use: the attached one, or a bundled one.
 fn policy_of(params: &Params) -> Option<Arc<Policy>> {
     params.file::<Policy>("weights").or_else(|| match params.choice("trained").as_str() {
         "none" => None,
@@ -201,7 +206,7 @@ fn policy_of(params: &Params) -> Option<Arc<Policy>> {
     })
 }
 
-/// When extremes are forgotten.
+/// Lifetime of extremes.
 #[derive(Clone, Debug)]
 enum Lifetime {
     Forever,
@@ -213,7 +218,7 @@ enum Lifetime {
 #[derive(Clone, Debug)]
 pub struct Astraea {
     policy: Option<(Arc<Policy>, Scratch)>,
-    /// Where somebody else decides.
+    /// Mailbox of an external learner.
     desk: Option<Arc<Mutex<Desk>>>,
     guard: Option<Guard>,
     /// The scheme that the policy corrects.
@@ -222,7 +227,7 @@ pub struct Astraea {
     bypass: bool,
     lifetime: Lifetime,
     now: Measurements,
-    /// In microseconds and bytes/s; zero = unknown.
+    /// Extremes in microseconds and bytes/s; zero = unknown.
     min_rtt_us: f64,
     max_tput: f64,
     history: [[f32; FEATURES]; HISTORY],
@@ -265,15 +270,15 @@ impl Astraea {
         }
     }
 
-    /// A controller that measures as ever and decides nothing: who asks with [`OBSERVE`] finds what it has seen on the desk,
-    /// and with [`ACT`] it carries out the decision that lies there.
+    /// A controller that measures as usual and decides nothing: on [`OBSERVE`] it writes its
+    /// measurements to the mailbox, on [`ACT`] it applies the decision in it.
     pub fn told(params: &Params, init: &ConnInit, desk: Arc<Mutex<Desk>>) -> Self {
         let mut told = Astraea::new(params, init);
         (told.policy, told.guard, told.desk, told.next_step) = (None, None, Some(desk), Nanos::MAX);
         told
     }
 
-    // ---- measurements ----------------------------------------------------------------------------------------------
+    // ---- measurements ---------------------------------------------------------------------------
 
     fn measure(&mut self, cx: &Cx, ev: &AckEvent<'_>) {
         let m = &mut self.now;
@@ -313,7 +318,7 @@ impl Astraea {
         }
     }
 
-    /// The path is another one.
+    /// Forgets the extremes of the old path.
     fn forget_extremes(&mut self, cx: &Cx) {
         if let Lifetime::OnHint(_, horizon) = &mut self.lifetime {
             horizon.set(cx);
@@ -322,9 +327,9 @@ impl Astraea {
         self.max_tput = 0.0;
     }
 
-    // ---- state, action ---------------------------------------------------------------------------------------------
+    // ---- state, action --------------------------------------------------------------------------
 
-    /// Reads and resets the measurements: the features, and the quantities that they are made of.
+    /// Reads and resets the measurements: the features, and the quantities used for them.
     fn see(&mut self, cx: &Cx, w: &Window) -> ([f32; FEATURES], Seen) {
         let m = std::mem::replace(&mut self.now, Measurements { since: cx.now, ..Measurements::default() });
         let thr = mean(m.thr_sum, m.thr_count);
@@ -360,7 +365,7 @@ impl Astraea {
             retrans_out: self.retrans_out as f64,
         };
         let features = [
-            // Nothing was delivered: neither good nor bad.
+            // Nothing delivered: a neutral value.
             if thr == 0.0 && max > 0.0 { 0.5 } else { over_max(thr) },
             over_min(rtt_us),
             over_min(cx.srtt.as_micros() as f64),
@@ -376,7 +381,7 @@ impl Astraea {
         (features, seen)
     }
 
-    /// Lays what was seen since the latest call on the desk.
+    /// Writes the measurements since the latest call to the mailbox.
     fn report(&mut self, cx: &Cx, w: &Window) {
         let (features, seen) = self.see(cx, w);
         let Some(desk) = &self.desk else { return };
@@ -387,7 +392,7 @@ impl Astraea {
         desk.reports += 1;
     }
 
-    /// Carries out the decision on the desk.
+    /// Applies the decision in the mailbox.
     fn obey(&mut self, cx: &Cx, w: &mut Window) {
         let Some(desk) = &self.desk else { return };
         let (decision, seen) = {
@@ -414,7 +419,7 @@ impl Astraea {
         self.history[HISTORY - 1] = features;
         let Some((policy, scratch)) = &mut self.policy else { return };
         let action = policy.evaluate(self.history.as_flattened(), scratch) as f64;
-        // Weights so large that they overflow decide nothing.
+        // Overflow of large weights means no change.
         self.action = if action.is_finite() { action } else { 0.0 };
         let cwnd = self.step_of(cx, w, self.action, &seen);
         let Some(guard) = &mut self.guard else {
@@ -428,7 +433,8 @@ impl Astraea {
         }
     }
 
-    /// The window in packets that action `a` makes of the present one. Doublings are bounded whoever decides.
+    /// The window in packets after action `a` on the current one. Doublings are bounded for every
+    /// source of decisions.
     fn step_of(&self, cx: &Cx, w: &Window, a: f64, seen: &Seen) -> u64 {
         let cwnd = cx.packets(w.cwnd);
         let next = match &self.below {
@@ -442,7 +448,7 @@ impl Astraea {
         next.max(MIN_CWND)
     }
 
-    /// Cubic in the policy's place or beneath it.
+    /// Cubic as the replacement or the base of the policy.
     fn classic(&mut self) -> Option<&mut Classic> {
         match &mut self.below {
             Some(below) => Some(below),
@@ -469,7 +475,7 @@ impl Astraea {
             w.next_timer = hint;
             return;
         }
-        // A host that was late does not make the decisions that it missed.
+        // A late host does not make up for missed decisions.
         let step = if self.below.is_some() { self.step.max(cx.srtt) } else { self.step };
         while self.next_step <= cx.now {
             self.next_step = self.next_step.saturating_add(step);

@@ -6,8 +6,8 @@ use crate::schemes::{Controller, SchemeInfo, SCHEMES};
 use crate::*;
 use std::collections::BTreeMap;
 
-/// Those that move their window by rules; what a policy does is examined where it is trained, and what runs on a TCP of its own
-/// with that (`perigee-sim`, tests/inet.rs).
+/// Schemes with a rule-based window on the host's TCP; policies are tested with their training, and
+/// schemes on another TCP with that (`perigee-sim`, tests/inet.rs).
 fn active() -> impl Iterator<Item = &'static SchemeInfo> {
     let hosted = |s: &SchemeInfo| flow(s, Path::new(20, 50)).cc.caps().stack == Stack::Host;
     SCHEMES.iter().filter(move |s| s.files().is_empty() && hosted(s))

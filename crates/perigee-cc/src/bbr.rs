@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 1 as Linux runs it (Cardwell et al. 2016).
+//! BBR version 1 as in Linux (Cardwell et al. 2016).
 //!
-//! Idea: model the path by its bottleneck bandwidth (maximum of the delivery rate over 10 rounds) and its empty RTT
-//! (minimum over 10 s), pace at the bandwidth, keep twice the bandwidth-delay product in flight, and now and then send
-//! a little faster, a little slower, or almost nothing to see whether the model still holds. Loss is not a signal.
+//! Idea: model the path by its bottleneck bandwidth (maximum of the delivery rate over 10 rounds)
+//! and its empty RTT (minimum over 10 s), pace at the bandwidth, keep twice the bandwidth-delay
+//! product in flight, and occasionally send slightly faster, slightly slower, or almost nothing to
+//! verify the model. Loss is not a signal.
 //!
 //! ```text
 //! bdp(g)      = ceil(bw · min_rtt · g)
-//! quantise(c) = even(c + 3 · bursts) (+2 in the probing phase)          inflight(g) = quantise(bdp(g))
+//! quantise(c) = even(c + 3 · bursts) (+2 in the probing phase)     inflight(g) = quantise(bdp(g))
 //! pacing      = 0.99 · pacing_gain · bw
-//! cwnd        → quantise(bdp(cwnd_gain) + extra_acked), by what is acknowledged
+//! cwnd        → quantise(bdp(cwnd_gain) + extra_acked), by the packets acknowledged
 //!
-//!            3 rounds without +25 %      in flight ≤ inflight(1)
-//!  STARTUP ──────────────────────► DRAIN ──────────────────────► PROBE_BW: 1.25, 0.75, 6 × 1 (each ≥ min_rtt)
-//!  2.89/2.89                       0.34/2.89                      cwnd gain 2     │ ▲
-//!                            no lower RTT for 10 s, from any mode                 ▼ │ 200 ms and a round
-//!                                                                 PROBE_RTT: cwnd ≤ 4
+//!         3 rounds without +25 %       in flight ≤ inflight(1)
+//!  STARTUP ────────────────────► DRAIN ──────────────────► PROBE_BW: 1.25, 0.75, 6 × 1
+//!  2.89/2.89                     0.34/2.89                 (each ≥ min_rtt), cwnd gain 2
+//!                                                             │ ▲
+//!                        no lower RTT for 10 s, from any mode ▼ │ 200 ms and a round
+//!                                                          PROBE_RTT: cwnd ≤ 4
 //! ```
 //!
-//! Integer arithmetic in packets, bandwidth in packets/µs · 2^24, gains in 1/256, windows of time in timer ticks, in the
-//! order of the kernel's steps, so that cwnd and pacing rate equal the kernel's on every ACK.
+//! Integer arithmetic in packets, bandwidth in packets/µs · 2^24, gains in 1/256, time windows in
+//! timer ticks, in the order of the kernel's steps, so that cwnd and pacing rate equal the kernel's
+//! on every ACK.
 //!
-//! Differs from BBRv3: no bounds learnt from loss, min_rtt window 10 s with a nearly empty pipe instead of half full,
-//! fixed gain cycle, packet conservation in the first round of recovery, long-term mode for policers.
+//! Differs from BBRv3: no bounds learnt from loss, min_rtt window 10 s with a nearly empty pipe
+//! instead of half full, fixed gain cycle, packet conservation in the first round of recovery,
+//! long-term mode for policers.
 
 pub(crate) mod aggregation;
 pub(crate) mod core;
@@ -162,7 +166,7 @@ impl Bbr {
 
 impl CongestionControl for Bbr {
     fn caps(&self) -> Caps {
-        // The transport's one packet after a timeout is below BBR's own floor of 4 and must stand.
+        // The transport's one packet after a timeout is below BBR's floor of 4 and must be kept.
         Caps { min_cwnd: 1, ..Caps::MODEL }
     }
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 3 as the public Linux code runs it (google/bbr branch v3; draft-ietf-ccwg-bbr).
+//! BBR version 3 as in the public Linux code (google/bbr branch v3; draft-ietf-ccwg-bbr).
 //!
-//! Idea: BBR with memory of loss. As in version 1 the path is modelled by its bandwidth and its empty RTT; in addition
-//! probing learns how much data in flight the path takes before more than 2 % is lost (inflight_hi), and between probes
-//! any loss lowers what is thought to be safe for the moment (bw_lo, inflight_lo), never below what is being delivered.
+//! Idea: BBR with memory of loss. As in version 1 the path is modelled by its bandwidth and its
+//! empty RTT; in addition probing learns how much data in flight the path can carry before more
+//! than 2 % is lost (inflight_hi), and between probes any loss lowers the short-term bounds (bw_lo,
+//! inflight_lo), never below the current deliveries.
 //!
 //! ```text
-//! bw          = min(max_bw, bw_lo)                  max_bw: best sample of the last two probing cycles
+//! bw          = min(max_bw, bw_lo)             max_bw: best sample of the last two probing cycles
 //! pacing      = 0.99 · gain · bw
-//! cwnd        → max(⌈gain · bw · min_rtt⌉ + extra_acked, 3 bursts, 4) (+2 in UP), by what is acknowledged
-//! bound       ≤ inflight_lo; ≤ inflight_hi in DOWN, REFILL, UP; ≤ inflight_hi less 15 % in CRUISE, PROBE_RTT
+//! cwnd        → max(⌈gain · bw · min_rtt⌉ + extra_acked, 3 bursts, 4) (+2 in UP),
+//!             by the packets acknowledged
+//! bound       ≤ inflight_lo; ≤ inflight_hi in DOWN, REFILL, UP;
+//!             ≤ inflight_hi less 15 % in CRUISE, PROBE_RTT
 //! loss        between probes, per round: bw_lo   = max(bw delivered,  0.7 bw_lo),
 //!                                        inflight_lo = max(data delivered, 0.7 inflight_lo)
-//!             in a probe, above 2 %:     inflight_hi = max(in flight when it went wrong, 0.7 target), UP → DOWN
+//!             in a probe, above 2 %:     inflight_hi = max(in flight at the excess, 0.7 target),
+//!                                        UP → DOWN
 //!
 //!          plateau, or ≥ 6 losses > 2 %     in flight ≤ 1 BDP
 //!  STARTUP ──────────────────► DRAIN ──────────────────► DOWN ──────────────────► CRUISE
@@ -22,24 +26,28 @@
 //!                                            plateau      │             ▼  ▼
 //!                                                         └─── UP ◄── REFILL
 //!                                                           1.25/2.25  1/2, one round
-//!  no lower RTT for 5 s, from any mode: PROBE_RTT, half a BDP in flight for 200 ms and a round, then CRUISE
+//!  no lower RTT for 5 s, from any mode: PROBE_RTT, half a BDP in flight for 200 ms and a round,
+//!  then CRUISE
 //! ```
 //!
-//! Integer arithmetic in packets with the kernel's truncations and order, so that windows and rates equal the kernel's on
-//! every ACK. `variant = draft` takes the draft's side where it differs: gains of DRAIN and DOWN, at most three rounds of
-//! DRAIN, 2 % of the bytes instead of more than ⌊5n/256⌋ packets, plateau re-based at round starts only, return to
-//! probing when an undo shows that the loss was spurious.
+//! Integer arithmetic in packets with the kernel's truncations and order, so that windows and rates
+//! equal the kernel's on every ACK. `variant = draft` follows the draft where it differs: gains of
+//! DRAIN and DOWN, at most three rounds of DRAIN, 2 % of the bytes instead of more than ⌊5n/256⌋
+//! packets, plateau re-based at round starts only, return to probing when an undo shows that the
+//! loss was spurious.
 //!
-//! `variant = inet` is the BBRv3 of the OrbCC and LeoTCP studies' simulator on that simulator's own TCP, see `inet`.
+//! `variant = inet` is the BBRv3 of the OrbCC and LeoTCP studies' simulator on that simulator's
+//! TCP, see `inet`.
 //!
-//! `on_notice = refresh` (scheme `bbr3_hint`) forgets bandwidth, empty RTT and bounds when a notice says that the path is
-//! another one, ignores what was sent before, and runs STARTUP again: the value of the notice alone, without LeoCC's
-//! other changes.
+//! `on_notice = refresh` (scheme `bbr3_hint`) resets bandwidth, empty RTT and bounds when a notice
+//! reports a new path, ignores packets sent before, and runs STARTUP again: the benefit of the
+//! notice alone, without LeoCC's other changes.
 //!
-//! Differs from BBRv1: bounds learnt from loss, probing by wall clock, half-full PROBE_RTT every 5 s, no packet
-//! conservation in recovery, no long-term mode. Congestion marks count where the RTT has once been 5 ms or less
-//! (`ecn_max_rtt`): their mean share cuts inflight_lo by up to a third per round. Differs from the kernel: marks are
-//! counted per round instead of per sample; load balancing is left out.
+//! Differs from BBRv1: bounds learnt from loss, probing by wall clock, half-full PROBE_RTT every 5
+//! s, no packet conservation in recovery, no long-term mode. Congestion marks count if the RTT has
+//! been 5 ms or less at least once (`ecn_max_rtt`): their mean share cuts inflight_lo by up to a
+//! third per round. Differs from the kernel: marks are counted per round instead of per sample;
+//! load balancing is not implemented.
 
 mod bounds;
 mod ecn;
@@ -115,7 +123,7 @@ impl Sample {
         }
     }
 
-    /// It says something about the path.
+    /// Whether the sample reflects the path.
     fn is_observation(&self) -> bool {
         self.timed && self.acked > 0
     }
@@ -138,20 +146,20 @@ pub struct Bbr3 {
     min_rtt: MinRtt,
     plateau: Plateau,
 
-    /// Best samples of the previous and the present probing cycle.
+    /// Best samples of the previous and the current probing cycle.
     max_bw: [Bw; 2],
-    /// Packets delivered in total when the round ends.
+    /// Total of packets delivered at the end of the round.
     round_end: u64,
     round_start: bool,
     idle_restart: bool,
 
     latest: Latest,
     bounds: Bounds,
-    /// The bounds and whether the flow was probing, before the losses that may turn out spurious.
+    /// Bounds and probing mode before losses that may turn out to be spurious.
     undo: (Bounds, Option<Mode>),
     aggregation: Aggregation,
     ecn: Ecn,
-    /// The window is at its target and nothing that it depends on has changed since.
+    /// The window is at its target and its inputs are unchanged since.
     settled: bool,
 
     notices: Notices,
@@ -206,7 +214,7 @@ impl Bbr3 {
         self.plateau.reached
     }
 
-    // ---- rounds and signals ----------------------------------------------------------------------------------------
+    // ---- rounds and signals ---------------------------------------------------------------------
 
     fn start_round(&mut self, cx: &Cx) {
         self.round_end = cx.packets(cx.delivered);
@@ -246,7 +254,7 @@ impl Bbr3 {
         self.aggregation.on_ack(delivered_us, self.bw(), s.acked, cx.packets(w.cwnd));
     }
 
-    // ---- how much is in flight, and how much should be --------------------------------------------------------------
+    // ---- how much is in flight, and how much should be ------------------------------------------
 
     fn burst_packets(&self, w: &Window) -> u64 {
         let mut bytes = paced_bytes_per_s(w) >> 10;
@@ -261,7 +269,7 @@ impl Bbr3 {
         self.min_rtt.us.map_or(self.init_cwnd, |rtt| bdp(bw, rtt, gain))
     }
 
-    /// At least room for the bursts at the sender and the receiver.
+    /// Adds at least room for bursts at the sender and the receiver.
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
         let room = packets.max(3 * self.burst_packets(w)).max(MIN_CWND);
         room + if self.mode == Mode::Up { 2 } else { 0 }
@@ -271,12 +279,13 @@ impl Bbr3 {
         self.quantise(w, self.bdp(bw, UNIT))
     }
 
-    /// What the flow means to have in flight: its share of the pipe, unless congestion has cut the window.
+    /// Target of data in flight: the share of the pipe, unless congestion has cut the window.
     fn target_inflight(&self, cx: &Cx, w: &Window) -> u64 {
         self.inflight(w, self.bw()).min(cx.packets(w.cwnd))
     }
 
-    /// What will be in flight when the next packet departs: pacing has promised departures that have yet to come.
+    /// Data in flight at the departure of the next packet: pacing has scheduled departures in the
+    /// future.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
         let wait_us = cx.edt.saturating_sub(cx.now).as_micros();
         let burst = if self.pacing_gain > UNIT { self.burst_packets(w) } else { 0 };
@@ -287,7 +296,7 @@ impl Bbr3 {
         self.bdp(self.bw(), UNIT / 2).max(MIN_CWND)
     }
 
-    // ---- outputs ---------------------------------------------------------------------------------------------------
+    // ---- outputs --------------------------------------------------------------------------------
 
     fn update_gains(&mut self) {
         let r = &self.rules;
@@ -335,7 +344,7 @@ impl Bbr3 {
         w.cwnd = cx.bytes(cwnd.min(self.model_bound()));
     }
 
-    /// The first samples are too few to bound the window.
+    /// Whether samples are too few to bound the window.
     fn is_young(&self, cx: &Cx, cwnd: u64) -> bool {
         match self.rules.draft {
             true => cx.packets(cx.delivered) < self.init_cwnd,
@@ -352,10 +361,11 @@ impl Bbr3 {
         hi.min(self.bounds.inflight_lo).max(MIN_CWND)
     }
 
-    // ---- one ACK ---------------------------------------------------------------------------------------------------
+    // ---- one ACK --------------------------------------------------------------------------------
 
-    /// Application-limited flows whose window has settled learn nothing from a slow sample: only the state machine
-    /// runs. True: nothing has changed, so that window and rate stand as well.
+    /// Application-limited flows with a settled window learn nothing from a slow sample: only the
+    /// state machine runs. True: nothing has changed, so that window and rate are unchanged as
+    /// well.
     fn quick_update(&mut self, cx: &Cx, w: &mut Window, s: &Sample) -> bool {
         let before = (self.mode, self.min_rtt.us);
         self.check_drain(cx, w);
@@ -374,9 +384,9 @@ impl Bbr3 {
         self.update_min_rtt(cx, w, s);
     }
 
-    // ---- notices ---------------------------------------------------------------------------------------------------
+    // ---- notices --------------------------------------------------------------------------------
 
-    /// The path is another one: what is known of it belongs to the old one.
+    /// Resets the model, which belongs to the old path.
     fn refresh(&mut self, cx: &Cx, w: &mut Window) {
         if self.mode == Mode::ProbeRtt {
             w.cwnd = w.cwnd.max(cx.bytes(self.prior.cwnd));
@@ -396,7 +406,7 @@ impl Bbr3 {
         self.start_round(cx);
     }
 
-    /// The sample belongs to the time before a refresh: window and rate stand.
+    /// Whether the sample precedes a refresh, so that window and rate are unchanged.
     fn is_stale(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> bool {
         !self.horizon.passes(ev) || cx.now < self.refresh_until
     }
@@ -404,7 +414,7 @@ impl Bbr3 {
 
 impl CongestionControl for Bbr3 {
     fn caps(&self) -> Caps {
-        // The transport's one packet after a timeout is below BBR's own floor of 4 and must stand.
+        // The transport's one packet after a timeout is below BBR's floor of 4 and must be kept.
         Caps { min_cwnd: 1, per_loss: true, ..Caps::MODEL }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The coarse clock of a kernel's timer tick, which Cubic's curve and BBR's windows read.
+//! Coarse clock of a kernel's timer tick, for Cubic's curve and BBR's windows.
 
 use crate::Nanos;
 use perigee_units::NS_PER_S;
@@ -8,12 +8,12 @@ use perigee_units::NS_PER_S;
 #[derive(Clone, Copy, Debug)]
 pub struct JiffyClock {
     hz: u64,
-    /// Length of a tick, where it is a whole number of nanoseconds: dividing by it is much cheaper.
+    /// Length of a tick, if integral in nanoseconds: division by it is much cheaper.
     tick_ns: Option<u64>,
 }
 
 impl JiffyClock {
-    /// A clock of `hz` ticks per second; 0 stands for an exact clock (ticks of 1 µs).
+    /// A clock of `hz` ticks per second; 0 means an exact clock (ticks of 1 µs).
     pub fn new(hz: u32) -> Self {
         let hz = if hz == 0 { 1_000_000 } else { hz as u64 };
         JiffyClock { hz, tick_ns: (NS_PER_S % hz == 0).then_some(NS_PER_S / hz) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A scheme on a simple path, for tests: one FIFO bottleneck with a propagation delay, an ACK per packet, random loss,
-//! and a transport that is just good enough. The crate of the transport has the real one.
+//! Closed loop of a scheme and a simple path, for tests: one FIFO bottleneck with a propagation
+//! delay, an ACK per packet, random loss, and a minimal transport. `perigee-tcp` has the real one.
 
 use crate::rng::Rng;
 use crate::*;
@@ -12,15 +12,15 @@ const WIRE: u64 = 1514;
 /// Deliveries of later packets after which a packet counts as lost.
 const REORDERING: u64 = 3;
 
-/// What the path is like; may be changed while it runs.
+/// Properties of the path; may change during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     pub rate: BitRate,
     pub rtt: Nanos,
-    /// Packets that may wait.
+    /// Limit of the queue in packets.
     pub buffer: u64,
     pub loss: f64,
-    /// Nothing gets through.
+    /// All packets are lost.
     pub down: bool,
 }
 
@@ -44,7 +44,7 @@ struct Packet {
     retrans: bool,
     /// When its ACK arrives; `None`: dropped.
     ack: Option<Nanos>,
-    /// Packets delivered since that were sent later.
+    /// Later packets delivered since.
     overtaken: u64,
     hop: Hop,
 }
@@ -72,7 +72,7 @@ pub struct Loop<C> {
 }
 
 impl<C: CongestionControl> Loop<C> {
-    /// A connection that begins now; `cc` makes its controller.
+    /// A new connection; `cc` builds its controller.
     pub fn new(path: Path, cc: impl FnOnce(&ConnInit) -> C) -> Self {
         let now = Nanos::from_secs(1);
         let init =
@@ -121,7 +121,7 @@ impl<C: CongestionControl> Loop<C> {
         self.w.cwnd / MSS
     }
 
-    /// Seconds since the connection began.
+    /// Seconds since the start of the connection.
     pub fn seconds(&self) -> f64 {
         self.cx.now.as_secs_f64() - 1.0
     }
@@ -207,7 +207,7 @@ impl<C: CongestionControl> Loop<C> {
         }
     }
 
-    /// When the ACK of a packet sent now arrives, and what the port writes into it.
+    /// Arrival of the ACK for a packet sent now, and the port's telemetry for it.
     fn through_bottleneck(&mut self, now: Nanos) -> (Option<Nanos>, Hop) {
         let service = self.path.rate.time_for(WIRE);
         let waiting = self.busy_until.saturating_sub(now).0 / service.0.max(1);
@@ -330,7 +330,7 @@ impl<C: CongestionControl> Loop<C> {
             self.recover_at = self.cx.delivered + self.cx.in_flight + MSS;
             self.change_state(CaState::Recovery, Transition::EnterRecovery);
             if self.caps.recovery == Recovery::Prr {
-                // Coarser than proportional rate reduction: at once.
+                // Coarser than proportional rate reduction: immediate.
                 self.w.cwnd = self.w.ssthresh;
             }
         }
@@ -359,7 +359,7 @@ impl<C: CongestionControl> Loop<C> {
         self.cc.on_transition(&self.cx, &mut self.w, t);
     }
 
-    /// Tells the controller something from outside.
+    /// Delivers a signal to the controller.
     pub fn signal(&mut self, s: &Signal<'_>) {
         self.cc.on_signal(&self.cx, &mut self.w, s);
     }

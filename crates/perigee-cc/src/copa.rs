@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copa (Arun, Balakrishnan 2018).
 //!
-//! Idea: send at a rate in inverse proportion to the queueing delay; then the queue of N flows settles at N/δ packets and
-//! empties regularly, so that everybody sees the empty RTT. If it never does, somebody fills buffers: compete with them.
+//! Idea: send at a rate in inverse proportion to the queueing delay; then the queue of N flows
+//! settles at N/δ packets and empties regularly, so that all flows observe the empty RTT. If it
+//! never does, a competing flow fills the buffer: compete with it.
 //!
 //! ```text
-//! RTT_standing = lowest RTT of the last SRTT/2         RTT_min = lowest of 10 s
-//! d_q          = RTT_standing − RTT_min                λ_target = 1 / (δ d_q)      λ = cwnd / RTT_standing
+//! RTT_standing = lowest RTT of the last SRTT/2  RTT_min = lowest of 10 s
+//! d_q          = RTT_standing − RTT_min         λ_target = 1 / (δ d_q)    λ = cwnd / RTT_standing
 //! per packet   cwnd += v / (δ cwnd)   if λ ≤ λ_target   else   cwnd −= v / (δ cwnd)
-//! velocity     v = 1; doubles per RTT once the direction has stayed for 3 RTTs; 1 again when it changes
+//! velocity     v = 1; doubles per RTT after 3 RTTs in one direction; 1 again when it changes
 //! pacing       2 cwnd / RTT_standing
 //!
 //!  slow start: doubles per RTT ── λ > λ_target ──► default mode: δ = 0.5
-//!                                                   │            ▲ queue nearly empty within 5 RTTs:
-//!                                                   ▼            │ d_q < 0.1 (RTT_max − RTT_min)
-//!                                                  competitive mode: 1/δ += 1 per RTT, halves on loss, ≥ 2
+//!                                                   │     ▲ queue nearly empty within 5 RTTs:
+//!                                                   ▼     │ d_q < 0.1 (RTT_max − RTT_min)
+//!                                                  competitive mode: 1/δ += 1 per RTT,
+//!                                                  halves on loss, ≥ 2
 //! ```
 //!
-//! Differs from the paper: nothing known. Differs from the public prototype (venkatarun95/genericCC): no floor of the
-//! velocity, no cut by 0.7 on heavy loss. A timeout begins slow start anew; other losses matter in competitive mode only.
+//! Differs from the paper: nothing known. Differs from the public prototype
+//! (venkatarun95/genericCC): no floor of the velocity, no cut by 0.7 on heavy loss. A timeout
+//! restarts slow start; other losses matter in competitive mode only.
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::*;
@@ -44,7 +47,7 @@ pub const PARAMS: &[ParamSpec] = &[
 const MIN_RTT_WINDOW_US: u64 = 10_000_000;
 /// A queue below this part of the RTT's range is nearly empty.
 const NEARLY_EMPTY: f64 = 0.1;
-/// RTTs without a nearly empty queue after which somebody is filling it.
+/// RTTs without a nearly empty queue after which a competing flow is assumed.
 const COMPETITIVE_RTTS: u64 = 5;
 /// RTTs over which the highest RTT is taken.
 const MAX_RTT_RTTS: u64 = 4;
@@ -60,14 +63,14 @@ enum Direction {
     Down,
 }
 
-/// How fast the window moves.
+/// Velocity of the window.
 #[derive(Clone, Debug)]
 struct Velocity {
     v: f64,
     direction: Direction,
-    /// RTTs for which the direction has stayed.
+    /// RTTs with an unchanged direction.
     steady: u32,
-    /// Window at the beginning of the RTT.
+    /// Window at the start of the RTT.
     cwnd: f64,
 }
 
@@ -83,7 +86,7 @@ pub struct Copa {
     standing_rtt: WindowedMin,
     max_rtt: WindowedMax,
     velocity: Velocity,
-    /// What had been sent when the RTT began.
+    /// End of the data sent at the start of the RTT.
     round_end_seq: u64,
     rounds: u64,
     /// Round in which the queue was last nearly empty.
@@ -181,7 +184,7 @@ impl Copa {
         }
         self.slow_start = false;
         let direction = if below { Direction::Up } else { Direction::Down };
-        // Overshooting at full speed would make the queue swing.
+        // Overshoot at full speed would make the queue oscillate.
         if direction != self.velocity.direction && self.velocity.v > 1.0 {
             self.velocity = Velocity { v: 1.0, direction, steady: 0, cwnd: self.cwnd };
         }

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CUBIC as Linux runs it (Ha, Rhee, Xu 2008; RFC 9438).
+//! CUBIC as in Linux (Ha, Rhee, Xu 2008; RFC 9438).
 //!
-//! Idea: after a loss at window W_max the window returns there along a cubic of *time*: fast at first, flat around
-//! W_max, fast again beyond, so that growth does not depend on the RTT. Where that is slower than Reno would be, follow
-//! Reno.
+//! Idea: after a loss at window W_max the window returns there along a cubic of *time*: fast at
+//! first, flat around W_max, fast again beyond, so that growth does not depend on the RTT. Where
+//! that is slower than Reno, follow Reno.
 //!
 //! ```text
 //! W(t)     = C·(t − K)³ + W_max       K = cbrt((W_max − cwnd)/C)        C = 0.4 packet/s³
-//! growth   one packet per cnt packets acknowledged, cnt = cwnd / (W(t + delay_min) − cwnd), at least 2
-//! Reno     w_tcp += 1 per 15/8·cwnd packets acknowledged; while w_tcp > cwnd: cnt ≤ cwnd / (w_tcp − cwnd)
+//! growth   one packet per cnt packets acknowledged,
+//!          cnt = cwnd / (W(t + delay_min) − cwnd), at least 2
+//! Reno     w_tcp += 1 per 15/8·cwnd packets acknowledged;
+//!          while w_tcp > cwnd: cnt ≤ cwnd / (w_tcp − cwnd)
 //! loss     W_max = cwnd, or 0.85·cwnd if it did not reach the old W_max;  ssthresh = 0.7·cwnd
-//! timeout  forget everything; until the next loss cnt ≤ 20
+//! timeout  reset everything; until the next loss cnt ≤ 20
 //!
-//!             cwnd ≥ ssthresh                        loss (ssthresh call)
-//! slow start ─────────────────► epoch: W(t) runs ──────────────────────► recovery (PRR) ──► new epoch
+//!             cwnd ≥ ssthresh                  loss (ssthresh call)
+//! slow start ─────────────────► epoch: W(t) ─────────────────────► recovery (PRR) ──► new epoch
 //!     ▲        or HyStart             │ timeout
 //!     └───────────────────────────────┘
 //! ```
 //!
-//! Integer arithmetic in packets, with the curve in 1/1024 s and the wall clock in timer ticks, so that windows equal
-//! the kernel's packet for packet (but for its approximate cube root, ±1).
+//! Integer arithmetic in packets, with the curve in 1/1024 s and the wall clock in timer ticks, so
+//! that windows equal the kernel's packet for packet (except for its approximate cube root, ±1).
 //!
-//! `variant = ns3` takes ns-3's side where it differs (later end of slow start, at most one packet per ACK, W_max kept over
-//! a timeout); `variant = rfc9438` is the RFC in real numbers, see `rfc9438`; `variant = inet` is
-//! the model of an OMNeT++ study, see `inet`.
+//! `variant = ns3` follows ns-3 where it differs (later end of slow start, at most one packet per
+//! ACK, W_max kept over a timeout); `variant = rfc9438` is the RFC in real numbers, see `rfc9438`;
+//! `variant = inet` is the model of an OMNeT++ study, see `inet`.
 //!
-//! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated delay_min ahead, not
-//! SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max; growth is capped at 1.5 per round.
+//! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated
+//! delay_min ahead, not SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max;
+//! growth is capped at 1.5 per round.
 
 pub(crate) mod inet;
 mod rfc9438;
@@ -89,11 +92,12 @@ const SCALE: u64 = 1024;
 const BETA: u64 = 717;
 /// C in 1/1024 packet/s³: 0.40039.
 const C: u64 = 410;
-/// Packets acknowledged per packet of Reno growth, in eighths of the window: 3(1-β)/(1+β) inverted and truncated.
+/// Packets acknowledged per packet of Reno growth, in eighths of the window: 3(1-β)/(1+β) inverted
+/// and truncated.
 const RENO_SLOPE_EIGHTHS: u64 = 15;
 /// Before the first loss the window grows by at least 1/20 per round.
 const MAX_COUNT_BEFORE_LOSS: u64 = 20;
-/// ns-3 ignores RTT samples after the start of an epoch for so long; Linux for a second.
+/// Time after the start of an epoch for which ns-3 ignores RTT samples; Linux has a second.
 const NS3_QUIET: Nanos = Nanos::from_millis(10);
 /// The curve's time unit, per second.
 const CURVE_HZ: u64 = 1024;
@@ -109,7 +113,7 @@ struct Curve {
     /// Window and time (ticks) of the last evaluation.
     last_cwnd: u64,
     last_time: u64,
-    /// Plateau of the running epoch.
+    /// Plateau of the current epoch.
     origin: u64,
     /// Time from the epoch's start to the plateau, in 1/1024 s.
     k: u64,
@@ -117,11 +121,11 @@ struct Curve {
     /// Packets acknowledged that the Reno estimate has not used.
     acked: u64,
     w_tcp: u64,
-    /// An epoch that begins while this is set starts close to its plateau (SaTCP).
+    /// A new epoch starts close to its plateau (SaTCP).
     hasten: bool,
 }
 
-/// What Cubic remembers of its last loss and its epoch.
+/// State of the last loss and the epoch.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory(Curve, Option<Rfc9438>);
 
@@ -168,7 +172,7 @@ impl Cubic {
         }
     }
 
-    /// Epochs that begin from now on start close to their plateau, or not.
+    /// Sets whether new epochs start close to their plateau.
     pub(crate) fn hasten(&mut self, on: bool) {
         self.curve.hasten = on;
     }
@@ -179,7 +183,7 @@ impl Cubic {
         self.curve.w_max
     }
 
-    /// A copy of what a reduction changes, and its way back.
+    /// A copy of the state that a reduction changes, for undo.
     pub(crate) fn memory(&self) -> Memory {
         Memory(self.curve.clone(), self.rfc.clone())
     }
@@ -211,7 +215,7 @@ impl Cubic {
     }
 
     fn on_rtt(&mut self, cx: &Cx, w: &mut Window, rtt: Nanos) {
-        // The queue of the last loss is still draining: such samples say nothing about the empty path.
+        // The queue of the last loss is still draining: such samples do not reflect the empty path.
         let quiet = if self.ns3 { self.clock.ceil(NS3_QUIET) } else { self.clock.hz() };
         let young = |start| self.clock.at(cx.now).saturating_sub(start) < quiet;
         if self.curve.epoch_start.is_some_and(young) {
@@ -235,7 +239,7 @@ impl Cubic {
         let hz = self.clock.hz();
         self.curve.acked += acked;
         let c = &self.curve;
-        // ns-3 looks at every ACK.
+        // ns-3 evaluates the curve on every ACK.
         if !self.ns3 && c.last_cwnd == cwnd && now.saturating_sub(c.last_time) <= hz / 32 {
             return c.count;
         }
@@ -252,7 +256,8 @@ impl Cubic {
 }
 
 impl Curve {
-    /// Sets `count` from the cubic at `now + ahead`, beginning an epoch if none runs. Times in ticks.
+    /// Sets `count` from the cubic at `now + ahead`; starts an epoch if there is none. Times in
+    /// ticks.
     fn evaluate(&mut self, now: u64, ahead: u64, hz: u64, cwnd: u64, acked: u64) {
         self.last_cwnd = cwnd;
         self.last_time = now;
@@ -316,7 +321,7 @@ impl CongestionControl for Cubic {
         let ssthresh = cx.packets(w.ssthresh);
         if cwnd < ssthresh {
             (cwnd, acked) = slow_start(cwnd, ssthresh, acked);
-            // ns-3 leaves the rest to the next ACK.
+            // ns-3 leaves the remainder to the next ACK.
             acked = if self.ns3 { 0 } else { acked };
         }
         if let (true, Some(rfc)) = (acked > 0, &mut self.rfc) {
@@ -351,7 +356,7 @@ impl CongestionControl for Cubic {
                     rfc.undo();
                 }
             }
-            // ns-3 counts the whole jump of the ACK that ends a recovery, and keeps what it has counted.
+            // ns-3 counts all packets covered by the ACK that ends a recovery, and keeps the count.
             Transition::ExitRecovery if self.ns3 => self.recovered = true,
             Transition::EnterRecovery | Transition::EnterCwr if !self.ns3 => self.increase.reset(),
             _ => {}

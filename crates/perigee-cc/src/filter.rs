@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Running maximum over a sliding window in constant memory (K. Nichols' three-sample filter, as Linux's BBR uses it).
+//! Running maximum over a sliding window in constant memory (K. Nichols' three-sample filter, as
+//! Linux's BBR uses it).
 //!
-//! It keeps the best sample and the best of what came after it, twice over. The second and third are refreshed when a
-//! quarter and a half of the window have passed without a better one, so that there is always a successor when the
-//! best grows too old. The answer may fall below the true maximum, never exceed it.
+//! It keeps the best sample, the best one after that, and the best one after the second. The second
+//! and third are refreshed when a quarter and a half of the window have passed without a better
+//! one, so that there is always a successor when the best grows too old. The result may fall below
+//! the true maximum, never exceed it.
 
-/// A value and the time (rounds, as the caller counts them) at which it was seen.
+/// A value and its time (rounds, as counted by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     at: u64,
@@ -21,7 +23,7 @@ pub struct WindowedMax {
 }
 
 impl WindowedMax {
-    /// A filter over `window` units of time that holds zero.
+    /// A filter over `window` units of time with value zero.
     pub fn new(window: u64) -> Self {
         WindowedMax { window, samples: [Sample::default(); 3] }
     }
@@ -70,7 +72,7 @@ impl WindowedMax {
     }
 }
 
-/// Windowed minimum, by the same means: the answer may exceed the true minimum, never fall below it.
+/// Windowed minimum of the same kind: the result may exceed the true minimum, never fall below it.
 #[derive(Clone, Debug)]
 pub struct WindowedMin(WindowedMax);
 

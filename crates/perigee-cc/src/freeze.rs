@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Keeps the window over a reduction that the transport makes on its own, for schemes that do not answer to a loss.
+//! Frozen windows: keeps the window over a reduction by the transport, for schemes that do not
+//! react to a loss.
 //!
-//! The transport asks for a threshold, reduces towards it while it repairs the loss, and leaves the window there. Told the
-//! present window as its threshold, and with the window put back on every ACK meanwhile, it repairs and changes nothing.
+//! The transport requests a threshold, reduces towards it while it repairs the loss, and leaves the
+//! window there. With the current window as its threshold, and the window restored on every ACK
+//! meanwhile, it repairs the loss without a reduction.
 
 use crate::Window;
 
-/// The window to be kept, and whether it is being kept.
+/// The window to keep, and whether it is frozen.
 #[derive(Clone, Debug, Default)]
 pub struct Freeze {
     cwnd: u64,
@@ -15,51 +17,51 @@ pub struct Freeze {
 }
 
 impl Freeze {
-    /// Remembers the window before anything is done to it: at the end of an ACK, when a loss is told, when a threshold
-    /// is asked for.
+    /// Stores the window before it is changed: at the end of an ACK, at a loss, at a request for a
+    /// threshold.
     pub fn note(&mut self, w: &Window) {
         if !self.active {
             (self.cwnd, self.ssthresh) = (w.cwnd, w.ssthresh);
         }
     }
 
-    /// The window is being kept.
+    /// Whether the window is frozen.
     pub fn active(&self) -> bool {
         self.active
     }
 
-    /// A reduction begins that must change nothing; returns the threshold to be told.
+    /// Starts a reduction without effect; returns the threshold for the transport.
     pub fn begin(&mut self, w: &Window) -> u64 {
         self.note(w);
         self.active = true;
         self.cwnd
     }
 
-    /// The window that was noted is to come back, later.
+    /// Freezes the stored window, to be restored later.
     pub fn keep(&mut self) {
         self.active = true;
     }
 
-    /// Puts the window back while the reduction goes on.
+    /// Restores the window during the reduction.
     pub fn hold(&self, w: &mut Window) {
         if self.active {
             w.cwnd = self.cwnd;
         }
     }
 
-    /// The reduction is over, or is to be made after all: the window and threshold of before hold again.
+    /// Ends the reduction, or lets it happen after all: restores window and threshold.
     pub fn end(&mut self, w: &mut Window) {
         if self.active {
             self.restore(w);
         }
     }
 
-    /// Keeps it no longer; what the transport has done stands.
+    /// Unfreezes the window and keeps the transport's changes.
     pub fn release(&mut self) {
         self.active = false;
     }
 
-    /// Window and threshold of before hold again, as after a timeout that must change nothing.
+    /// Restores window and threshold, as after a timeout without effect.
     pub fn restore(&mut self, w: &mut Window) {
         self.active = false;
         (w.cwnd, w.ssthresh) = (self.cwnd, self.ssthresh);

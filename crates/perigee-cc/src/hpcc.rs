@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HPCC (Li et al. 2019), and its law inside TCP (Avian688/hpcc 2023), OrbCC's ancestors.
 //!
-//! Idea: every port tells its queue and what it has sent; so the sender knows how many bytes too many are in flight at the
-//! busiest port and corrects its window by exactly that, once per RTT, with a fast reaction in between.
+//! Idea: every port reports its queue and its bytes sent, from which the sender computes the excess
+//! of bytes in flight at the busiest port and corrects its window by exactly that, once per RTT,
+//! with a fast reaction in between.
 //!
 //! ```text
-//! u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i        u = max over hops, τ = time between its samples
+//! u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i        u = max over hops,
+//!                                                                  τ = time between its samples
 //! U   ← (1 − τ/T) U + (τ/T) u                                      η = 0.95
 //! W   = Wc · η/U + W_AI    if U ≥ η or stage ≥ maxStage            stage := 0 at a commit
 //!       Wc + W_AI          otherwise                               stage += 1 at a commit
-//! commit (Wc := W) on the first ACK beyond what had been sent at the last commit; all other ACKs start from the old Wc
+//! commit (Wc := W) on the first ACK beyond the data sent at the last commit;
+//! all other ACKs start from the old Wc
 //!
 //!                        hpcc                                       hpcc_tcp
-//! T                      configured                                 mean RTT that the port reports
+//! T                      configured                                 mean RTT reported by the port
 //! τ                      at most T                                  any
 //! W_AI                   W_init · (1 − η) / expected flows          0.05 · bw · sRTT / flow count
 //! maxStage               5                                          500
@@ -23,8 +26,9 @@
 //!  additive stages ──U ≥ η or maxStage──► multiplicative ──commit──► additive stages
 //! ```
 //!
-//! Differs from the papers: nothing in the law. The line rate is an option, or else the narrowest port of the first stack,
-//! up to which the transport's initial window holds; T is an option, or else the RTT of the handshake.
+//! Differs from the papers: nothing in the law. The line rate is an option, or else that of the
+//! narrowest port in the first stack, before which the transport's initial window applies; T is an
+//! option, or else the RTT of the handshake.
 
 use crate::utilisation::{bottleneck, STACK_LIFETIME};
 use crate::*;
@@ -93,11 +97,12 @@ pub fn tcp() -> Vec<(&'static str, Value)> {
 }
 
 const TCP_INITIAL_BYTES: u64 = 10_000;
-/// A pair of stacks that spans an outage has an unclamped weight far above 1; this keeps its effect finite.
+/// A pair of stacks that spans an outage has an unclamped weight far above 1; this keeps its effect
+/// finite.
 const MAX_U: f64 = 1e3;
 const TYPICAL_MAX_HOPS: usize = 14;
 
-/// What the telemetry of one ACK says about the busiest port.
+/// Telemetry of one ACK on the busiest port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
     u: f64,
@@ -123,7 +128,7 @@ pub struct Hpcc {
     /// Window at line rate.
     full: f64,
     stage: u64,
-    /// What had been sent at the last commit.
+    /// End of the data sent at the last commit.
     commit_seq: u64,
     stack: Vec<Hop>,
     stack_at: Option<Nanos>,
@@ -161,7 +166,7 @@ impl Hpcc {
         }
     }
 
-    /// Compares the echoed stack with the last one and takes its place.
+    /// Compares the echoed stack with the last one, and stores it.
     fn read(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
         let fresh = self.stack_at.is_some_and(|at| cx.now.saturating_sub(at) <= STACK_LIFETIME);
         let comparable = fresh && path_id == self.path_id && hops.len() == self.stack.len();
@@ -357,7 +362,7 @@ mod tests {
         (c, w, cx)
     }
 
-    /// A port of 100 Mbit/s after `ms`, with so much sent and queued.
+    /// A port of 100 Mbit/s after `ms`, with `tx_bytes` sent and `queue` bytes queued.
     fn hop(ms: u64, tx_bytes: u64, queue: u64) -> Hop {
         Hop {
             ts: Nanos::from_millis(ms),
@@ -389,7 +394,7 @@ mod tests {
     fn an_overloaded_port_divides_the_window_by_its_utilisation() {
         let (mut c, mut w, cx) = hpcc(datacentre());
         ack(&mut c, &mut w, &cx, &[hop(0, 0, 125_000)]);
-        // A whole T at line rate with a BDP queued: u = 2, with full weight.
+        // A full T at line rate with a BDP queued: u = 2, with full weight.
         ack(&mut c, &mut w, &Cx { snd_una: 1, snd_nxt: 100, ..cx }, &[hop(10, 125_000, 125_000)]);
         assert!((c.u - 2.0).abs() < 1e-9);
         let w_ai = 125_000.0 * 0.05 / 10.0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP Hybla (Caini, Firrincieli 2004) as Linux runs it, for paths over geostationary satellites.
+//! TCP Hybla (Caini, Firrincieli 2004) as in Linux, for paths over geostationary satellites.
 //!
-//! Idea: a flow with a long RTT should gain *rate* as fast as a Reno flow with a reference RTT of 25 ms would. With the
-//! RTT's ratio to the reference, growth per ACK is scaled so that the RTT cancels out.
+//! Idea: a flow with a long RTT should gain *rate* as fast as a Reno flow with a reference RTT of
+//! 25 ms. With the RTT's ratio to the reference, growth per ACK is scaled so that the RTT cancels
+//! out.
 //!
 //! ```text
 //! rho  = max(SRTT / rtt0, 1), taken anew whenever the SRTT reaches a new minimum
@@ -17,10 +18,12 @@
 //!     └──────────────────────────────────────┘
 //! ```
 //!
-//! Integer arithmetic: rho in eighths, growth in 1/128 packet with the rest carried over, 2^(k/8) from a table.
+//! Integer arithmetic: rho in eighths, growth in 1/128 packet with the remainder carried over,
+//! 2^(k/8) from a table.
 //!
-//! Differs from the paper: growth per ACK, not per acknowledged packet, so that delayed ACKs halve it; no bandwidth
-//! estimate for the initial threshold, no pacing of its own. As in the kernel the initial window is replaced by rho.
+//! Differs from the paper: growth per ACK, not per acknowledged packet, so that delayed ACKs halve
+//! it; no bandwidth estimate for the initial threshold, no custom pacing. As in the kernel the
+//! initial window is replaced by rho.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
@@ -40,7 +43,7 @@ pub const PARAMS: &[ParamSpec] = &[ParamSpec {
 
 /// 2^(k/8) in 1/128.
 const FRACTIONS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
-/// Growth is counted in this part of a packet.
+/// Unit of growth: 1/128 packet.
 const UNIT: u64 = 128;
 const MAX_EXPONENT: u64 = 16;
 const MAX_CWND: u64 = 65_535;
@@ -247,7 +250,7 @@ mod tests {
             c.on_ack(&cx, &mut w, &ack(1));
             assert_eq!(w.cwnd / MSS, 1 + n);
         }
-        // 128/cwnd per ACK with its rest: a packet per window.
+        // 128/cwnd per ACK with its remainder: a packet per window.
         (w.cwnd, w.ssthresh) = (64 * MSS, 2 * MSS);
         for _ in 0..64 {
             c.on_ack(&cx, &mut w, &ack(1));

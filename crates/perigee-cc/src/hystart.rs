@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! HyStart (Ha, Rhee 2011) as Linux runs it since 2025: when slow start should end before it overshoots.
+//! HyStart (Ha, Rhee 2011) as in Linux since 2025: early exit from slow start.
 //!
-//! Idea: slow start is done when the path is full. Two signs are looked for in each round:
+//! Idea: slow start should end when the path is full. Each round is checked for two signs:
 //!
 //! ```text
-//! ACK train   ACKs that follow each other closely (≤ 2 ms) span more than the path's empty RTT
-//!             (half of it where the sender does not pace), with an allowance for the sender's own bursts
-//! delay       from the 9th sample of a round on: lowest RTT of the round > delay_min + clamp(delay_min/8, 4 ms, 16 ms)
+//! ACK train   ACKs in close succession (≤ 2 ms) span more than the path's empty RTT
+//!             (half of it without pacing), with an allowance for the sender's own bursts
+//! delay       from the 9th sample of a round on: lowest RTT of the round >
+//!             delay_min + clamp(delay_min/8, 4 ms, 16 ms)
 //! ```
 //!
-//! A round ends when what was sent at its beginning is acknowledged. Windows below 16 packets are left alone.
+//! A round ends when the data sent by its start is acknowledged. Windows below 16 packets are
+//! exempt.
 //!
-//! Differs from RFC 9406 (HyStart++): has the train test, and leaves slow start at once instead of probing on.
+//! Differs from RFC 9406 (HyStart++): has the train test, and leaves slow start at once instead of
+//! continuing at a slower rate.
 
 use crate::{Cx, Nanos, Window};
 
-/// Which signs are looked for.
+/// The signs to check for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detect {
     /// Long trains of ACKs.
@@ -24,16 +27,17 @@ pub struct Detect {
     pub delay: bool,
 }
 
-/// Whose thresholds.
+/// Variants of the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// As described above.
     Linux,
-    /// The margin of the delay is the whole lowest RTT, 4 ms to 1 s, and trains are never compared with half of it: slow
-    /// start ends much later.
+    /// The margin of the delay is the full lowest RTT, 4 ms to 1 s, and trains are never compared
+    /// with half of it: slow start ends much later.
     Ns3,
-    /// Linux before 5.8: whole milliseconds, trains always compared with half of the lowest RTT, a round's lowest RTT
-    /// fixed by its first eight samples, and a new round only after the ACK that ended the old one was judged.
+    /// Linux before 5.8: integral milliseconds, trains always compared with half of the lowest RTT,
+    /// a round's lowest RTT fixed by its first eight samples, and a new round only after the ACK
+    /// that ended the old one was evaluated.
     Linux415,
 }
 
@@ -43,7 +47,7 @@ const SAMPLES_BEFORE_DELAY_TEST: u32 = 8;
 const DELAY_MARGIN: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(16));
 const DELAY_MARGIN_NS3: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(1000));
 const MAX_BURST_ALLOWANCE: Nanos = Nanos::from_millis(1);
-/// Largest burst that the host's segmentation offload makes.
+/// Largest burst of the host's segmentation offload.
 const GSO_MAX_BYTES: u64 = 65_536;
 
 /// State of one connection.
@@ -60,7 +64,7 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// A detector whose first round begins now.
+    /// A detector with its first round starting now.
     pub fn new(detect: Detect, flavour: Flavour, now: Nanos) -> Self {
         HyStart {
             detect,
@@ -74,7 +78,7 @@ impl HyStart {
         }
     }
 
-    /// Slow start begins anew (connection start, timeout).
+    /// Restarts at a new slow start (connection start, timeout).
     pub fn restart(&mut self, cx: &Cx) {
         self.found = false;
         self.start_round(cx);
@@ -88,7 +92,8 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// An RTT sample in slow start. True once: slow start should end at the present window.
+    /// Processes an RTT sample in slow start. True once: slow start should end at the current
+    /// window.
     pub fn on_sample(&mut self, cx: &Cx, w: &Window, rtt: Nanos, delay_min: Nanos) -> bool {
         if self.found {
             return false;
@@ -157,8 +162,8 @@ impl HyStart {
     }
 }
 
-/// Time that four of the sender's own largest bursts take, at most 1 ms. The rate is the one that Linux keeps for
-/// sizing bursts even where it does not pace.
+/// Transmission time of four of the sender's largest bursts, at most 1 ms. The rate is the one that
+/// Linux maintains to size bursts even without pacing.
 fn burst_allowance(cx: &Cx, w: &Window) -> Nanos {
     let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
     let bytes_per_srtt = w.cwnd.max(cx.outstanding) as u128 * percent / 100;
@@ -197,7 +202,8 @@ mod tests {
         }
     }
 
-    /// Feeds ACKs `spacing_ms` apart with a constant RTT; after how many slow start ends.
+    /// Feeds ACKs every `spacing_ms` with a constant RTT; returns their number until slow start
+    /// ends.
     fn acks_until_found(detect: Detect, paced: bool, spacing_ms: u64, rtt_ms: u64) -> Option<u64> {
         let mut h = HyStart::new(detect, Flavour::Linux, Nanos::ZERO);
         h.restart(&cx(0, 0));

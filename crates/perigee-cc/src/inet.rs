@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Common parts of the models of the OrbCC authors' simulator (`variant = inet` of BBR, BBRv3, Cubic and LeoCC): their list,
-//! rates in bytes per second, the maximum filter, and the generator of their random draws.
+//! Common parts of the models of the OrbCC authors' simulator (`variant = inet` of BBR, BBRv3,
+//! Cubic and LeoCC): the list of models, rates in bytes per second, the maximum filter, and the
+//! random number generator.
 
 use crate::*;
 
 /// Bytes per second are counted in 32 bits; no rate is above this.
 const MAX_RATE: f64 = 500e6;
-/// Share of the rate at which they pace.
+/// Pacing rate as a share of the rate.
 const PACING_SHARE: f64 = 0.99;
 /// Seed of every connection's generator.
 const SEED: u32 = 6;
 
-/// Schemes that the simulator has a model of. Others share a table of parameters with one of these.
+/// Schemes with a model in that simulator. Others share a parameter table with one of these.
 const MODELLED: [&str; 5] = ["bbr", "bbr3", "cubic", "leocc", "leocc_omnet"];
 
 fn is_selected(params: &Params) -> bool {
@@ -20,7 +21,7 @@ fn is_selected(params: &Params) -> bool {
 }
 
 /// # Errors
-/// The parameters select the simulator's model of a scheme that it has none of.
+/// The parameters select a model that the simulator does not have.
 pub(crate) fn check(id: &str, params: &Params) -> Result<(), ParamError> {
     if MODELLED.contains(&id) || !is_selected(params) {
         return Ok(());
@@ -32,7 +33,7 @@ pub(crate) fn check(id: &str, params: &Params) -> Result<(), ParamError> {
     Err(ParamError::Value { name: "variant".into(), found: Value::Text("inet".into()), allowed })
 }
 
-/// The simulator's model of a scheme, where its parameters select that.
+/// The simulator's model of a scheme, if its parameters select that.
 pub(crate) fn model(id: &str, params: &Params, init: &ConnInit) -> Option<Box<dyn CongestionControl>> {
     if !is_selected(params) {
         return None;
@@ -56,7 +57,8 @@ pub(crate) fn rate_of(rs: &RateSample) -> u32 {
 pub(crate) struct Pace(f64);
 
 impl Pace {
-    /// Without an RTT sample a millisecond is assumed. Returns the bandwidth that was assumed with it.
+    /// Sets the initial rate; without an RTT sample a millisecond is assumed. Returns the
+    /// bandwidth.
     pub fn begin(&mut self, cx: &Cx, w: &mut Window, gain: f64) -> u32 {
         let floor = Nanos::from_millis(1);
         let rtt = if cx.min_rtt == Nanos::MAX { floor } else { cx.min_rtt.max(floor) };
@@ -65,7 +67,7 @@ impl Pace {
         nominal
     }
 
-    /// Takes `gain` times `bw`, if it is faster or `always`.
+    /// Sets `gain` times `bw`, if that is faster or `always`.
     pub fn follow(&mut self, w: &mut Window, gain: f64, bw: u32, always: bool) {
         let rate = f64::from((f64::from((gain * f64::from(bw)) as u32) * PACING_SHARE) as u32).min(MAX_RATE);
         if rate > 0.0 && (always || rate > self.0) {
@@ -79,10 +81,11 @@ impl Pace {
     }
 }
 
-/// Running maximum in three samples over ten rounds, with the edges of QUIC's filter (as in ns-3).
+/// Windowed maximum by three samples over ten rounds, with the boundary conditions of QUIC's filter
+/// (as in ns-3).
 #[derive(Clone, Debug)]
 pub(crate) struct MaxFilter {
-    /// A best sample of this value counts as none.
+    /// Value that counts as no sample.
     none: u32,
     samples: [(u32, u32); 3],
 }
@@ -90,7 +93,7 @@ pub(crate) struct MaxFilter {
 impl MaxFilter {
     const WINDOW: u32 = 10;
 
-    /// Holds `value`, which the next sample replaces.
+    /// A filter with `value`, which the next sample replaces.
     pub fn new(value: u32) -> Self {
         MaxFilter { none: value, samples: [(value, 0); 3] }
     }
@@ -127,7 +130,8 @@ impl MaxFilter {
 
 const LENGTH: usize = 624;
 
-/// The Mersenne twister (Matsumoto and Nishimura 1998) with the simulator's seed: every connection draws the same numbers.
+/// The Mersenne twister (Matsumoto and Nishimura 1998) with the simulator's seed: every connection
+/// draws the same numbers.
 #[derive(Clone)]
 pub(crate) struct Twister {
     state: [u32; LENGTH],
@@ -196,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Draws of mt19937 with seed 6, as other implementations make them.
+    /// Draws of mt19937 with seed 6, as by other implementations.
     #[test]
     fn the_generator_is_the_mersenne_twister() {
         let mut t = Twister::default();

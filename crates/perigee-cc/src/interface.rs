@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Congestion-controller interface: inputs and decisions.
 //!
-//! Host contract, in the order of one ACK: per-packet deliveries → rate sample → losses ([`on_loss`] each, only with
-//! [`Caps::per_loss`]) → transitions (with [`ssthresh`] before [`Transition::EnterRecovery`] and
-//! [`Transition::EnterRto`]) → [`on_ack`] once → the host reads the [`Window`].
+//! Host contract, in the order of one ACK: per-packet deliveries → rate sample → losses
+//! ([`on_loss`] each, only with [`Caps::per_loss`]) → transitions (with [`ssthresh`] before
+//! [`Transition::EnterRecovery`] and [`Transition::EnterRto`]) → [`on_ack`] once → the host reads
+//! the [`Window`].
 //!
-//! Sizes are bytes. A host that counts packets, as Linux does, reports packets × MSS, so that a short segment counts as
-//! a full one; schemes that must match Linux convert with [`Cx::packets`] and work in packets inside.
+//! Sizes are bytes. A host that counts packets, as Linux does, reports packets × MSS, so that a
+//! short segment counts as a full one; schemes that must match Linux convert with [`Cx::packets`]
+//! and compute in packets.
 //!
 //! [`on_loss`]: CongestionControl::on_loss
 //! [`ssthresh`]: CongestionControl::ssthresh
@@ -47,7 +49,7 @@ impl CaState {
     }
 }
 
-/// What the host knows at the time of a callback. Read-only; every callback gets it.
+/// State of the host at the time of a callback. Read-only; passed to every callback.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cx {
     /// Now.
@@ -58,15 +60,17 @@ pub struct Cx {
     pub in_flight: u64,
     /// Bytes between snd_una and snd_nxt.
     pub outstanding: u64,
-    /// Bytes delivered (cumulatively or selectively acknowledged) since the connection began.
+    /// Bytes delivered (cumulatively or selectively acknowledged) since the start of the
+    /// connection.
     pub delivered: u64,
     /// When `delivered` last changed.
     pub delivered_time: Nanos,
-    /// Bytes marked lost since the connection began; a segment lost twice counts twice.
+    /// Bytes marked lost since the start of the connection; a segment lost twice counts twice.
     pub lost: u64,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Nanos,
-    /// Windowed minimum RTT of the transport (300 s in Linux); [`Nanos::MAX`] before the first sample.
+    /// Windowed minimum RTT of the transport (300 s in Linux); [`Nanos::MAX`] before the first
+    /// sample.
     pub min_rtt: Nanos,
     /// First unacknowledged byte of the stream.
     pub snd_una: u64,
@@ -80,40 +84,44 @@ pub struct Cx {
     pub ca: CaState,
     /// The connection is application-limited at the moment.
     pub app_limited: bool,
-    /// The window limited sending in the current round (Linux: `tcp_is_cwnd_limited`); growth is allowed only then.
+    /// The window limited sending in the current round (Linux: `tcp_is_cwnd_limited`); growth is
+    /// allowed only then.
     pub cwnd_limited: bool,
     /// The host paces this connection.
     pub paced: bool,
 }
 
 impl Cx {
-    /// Bytes as whole segments, as Linux counts windows.
+    /// Bytes in segments, rounded as Linux counts windows.
     #[inline]
     pub fn packets(&self, bytes: u64) -> u64 {
         bytes / self.mss as u64
     }
-    /// Whole segments as bytes.
+    /// Segments in bytes.
     #[inline]
     pub fn bytes(&self, packets: u64) -> u64 {
         packets.saturating_mul(self.mss as u64)
     }
 }
 
-/// What the controller decides: the **only** copy. The host's recovery (PRR), undo, idle decay and timeout edit the
-/// same one and the controller reads it back.
+/// Output of the controller: the **only** copy. The host's recovery (PRR), undo, idle decay and
+/// timeout edit the same one and the controller reads it back.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// Congestion window in bytes.
     pub cwnd: u64,
     /// Slow start threshold in bytes; [`INFINITE_SSTHRESH`] at first.
     pub ssthresh: u64,
-    /// Pacing rate; `None` lets the host choose (Linux: 2 or 1.2 × cwnd/SRTT where it paces at all).
+    /// Pacing rate; `None` lets the host choose (Linux: 2 or 1.2 × cwnd/SRTT where it paces at
+    /// all).
     pub pacing: Option<BitRate>,
-    /// Segments that the host should send as one burst; 0 lets the host size bursts by its own rule.
+    /// Segments that the host should send as one burst; 0 lets the host size bursts by its own
+    /// rule.
     pub quantum: u32,
     /// When the host should call [`CongestionControl::on_timer`].
     pub next_timer: Option<Nanos>,
-    /// The host should mark the connection application-limited (BBR in PROBE_RTT); the host clears it.
+    /// The host should mark the connection application-limited (BBR in PROBE_RTT); the host clears
+    /// it.
     pub mark_app_limited: bool,
 }
 
@@ -130,7 +138,7 @@ pub struct ConnInit {
     pub srtt: Option<Nanos>,
     /// Seed for the controller's private random numbers.
     pub seed: u64,
-    /// Timer ticks per second of the kernel that is imitated (Linux CONFIG_HZ); jiffy clocks use it.
+    /// Timer ticks per second of the emulated kernel (Linux CONFIG_HZ), for jiffy clocks.
     pub hz: u32,
 }
 
@@ -176,8 +184,8 @@ pub struct RateSample {
     pub delivered: u64,
     /// `max(send_elapsed, ack_elapsed)`.
     pub interval: Nanos,
-    /// `delivered` of the connection when the newest delivered packet was sent: the round clock. Set whenever a packet
-    /// was delivered, also when the sample is not valid.
+    /// `delivered` of the connection when the newest delivered packet was sent: the round clock.
+    /// Set whenever a packet was delivered, also when the sample is not valid.
     pub prior_delivered: u64,
     /// A packet was delivered by this ACK (so `prior_delivered` is set).
     pub has_prior: bool,
@@ -204,7 +212,8 @@ pub struct AckEvent<'a> {
     pub newly_cum_acked: u64,
     /// Bytes newly marked lost while this ACK was processed.
     pub newly_lost: u64,
-    /// RTT of the newest packet that this ACK delivered, if it was never retransmitted (Linux `ca_rtt_us`).
+    /// RTT of the newest packet that this ACK delivered, if it was never retransmitted (Linux
+    /// `ca_rtt_us`).
     pub rtt: Option<Nanos>,
     /// RTT sample as the smoothed estimator takes it (oldest packet newly covered).
     pub seq_rtt: Option<Nanos>,
@@ -218,13 +227,15 @@ pub struct AckEvent<'a> {
     pub ack_delayed: bool,
     /// The ACK covers a tail loss probe that was a retransmission.
     pub acks_tlp: bool,
-    /// Growth may happen on this ACK by Linux's rules (forward progress, not in a window reduction).
+    /// Growth may happen on this ACK by Linux's rules (forward progress, not in a window
+    /// reduction).
     pub may_grow: bool,
-    /// A lost packet was sent again because of this ACK, whatever window and pacer say (only with [`Stack::Inet`]).
+    /// A lost packet was retransmitted on this ACK regardless of window and pacer (only with
+    /// [`Stack::Inet`]).
     pub resent: bool,
     /// Bytes newly marked with congestion experienced.
     pub ece: u64,
-    /// Packets newly acknowledged, with what [`CongestionControl::on_sent`] returned for them; empty unless
+    /// Packets newly acknowledged, with the results of [`CongestionControl::on_sent`]; empty unless
     /// [`Caps::per_packet`].
     pub acked: &'a [AckedPkt],
     /// In-network telemetry echoed by this ACK.
@@ -245,7 +256,7 @@ pub struct SentPkt {
 /// A packet newly acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckedPkt {
-    /// What [`CongestionControl::on_sent`] returned for it.
+    /// Result of [`CongestionControl::on_sent`] for it.
     pub tag: u32,
     /// When it was sent.
     pub sent: Nanos,
@@ -271,7 +282,7 @@ pub struct LossEvent {
     pub bytes: u64,
     /// Its snapshot at transmission.
     pub tx: TxSnapshot,
-    /// What [`CongestionControl::on_sent`] returned for it.
+    /// Result of [`CongestionControl::on_sent`] for it.
     pub tag: u32,
     /// Bytes lost by the connection, this packet included.
     pub lost_total: u64,
@@ -279,7 +290,7 @@ pub struct LossEvent {
     pub kind: LossKind,
 }
 
-/// Why a reduction is taken back.
+/// Reason of an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoKind {
     /// Every retransmission was reported as duplicate (DSACK).
@@ -293,31 +304,33 @@ pub enum UndoKind {
 /// Changes of the transport's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Fast recovery begins; `ssthresh()` was asked just before.
+    /// Fast recovery starts; `ssthresh()` was called just before.
     EnterRecovery,
     /// Fast recovery is complete; window schemes are at `ssthresh` now.
     ExitRecovery,
-    /// Retransmission timeout; `ssthresh()` was asked just before if this is the window's first reduction.
+    /// Retransmission timeout; `ssthresh()` was called just before if this is the window's first
+    /// reduction.
     EnterRto,
     /// Everything outstanding at the timeout is repaired.
     ExitRto,
-    /// ECN or TLP reduction begins; `ssthresh()` was asked just before.
+    /// ECN or TLP reduction starts; `ssthresh()` was called just before.
     EnterCwr,
     /// That reduction is complete.
     ExitCwr,
     /// The reduction turned out to be spurious.
     Undo(UndoKind),
-    /// A tail loss probe repaired a loss; the snapshot of the probe's flight was application-limited or not.
+    /// A tail loss probe repaired a loss; the snapshot of the probe's flight was
+    /// application-limited or not.
     TlpRepaired {
         /// Taken from the probe.
         app_limited: bool,
     },
 }
 
-/// Knowledge from outside the transport.
+/// Signals from outside the transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Signal<'a> {
-    /// A handover is about to begin or has begun.
+    /// A handover is imminent or has started.
     HandoverBegin {
         /// When it should be over, if known.
         expected_end: Option<Nanos>,
@@ -338,7 +351,7 @@ pub enum Signal<'a> {
     },
     /// The segment size changed.
     MssChanged(u32),
-    /// What a controller outside of the host decided, for schemes that only carry it out.
+    /// Decision of a controller outside the host, for schemes that only apply it.
     Decision {
         /// Congestion window in bytes.
         cwnd: u64,
@@ -368,10 +381,10 @@ pub struct Hop {
     pub flows: u32,
 }
 
-/// What an ACK echoes of the path's telemetry.
+/// Telemetry of the path, echoed by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub enum Telemetry<'a> {
-    /// The whole stack of the data packet that triggered the ACK.
+    /// The complete stack of the data packet that triggered the ACK.
     Stack {
         /// XOR of the switch ids on the path.
         path_id: u64,
@@ -426,7 +439,7 @@ pub enum Telemetry<'a> {
     },
 }
 
-/// What the sender writes into the telemetry header of each data packet; zero = unknown.
+/// Fields of the telemetry header of each data packet; zero = unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderStamp {
     /// The flow's queue-free RTT.
@@ -435,21 +448,21 @@ pub struct HeaderStamp {
     pub cwnd: u64,
 }
 
-/// Who reduces the window after a loss.
+/// Component that reduces the window after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// The transport, by proportional rate reduction towards `ssthresh` (RFC 9937).
     Prr,
-    /// The controller itself; the transport only selects what is sent.
+    /// The controller itself; the transport only selects packets to send.
     Own,
 }
 
-/// What happens to the window at a retransmission timeout.
+/// Effect of a retransmission timeout on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRto {
     /// The transport sets it to bytes in flight + 1 segment (Linux).
     InFlightPlusOne,
-    /// It stays (OrbCC).
+    /// The window is kept (OrbCC).
     Keep,
 }
 
@@ -458,8 +471,8 @@ pub enum OnRto {
 pub enum Stack {
     /// The host's, by its options.
     Host,
-    /// The sender of Avian688/tcpPaced on INET 4.5, which the schemes of that simulator are written into. Reductions are the
-    /// scheme's own, at the transitions: `ssthresh()` is not called.
+    /// The sender of Avian688/tcpPaced on INET 4.5, of which the schemes of that simulator are a
+    /// part. Schemes reduce the window themselves at transitions: `ssthresh()` is not called.
     Inet {
         /// The smoothed RTT starts from zero instead of from the first sample.
         smooths_from_zero: bool,
@@ -480,21 +493,21 @@ pub enum Pacing {
 pub enum TelemetryNeed {
     /// None.
     None,
-    /// The whole stack echoed.
+    /// The complete stack echoed.
     Stack,
     /// The receiver's bottleneck record.
     Bottleneck,
 }
 
-/// Whose signals a controller is told.
+/// Scope of the signals that a controller receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalScope {
     /// Those of its own path.
     Path,
-    /// Those of every path that begins at its host.
+    /// Those of every path that starts at its host.
     Host,
-    /// Those of every path: published implementations keep them in one variable per machine, which emulations with one
-    /// machine for all hosts share.
+    /// Those of every path: published implementations keep them in one variable per machine, which
+    /// emulations with one machine for all hosts share.
     Machine,
 }
 
@@ -509,8 +522,8 @@ impl SignalScope {
     }
 }
 
-/// An out-of-band prober that the host runs beside the flow, along the same path; each reply becomes a
-/// [`Signal::ProbeRtt`].
+/// An out-of-band prober that the host runs alongside the flow, on the same path; each reply
+/// becomes a [`Signal::ProbeRtt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probes {
     /// Time between probes.
@@ -519,33 +532,35 @@ pub struct Probes {
     pub payload_bytes: u32,
 }
 
-/// What a controller needs from its host.
+/// Requirements of a controller on its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Caps {
-    /// Who reduces the window after a loss.
+    /// Component that reduces the window after a loss.
     pub recovery: Recovery,
     /// Whether the host must pace.
     pub pacing: Pacing,
     /// How much telemetry it needs.
     pub telemetry: TelemetryNeed,
-    /// Ports write the fixed-size record [`Telemetry::Pint`] instead of appending to a stack (only with
-    /// [`TelemetryNeed::Stack`]).
+    /// Ports write the fixed-size record [`Telemetry::Pint`] instead of appending to a stack (only
+    /// with [`TelemetryNeed::Stack`]).
     pub pint: bool,
     /// Telemetry bytes are on the wire (only with telemetry).
     pub telemetry_on_wire: bool,
     /// Unit of the meter's txBytes (only with telemetry).
     pub tx_bytes_unit: TxBytesUnit,
-    /// Any packet starts the timer of the ports' meters, as in the authors' simulator of OrbCC, not only data with telemetry.
+    /// Any packet, not only data with telemetry, starts the timer of the ports' meters, as in the
+    /// OrbCC authors' simulator.
     pub any_packet_times_meters: bool,
-    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`] itself.
+    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`]
+    /// itself.
     pub host_restores_cwnd: bool,
-    /// What a timeout does to the window.
+    /// Effect of a timeout on the window.
     pub on_rto: OnRto,
-    /// The host decays the window after idle or application-limited spells.
+    /// The host decays the window after idle or application-limited periods.
     pub idle_decay: bool,
-    /// [`CongestionControl::on_sent`] and [`AckEvent::acked`] are wanted.
+    /// [`CongestionControl::on_sent`] and [`AckEvent::acked`] are used.
     pub per_packet: bool,
-    /// [`CongestionControl::on_loss`] is wanted.
+    /// [`CongestionControl::on_loss`] is used.
     pub per_loss: bool,
     /// The receiver acknowledges every n-th full packet; `None` = the transport's profile decides.
     pub ack_every: Option<u32>,
@@ -553,18 +568,19 @@ pub struct Caps {
     pub min_cwnd: u32,
     /// The first n packets are not paced even if the rest is.
     pub unpaced_start: u32,
-    /// Out-of-band probes that it wants.
+    /// Out-of-band probes to run.
     pub probes: Option<Probes>,
-    /// Whose signals it wants to be told.
+    /// Scope of the signals to receive.
     pub signal_scope: SignalScope,
-    /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever the host's setting for ECN,
-    /// and the host leaves marks to it, counted packet by packet in [`AckEvent::ece`].
+    /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever
+    /// the host's setting for ECN, and the host leaves marks to it, counted packet by packet in
+    /// [`AckEvent::ece`].
     pub scalable: bool,
     /// The TCP that it runs on.
     pub stack: Stack,
 }
 
-/// What a telemetry port counts as transmitted.
+/// Unit of a telemetry port's transmitted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxBytesUnit {
     /// TCP payload only.
@@ -612,13 +628,14 @@ impl Caps {
 
 /// A congestion control: a pure state machine. See the module text for the order of calls.
 pub trait CongestionControl: Send {
-    /// What it needs from the host. Asked once, when the connection starts.
+    /// Requirements on the host. Called once, when the connection starts.
     fn caps(&self) -> Caps;
 
     /// The connection is established. May set the initial window and pacing rate.
     fn on_start(&mut self, _cx: &Cx, _w: &mut Window) {}
 
-    /// A packet is about to be sent (only with [`Caps::per_packet`]); the result comes back with its ACK or loss.
+    /// A packet is about to be sent (only with [`Caps::per_packet`]); the result is passed with its
+    /// ACK or loss.
     fn on_sent(&mut self, _cx: &Cx, _w: &mut Window, _p: &SentPkt) -> u32 {
         0
     }
@@ -626,8 +643,8 @@ pub trait CongestionControl: Send {
     /// An ACK was processed. Called once per ACK, after losses and transitions.
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>);
 
-    /// The new threshold in bytes: asked once per reduction, before the transport reduces. Controllers with
-    /// [`Recovery::Own`] may use the call to save state and return `w.ssthresh`.
+    /// The new threshold in bytes: called once per reduction, before the transport reduces.
+    /// Controllers with [`Recovery::Own`] may use the call to save state and return `w.ssthresh`.
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64;
 
     /// A packet was marked lost (only with [`Caps::per_loss`]).
@@ -642,10 +659,10 @@ pub trait CongestionControl: Send {
     /// `w.next_timer` is due; the host has cleared it.
     fn on_timer(&mut self, _cx: &Cx, _w: &mut Window) {}
 
-    /// Knowledge from outside the transport.
+    /// A signal from outside the transport.
     fn on_signal(&mut self, _cx: &Cx, _w: &mut Window, _s: &Signal<'_>) {}
 
-    /// What the sender writes into the telemetry header of the next data packet.
+    /// Fields for the telemetry header of the next data packet.
     fn stamp(&self) -> HeaderStamp {
         HeaderStamp::default()
     }
@@ -655,6 +672,7 @@ pub trait CongestionControl: Send {
         ""
     }
 
-    /// Named internal values for the record, in SI base units. Must be cheap and always name the same values.
+    /// Named internal values for the record, in SI base units. Must be cheap and always have the
+    /// same names.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! LeoCC (SpaceNetLab; the Linux module of its replay and live variants, and the OMNeT++ model).
 //!
-//! Idea: on a path over low satellites it is the reconfigurations, every 15 s, that make a model of the path wrong. BBR
-//! version 1, told of them from outside, visits PROBE_RTT, throws its model away and starts up again; in between a Kalman
-//! filter smooths the bandwidth while the RTT wobbles above its minimum.
+//! Idea: on a path over LEO satellites, reconfigurations every 15 s invalidate the model of the
+//! path. BBR version 1, notified of them from outside, enters PROBE_RTT, discards its model and
+//! repeats STARTUP; in between a Kalman filter smooths the bandwidth while the RTT fluctuates above
+//! its minimum.
 //!
 //! ```text
-//! trigger     probes:   a reply came > 45 ms after the previous one; raised for 200 ms (see `detector`)
+//! trigger     probes:   a reply > 45 ms after the previous one; set for 200 ms (see `detector`)
 //!             notices:  the end of a handover, a change of path
-//!             periodic: an ACK in the 100 ms before `offset` of each `period`, counted from the connection's creation
-//! bandwidth   bw_kal with probing gain 1.05   if RTT_kal ≥ RTT_min + delta_rtt + F, in CRUISE, no trigger pending
-//!             bw_max with probing gain 1.25   otherwise;  F = fluctuation of the base RTT, measured by the probes
+//!             periodic: an ACK in the 100 ms before `offset` of each `period`, counted from the
+//!                       connection's creation
+//! bandwidth   bw_kal with probing gain 1.05   if RTT_kal ≥ RTT_min + delta_rtt + F, in CRUISE,
+//!                                             no trigger pending
+//!             bw_max with probing gain 1.25   otherwise
+//! F           fluctuation of the base RTT, measured by the probes
 //! pacing      = 0.99 · gain · bw                          window, recovery: as BBRv1
 //!
-//!            3 rounds without +25 %, trigger := 0      in flight ≤ BDP
-//!  STARTUP ──────────────────────────────► DRAIN ──────────────────────► CRUISE: 1.25 or 1.05, 0.75, 6 × 1
-//!     ▲  2.89/2.89                         0.34/2.89                       2    │ trigger, or no lower RTT for 20 s
-//!     │ trigger pending: RTT_min := RTT of now, bw_max := 0          ▲          ▼
-//!     └───────────────────────────────────────────────────────────── │ ── PROBE_RTT: ≤ max(4, BDP/2) for 200 ms
-//!                                                     no trigger ────┴───────────┘                 and a round
+//!        3 rounds without +25 %, trigger := 0  in flight ≤ BDP
+//!  STARTUP ─────────────────────────► DRAIN ────────────────► CRUISE: 1.25 or 1.05, 0.75, 6 × 1
+//!     ▲  2.89/2.89                    0.34/2.89               2  ▲     │ trigger, or
+//!     │ trigger pending:                              no trigger │     ▼ no lower RTT for 20 s
+//!     └── RTT_min := current RTT, bw_max := 0 ◄── PROBE_RTT: ≤ max(4, BDP/2), 200 ms and a round
 //! ```
 //!
 //! Integer arithmetic of the kernel throughout, on the core that it shares with `bbr`.
 //!
-//! Differs from BBRv1: triggers, half a BDP in PROBE_RTT and its RTT taken as the minimum even if larger, a window of 20 s,
-//! the Kalman filters, no long-term mode. Differs from the published module: trigger, F and probing gain are a
-//! connection's own instead of shared by the host (`trigger_scope = host` lets the host share the signals), the period
-//! counts from the own creation, and an ACK without an RTT sample never becomes the minimum. `leocc_omnet` is the
-//! model of the OrbCC study's simulator (`variant = inet`) on that simulator's own TCP, see `inet`; with `variant = linux` its
-//! parameters give that model's real-valued filters, slack in PROBE_RTT and overwritten minimum on Linux's.
+//! Differs from BBRv1: triggers, half a BDP in PROBE_RTT and its RTT taken as the minimum even if
+//! larger, a window of 20 s, the Kalman filters, no long-term mode. Differs from the published
+//! module: trigger, F and probing gain are per connection instead of per host
+//! (`trigger_scope = host` lets the host share the signals), the period counts from the
+//! connection's creation, and an ACK without an RTT sample never becomes the minimum. `leocc_omnet`
+//! is the model of the OrbCC study's simulator (`variant = inet`) on that simulator's TCP, see
+//! `inet`; with `variant = linux` its parameters select that model's real-valued filters, slack in
+//! PROBE_RTT and overwritten minimum on Linux's TCP.
 
 mod detector;
 pub(crate) mod inet;
@@ -152,10 +157,10 @@ const GENTLE_PROBE_GAIN: u64 = UNIT * 105 / 100;
 const PROBE_GAIN: u64 = UNIT * 5 / 4;
 /// Length of the periodic trigger's window, which ends at the offset.
 const TRIGGER_WINDOW: Nanos = Nanos::from_millis(100);
-/// What `ping` sends.
+/// Default payload of `ping`.
 const PROBE_PAYLOAD_BYTES: u32 = 56;
 
-/// What tells of reconfigurations.
+/// Source of notices of reconfigurations.
 #[derive(Clone, Debug)]
 enum Source {
     Probes(Box<Detector>),
@@ -179,13 +184,13 @@ impl Source {
         }
     }
 
-    /// What the host must send alongside the flow.
+    /// Probes that the host must send alongside the flow.
     fn probes(&self, interval: Nanos) -> Option<Probes> {
         let probes = Probes { interval, payload_bytes: PROBE_PAYLOAD_BYTES };
         matches!(self, Source::Probes(_)).then_some(probes)
     }
 
-    /// A reconfiguration shows at an ACK. (Notices show when they come.)
+    /// Whether a reconfiguration is found at an ACK. (Notices take effect at their arrival.)
     fn triggered(&self, now: Nanos) -> bool {
         match self {
             Source::Probes(detector) => detector.triggered(),
@@ -197,7 +202,7 @@ impl Source {
         }
     }
 
-    /// True where a notice becomes due.
+    /// True if a notice becomes due.
     fn on_timer(&mut self, cx: &Cx, w: &mut Window) -> bool {
         let Source::Notices(notices) = self else { return false };
         let due = notices.on_timer(cx.now);
@@ -205,7 +210,7 @@ impl Source {
         due
     }
 
-    /// True where a notice says so at once.
+    /// True if a notice takes effect at once.
     fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) -> bool {
         match (self, s) {
             (Source::Probes(detector), Signal::ProbeRtt { rtt, gap }) => {
@@ -234,7 +239,7 @@ pub struct LeoCc {
     delta_thresh_us: u64,
     overwrite_each_round: bool,
 
-    /// A reconfiguration that the model has not been rebuilt for yet.
+    /// A reconfiguration, before the model is rebuilt.
     trigger: bool,
     bw_filter: Kalman,
     rtt_filter: Kalman,
@@ -242,7 +247,7 @@ pub struct LeoCc {
     round_bw: Bw,
     /// Sample of the previous ACK.
     last_bw: Bw,
-    /// What the maximum restarts from.
+    /// Value from which the maximum restarts.
     kept_bw: Bw,
 }
 
@@ -276,9 +281,10 @@ impl LeoCc {
         }
     }
 
-    // ---- triggers --------------------------------------------------------------------------------------------------
+    // ---- triggers -------------------------------------------------------------------------------
 
-    /// F, and whether it is known: without probes it is an option, with them it must have been measured.
+    /// F, and whether it is known: without probes it is an option, with them it must have been
+    /// measured.
     fn fluctuation(&self) -> Option<Nanos> {
         match &self.source {
             Source::Probes(detector) => Some(detector.fluctuation()).filter(|f| *f > Nanos::ZERO),
@@ -286,9 +292,9 @@ impl LeoCc {
         }
     }
 
-    // ---- filters ---------------------------------------------------------------------------------------------------
+    // ---- filters --------------------------------------------------------------------------------
 
-    /// The round that has just ended, if the flow cruises.
+    /// Filters the bandwidth of the round that has just ended, if the flow cruises.
     fn filter_bandwidth(&mut self, s: &Sample) {
         if self.core.mode == Mode::ProbeBw && self.core.begins_round(s) {
             self.bw_filter.update(self.round_bw);
@@ -303,7 +309,7 @@ impl LeoCc {
         self.core.sample_bandwidth(s);
         self.round_bw = self.round_bw.max(bw);
         if self.core.mode == Mode::ProbeRtt {
-            // The path has become much shorter: the rate of before still says something.
+            // The path has become much shorter: the previous rate is still informative.
             if s.rtt_us.is_some_and(|rtt| self.rtt_filter.get() > rtt + self.delta_thresh_us) {
                 self.kept_bw = self.last_bw;
             }
@@ -311,7 +317,8 @@ impl LeoCc {
         self.last_bw = bw;
     }
 
-    /// The RTT wobbles above its minimum: the best samples are too good to be true.
+    /// Whether the RTT fluctuates above its minimum, so that the best samples overestimate the
+    /// bandwidth.
     fn rtt_is_raised(&self) -> bool {
         let (Some(min), Some(f)) = (self.core.min_rtt_us, self.fluctuation()) else { return false };
         self.rtt_filter.get() >= min + self.delta_rtt_us + f.as_micros()
@@ -323,7 +330,7 @@ impl LeoCc {
         self.core.probe_gain = if filtered { GENTLE_PROBE_GAIN } else { PROBE_GAIN };
     }
 
-    // ---- PROBE_RTT -------------------------------------------------------------------------------------------------
+    // ---- PROBE_RTT ------------------------------------------------------------------------------
 
     fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window, s: &Sample) {
         let forced = self.trigger && self.core.mode == Mode::ProbeBw;
@@ -338,7 +345,7 @@ impl LeoCc {
         }
     }
 
-    /// A pending trigger turns the visit into a new start.
+    /// A pending trigger leads to STARTUP.
     fn leave_probe_rtt(&mut self, cx: &Cx) {
         if self.trigger {
             self.core.forget_pipe();

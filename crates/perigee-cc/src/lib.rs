@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every congestion control of the laboratory, one file each.
 //!
-//! The crate is pure: no clock (time is passed in), no I/O, no threads, no global randomness (the host seeds each
-//! controller) and no allocation while ACKs are processed. The same object runs in the simulator, under a C or
-//! Python caller and over real sockets.
+//! The crate is pure: no clock (time is passed in), no I/O, no threads, no global randomness (the
+//! host seeds each controller) and no allocation while ACKs are processed. The same object runs in
+//! the simulator, under a C or Python caller and over real sockets.
 //!
-//! Floors of the building:
-//! * [`interface`]: what a controller is told and what it decides; the trait [`CongestionControl`].
-//! * [`params`] (of `perigee-units`): the parameter table beside each scheme, from which validation, schema and
-//!   documentation are made.
-//! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
-//! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`freeze`]
-//!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`],
-//!   `inet` (the models of the OrbCC authors' simulator), [`utilisation`] (what two telemetry stacks say about the hops of a path).
+//! Layers:
+//! * [`interface`]: inputs and decisions of a controller; the trait [`CongestionControl`].
+//! * [`params`] (of `perigee-units`): the parameter table of each scheme, from which validation,
+//!   schema and documentation derive.
+//! * [`schemes`]: the registry. A new scheme is a file here and a line there.
+//! * Shared parts: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum),
+//!   [`freeze`] (a window kept over a repair), [`clock`] (timer ticks), [`notice`] (start of a new
+//!   path), [`rng`], `inet` (the models of the OrbCC authors' simulator), [`utilisation`]
+//!   (utilisation of hops from two telemetry stacks).
 //!
-//! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
-//! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
+//! Loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
+//! the transport (`perigee-tcp`), so that every scheme receives identical samples.
 
 pub mod clock;
 pub mod filter;

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! NewReno as Linux's `reno` runs it over SACK (RFC 5681, RFC 6582).
+//! NewReno as in Linux's `reno` over SACK (RFC 5681, RFC 6582).
 //!
-//! Idea: double the window each round until the first loss, then add one packet per round, and halve on loss.
+//! Idea: double the window each round until the first loss, then add one packet per round, and
+//! halve on loss.
 //!
 //! ```text
 //! slow start            cwnd += acked                 while cwnd < ssthresh
 //! congestion avoidance  cwnd += 1 per cwnd packets acknowledged
 //! loss                  ssthresh = max(cwnd / 2, 2)   the transport's PRR takes cwnd there
 //!
-//! slow start ── cwnd ≥ ssthresh ──► congestion avoidance ── loss ──► recovery (PRR) ── high_seq passed ──┐
-//!     ▲                                  ▲   │ timeout                                                    │
-//!     │                                  └── │ ───────────────────────────────────────────────────────────┘
+//! slow start ── cwnd ≥ ssthresh ──► congestion avoidance ── loss ──► recovery (PRR)
+//!     ▲                                  ▲   │ timeout                   │ high_seq passed
+//!     │                                  └── │ ──────────────────────────┘
 //!     └──────────────────────────────────────┘
 //! ```
 //!
-//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize (`reduce_from = flight` does), and a stretch
-//! ACK of n packets grows the window by n in slow start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both
-//! as in Linux. ns-3 halves its *pipe* (`reduce_from = pipe`): what is neither SACKed nor taken for lost. Where a shorter
-//! path lets a hundred packets be overtaken, all of them are taken for lost at the third SACK, and little is left to halve.
-//! In congestion avoidance ns-3 adds whole bytes for each ACK, whatever it covers (`avoidance_by = acks`): with an ACK for
-//! every second packet half a packet per round.
+//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize
+//! (`reduce_from = flight` does), and a stretch ACK of n packets grows the window by n in slow
+//! start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both as in Linux. ns-3
+//! halves its *pipe* (`reduce_from = pipe`): packets neither SACKed nor considered lost. If a
+//! hundred packets are reordered by a shorter path, all of them are considered lost at the third
+//! SACK, and the pipe is almost empty. In congestion avoidance ns-3 adds an integral number of
+//! bytes per ACK, whatever it covers (`avoidance_by = acks`): with an ACK for every second packet
+//! half a packet per round.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
@@ -49,7 +52,7 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// What is halved after a loss.
+/// The quantity that is halved after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum ReduceFrom {
     #[default]
@@ -99,7 +102,7 @@ impl CongestionControl for NewReno {
             let most = if self.by_acks { acked.min(1) } else { acked };
             let (grown, _) = slow_start(cwnd, ssthresh, most);
             acked -= grown - cwnd;
-            // ns-3 drops what one ACK brings beyond, unless slow start is over.
+            // ns-3 drops the excess of one ACK, unless slow start is over.
             acked = if self.by_acks && grown < ssthresh { 0 } else { acked };
             cwnd = grown;
         }
@@ -143,7 +146,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The window in bytes after 100 ACKs for so many packets each.
+    /// The window in bytes after 100 ACKs for `packets_per_ack` packets each.
     fn grown(by: &str, packets_per_ack: u64) -> u64 {
         let given = BTreeMap::from([("avoidance_by".to_string(), Value::Text(by.into()))]);
         let mut w = window(100, 50);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From which moment on a notice says that the new path holds.
+//! Notices of path changes: the instant at which the new path takes effect.
 //!
-//! A handover is over when its end is told, or at the time that its beginning foretold; a notice of a beginning without
-//! a time stands for an instant, as does a change of path.
+//! A handover ends with its end notice, or at the end time in its start notice; a start without an
+//! end time counts as an instant, as does a change of path.
 
 use crate::{AckEvent, Cx, Nanos, Signal};
 
-/// Turns notices into the instants at which a path model is out of date.
+/// Converts notices into the instants at which a path model becomes outdated.
 #[derive(Clone, Debug, Default)]
 pub struct Notices {
     due: Option<Nanos>,
 }
 
 impl Notices {
-    /// True: the new path holds from now on.
+    /// True: the new path takes effect now.
     pub fn on_signal(&mut self, cx: &Cx, signal: &Signal<'_>) -> bool {
         match *signal {
             Signal::HandoverBegin { expected_end: Some(end) } if end > cx.now => {
@@ -28,7 +28,7 @@ impl Notices {
         }
     }
 
-    /// True: a foretold end has come.
+    /// True: an announced end is due.
     pub fn on_timer(&mut self, now: Nanos) -> bool {
         let over = self.due.is_some_and(|due| due <= now);
         if over {
@@ -37,29 +37,29 @@ impl Notices {
         over
     }
 
-    /// When [`Notices::on_timer`] should be asked.
+    /// When [`Notices::on_timer`] should be called.
     pub fn next_timer(&self) -> Option<Nanos> {
         self.due
     }
 }
 
-/// Tells samples of the present path from those of packets that were sent over the one before.
+/// Separates samples of the current path from those of packets sent over the previous one.
 #[derive(Clone, Debug, Default)]
 pub struct Horizon {
-    /// Bytes delivered when the path changed; `None`: everything sent before has been seen.
+    /// Bytes delivered when the path changed; `None`: all packets sent before are accounted for.
     delivered: Option<u64>,
 }
 
 impl Horizon {
-    /// The path is another one from now on.
+    /// Marks the start of a new path.
     pub fn set(&mut self, cx: &Cx) {
         self.delivered = Some(cx.delivered);
     }
 
-    /// The newest packet that this ACK delivered was sent over the present path.
+    /// Whether the newest packet delivered by this ACK was sent over the current path.
     pub fn passes(&mut self, ev: &AckEvent<'_>) -> bool {
         let Some(delivered) = self.delivered else { return true };
-        // A packet that saw no delivery since may have been sent just before.
+        // A packet without a delivery since may have been sent just before.
         let passes = ev.rs.has_prior && ev.rs.prior_delivered > delivered;
         if passes {
             self.delivered = None;

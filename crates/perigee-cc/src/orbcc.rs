@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC, in its first version LeoTCP: window control from in-network telemetry, for paths over LEO satellites.
+//! OrbCC, in its first version LeoTCP: window control from in-network telemetry, for paths over LEO
+//! satellites.
 //!
-//! Idea: each port tells how busy it is, how many flows use it and what their mean base RTT is. The sender steers its
-//! window by η over the busiest port's utilisation (η = 0.95), and always adds its share of 5 % of the bandwidth-delay product
-//! per RTT: together they settle at a full port (`steady state` below), not at 95 %. Nothing depends on loss, nor on RTT changes that a moving path brings by itself; windows are proportional to the
-//! flow's own RTT, so that rates are equal.
+//! Idea: each port reports its utilisation, number of flows and their mean base RTT. The sender
+//! scales its window by η over the busiest port's utilisation (η = 0.95), and always adds its share
+//! of 5 % of the bandwidth-delay product per RTT: together they converge to a full port
+//! (`steady state` below), not to 95 %. Nothing depends on loss, nor on RTT changes due to a moving
+//! path; windows are proportional to the flow's own RTT, so that rates are equal.
 //!
 //! ```text
-//! (1) u_i  = min(qLen_i, qLen'_i) / (bw_i · avgRTT_i) + txRate_i / bw_i       u = max over hops, b = that hop
-//! (2) U    ← (1 − α) U + α u            per ACK; weight 1 − (1−α)^k for an ACK of k packets; U starts at 1
+//! (1) u_i  = min(qLen_i, qLen'_i) / (bw_i · avgRTT_i) + txRate_i / bw_i
+//!     u    = max over hops, b = that hop
+//! (2) U    ← (1 − α) U + α u    per ACK; weight 1 − (1−α)^k for an ACK of k packets; U starts at 1
 //! (3) AI   = a · bw_b · RTT / flowCnt_b
 //! (4) W    = refCwnd · η/U + AI   if U ≥ η,   refCwnd + AI   otherwise
 //!     cwnd = W on every ACK; refCwnd = W once per sRTT
 //!     pacing = 1.2 · max(cwnd, in flight) / sRTT
-//!     base RTT ← EWMA(RTT − Σ rxQlen_i / bw_i): told to the ports in each header, with cwnd
-//! steady state of N flows on one port: U = η c/(c − a), c = counted bytes / wire bytes; equal rates whatever the RTTs
+//!     base RTT ← EWMA(RTT − Σ rxQlen_i / bw_i): sent to the ports in each header, with cwnd
+//! steady state of N flows on one port: U = η c/(c − a), c = counted bytes / wire bytes;
+//!     equal rates for any RTTs
 //!
-//!  startup ──one avgRTT after the first usable stack──► initial phase ──next reference update──► control
-//!  5 packets, AI = 1 byte                               once: W = η · bw_b · base RTT / flowCnt_b    │ ▲
-//!                                    telemetry missing or blind  ▼ │ complete again
-//!                                                               fallback (Cubic; or another of `beside`)
+//!           one avgRTT after
+//!           the first usable stack                 next reference update
+//!  startup ────────────────────────► initial phase ──────────────────────► control
+//!  5 packets, AI = 1 byte            once: W = η · bw_b ·                    │ ▲
+//!                                    base RTT / flowCnt_b                    │ │
+//!                                      telemetry missing or does not         ▼ │ complete again
+//!                                      cover the queue    fallback (Cubic; or another of `beside`)
 //! ```
 //!
-//! With `echo = pint` packets carry one record of fixed size: ports average u themselves and the sender
-//! takes it as U; the start adds 5 % of the BDP per RTT, divided by the flows that are starting, up to its share.
+//! With `echo = pint` packets carry one record of fixed size: ports average u themselves and the
+//! sender uses it as U; the start adds 5 % of the BDP per RTT, divided by the flows that are
+//! starting, up to its share.
 //!
-//! Differs from HPCC: the switch's mean RTT instead of a configured one in (1); AI from the flow count and added in both
-//! branches; a constant weight in (2) instead of time over RTT; no stages; the reference follows a timer, not sequence
-//! numbers; base RTT, window and path id travel with the packets. Differs from the authors' simulator, in the profile
-//! `orbcc`, in the options listed in [`options`]; `orbcc-repro` takes its side in each.
+//! Differs from HPCC: the switch's mean RTT instead of a configured one in (1); AI from the flow
+//! count and added in both branches; a constant weight in (2) instead of time over RTT; no stages;
+//! the reference follows a timer, not sequence numbers; base RTT, window and path id travel with
+//! the packets. Differs from the authors' simulator, in the profile `orbcc`, in the options listed
+//! in [`options`]; `orbcc-repro` follows it in each.
 
 mod beside;
 mod fallback;
@@ -52,12 +61,13 @@ const INITIAL_SEGMENTS: u64 = 5;
 const STARTUP_INCREASE_BYTES: f64 = 1.0;
 /// Buffering that the upper bound of the window allows for.
 const BOUND_SLACK_S: f64 = 0.2;
-/// With time-based weights a pair of stacks this many mean RTTs apart would count fully: too much for an outage.
+/// Bound of the interval between stacks with time-based weights, in mean RTTs: an outage must not
+/// count fully.
 const MAX_PAIR_RTTS: u64 = 4;
 /// Hop records of one IPv6 option; longer stacks only cost an allocation when first seen.
 const TYPICAL_MAX_HOPS: usize = 14;
 
-/// How far the start of the connection has come.
+/// Progress of the start of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Waiting for a usable stack, then one mean RTT.
@@ -96,7 +106,7 @@ impl Port {
 pub struct OrbCc {
     options: Options,
     rtt: RttEstimate,
-    /// Queueing that the last processed packet met.
+    /// Queueing delay of the last processed packet.
     queue_delay_s: f64,
     /// U of equation (2).
     utilisation: f64,
@@ -105,7 +115,7 @@ pub struct OrbCc {
     ref_cwnd: f64,
     /// Copy of the window for headers.
     cwnd: u64,
-    /// Last accepted stack, and when it came; receivers that difference keep it themselves.
+    /// Last accepted stack, and its arrival; differencing receivers store it themselves.
     stack: Vec<Hop>,
     stack_at: Option<Nanos>,
     path: PathGuard,
@@ -117,9 +127,9 @@ pub struct OrbCc {
     fallback: Option<Fallback>,
     beside: Option<Beside>,
     rng: Rng,
-    /// When an ACK last brought a sample of the RTT.
+    /// Time of the last RTT sample.
     last_sample: Nanos,
-    /// With `timeout_sample`: what the next sample has in it beside the path, after a timeout.
+    /// With `timeout_sample`: excess of the next sample over the path's RTT, after a timeout.
     timeout: Option<Nanos>,
 }
 
@@ -151,9 +161,9 @@ impl OrbCc {
         }
     }
 
-    // ---- what an ACK says ------------------------------------------------------------------------------------------
+    // ---- input of an ACK ------------------------------------------------------------------------
 
-    /// `queueing_s`: what the echo of this ACK reports.
+    /// Processes an RTT sample; `queueing_s`: queueing delay reported by this ACK.
     fn sample_rtt(&mut self, cx: &Cx, ev: &AckEvent<'_>, queueing_s: Option<f64>) {
         let Some(rtt) = ev.rtt.or(ev.seq_rtt).filter(|_| ev.newly_cum_acked > 0) else { return };
         self.last_sample = cx.now;
@@ -163,7 +173,7 @@ impl OrbCc {
         self.rtt.sample(rtt, same_ack.unwrap_or(self.queue_delay_s));
     }
 
-    // ---- the control law -------------------------------------------------------------------------------------------
+    // ---- the control law ------------------------------------------------------------------------
 
     fn steer(&mut self, cx: &Cx, w: &mut Window, port: Port, covered: u32) {
         if self.options.time_weighted && port.tau > port.avg_rtt * MAX_PAIR_RTTS {
@@ -225,7 +235,8 @@ impl OrbCc {
         self.options.additive_increase * port.bytes_per_flow(self.rtt.last_s, flows)
     }
 
-    /// PINT's start: towards the share of the port, as fast as the starting flows together may. False: it is over.
+    /// PINT's start: towards the share of the port, as fast as all starting flows together are
+    /// allowed to. False: it is over.
     fn climb(&mut self, port: &Port) -> bool {
         if !matches!(self.phase, Phase::Jump | Phase::Settling) {
             return false;
@@ -242,8 +253,9 @@ impl OrbCc {
         true
     }
 
-    /// The authors' simulator: echoes that describe no measured port (a connection's first, and those of a port that has
-    /// no mean RTT yet) count as ones of an idle port without a rate, instead of being left out.
+    /// The authors' simulator: echoes that describe no measured port (a connection's first, and
+    /// those of a port that has no mean RTT yet) count as those of an idle port without a rate,
+    /// instead of being ignored.
     fn starts_blank(&self) -> bool {
         self.options.jump == Jump::Once
     }
@@ -300,13 +312,14 @@ impl OrbCc {
         if self.options.growth_guard && !cx.cwnd_limited {
             window = window.min(w.cwnd as f64);
         }
-        // The reference of the source may be less than a packet: a jump on a port without a rate takes all away.
+        // The reference of the source may be less than a packet: a jump on a port without a rate
+        // removes all of it.
         window.max(if self.starts_blank() { 0.0 } else { cx.mss as f64 })
     }
 
-    // ---- around it -------------------------------------------------------------------------------------------------
+    // ---- around it ------------------------------------------------------------------------------
 
-    /// What the watch over telemetry is told of an ACK.
+    /// Input of the telemetry watch from an ACK.
     fn seen(&self, w: &Window, ev: &AckEvent<'_>) -> Seen {
         Seen {
             coverage: Coverage::of(ev.telemetry.as_ref()),
@@ -318,7 +331,7 @@ impl OrbCc {
         }
     }
 
-    /// Lets control change hands where telemetry demands it. True: OrbCC's law does not count.
+    /// Hands over control if telemetry requires it. True: OrbCC's law is suspended.
     fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
         let seen = self.seen(w, ev);
         if let Some(b) = &mut self.beside {
@@ -342,7 +355,7 @@ impl OrbCc {
         true
     }
 
-    /// Control is back: from the window of the moment.
+    /// Resumes control from the current window.
     fn go_on_from(&mut self, w: &Window) {
         self.ref_cwnd = w.cwnd as f64;
         self.update_reference = false;
@@ -440,7 +453,7 @@ impl CongestionControl for OrbCc {
                 let blank = port.is_some_and(|p| p.bw.0 == 0);
                 self.queue_delay_s = queueing_s.filter(|_| !blank).unwrap_or_default();
             }
-            // Shares are bandwidth times RTT: without a sample of the latter there is nothing to steer by.
+            // Shares are bandwidth times RTT: without a sample of the latter there is no control.
             let can_steer = !fallback && self.rtt.smoothed_s > 0.0;
             if let Some(port) = port.filter(|_| can_steer) {
                 self.steer(cx, w, port, covered(telemetry));
@@ -487,7 +500,8 @@ impl CongestionControl for OrbCc {
         }
         let idle = cx.outstanding == 0 && cx.now.saturating_sub(cx.last_sent) > self.rtt.rto();
         let Some(port) = self.port.filter(|_| idle && self.options.restart_after_idle) else { return };
-        // The network has moved on meanwhile: begin with a share of what was known, and a new baseline.
+        // The network has changed meanwhile: start with a share of the known value, and a new
+        // baseline.
         self.stack_at = None;
         let share = self.options.eta * port.bytes_per_flow(self.rtt.base_s, port.flows);
         w.cwnd = w.cwnd.min(share as u64).max(cx.mss as u64);

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP Prague: a scalable congestion control for L4S (RFC 9330, RFC 9331; draft-briscoe-iccrg-prague-congestion-control).
+//! TCP Prague: a scalable congestion control for L4S (RFC 9330, RFC 9331;
+//! draft-briscoe-iccrg-prague-congestion-control).
 //!
-//! Idea: send ECT(1), have every mark counted, and reduce in proportion to how many packets were marked, so that the queue
-//! can signal often and early, and stay short.
+//! Idea: send ECT(1), count every mark, and reduce in proportion to the share of marked packets, so
+//! that the queue can signal often and early, and stay short.
 //!
 //! ```text
-//! once per virtual RTT      alpha += gain (frac - alpha)              frac = bytes marked / bytes acknowledged
+//! once per virtual RTT      alpha += gain (frac - alpha)   frac = marked / acknowledged bytes
 //! marks, once per virtual   cwnd = ssthresh = (1 - alpha / 2) cwnd
 //!   RTT at most
-//! what was not marked       cwnd += mss (rtt / virtual RTT)^2 per cwnd acknowledged, also while marks come
-//! loss                      ssthresh = cwnd / 2, and a reduction for marks within the same RTT is not counted twice
+//! bytes not marked          cwnd += mss (rtt / virtual RTT)^2 per cwnd acknowledged
+//!                           (also while marks arrive)
+//! loss                      ssthresh = cwnd / 2, less a reduction for marks within the same RTT
 //! pacing                    cwnd / SRTT, twice that in slow start, in bursts of 250 us at most
 //!
 //! virtual RTT = max(SRTT, 25 ms)
 //! ```
 //!
-//! With the virtual RTT, flows with RTTs below 25 ms share a queue as if theirs were 25 ms (RFC 9331 section 4.3 asks for
-//! less dependence on the RTT; section 2.4.3 of the draft). It begins a few round trips after slow start, so that short
-//! transfers lose nothing by it. Slow start ends with the first mark; alpha begins at 1, so that this one halves the window.
+//! With the virtual RTT, flows with RTTs below 25 ms share a queue as if theirs were 25 ms (RFC
+//! 9331 section 4.3 requires less dependence on the RTT; section 2.4.3 of the draft). It starts a
+//! few round trips after slow start, without a disadvantage for short transfers. Slow start ends
+//! with the first mark; alpha starts at 1, so that this one halves the window.
 //!
-//! Left out: the detection of queues that mark as classic ones do (RFC 9331 section 4.3 allows it to be off where they are
-//! known not to occur), windows below two segments, and the fallback to Cubic's curve after losses.
+//! Not implemented: the detection of queues with classic marking (RFC 9331 section 4.3 allows it to
+//! be off where they are known not to occur), windows below two segments, and the fallback to
+//! Cubic's curve after losses.
 
 use crate::*;
 
@@ -60,11 +64,12 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// What paces the first window where no RTT is known, as BBR on Linux does.
+/// RTT assumed for the pacing of the first window if none is known, as in Linux's BBR.
 const FIRST_RTT: Nanos = Nanos::from_millis(1);
 /// Longest burst.
 const BURST: Nanos = Nanos::from_micros(250);
-/// Smallest window to which marks and losses reduce it, in segments; a timeout leaves less (RFC 5681).
+/// Smallest window to which marks and losses reduce it, in segments; smaller after a timeout (RFC
+/// 5681).
 const MIN_CWND: u64 = 2;
 
 /// State of one connection.
@@ -76,18 +81,19 @@ pub struct Prague {
     loss_factor: f64,
     /// Mean share of marks.
     alpha: f64,
-    /// Bytes acknowledged and marked since the latest update of alpha; when the next one is due, in time and sequence.
+    /// Bytes acknowledged and marked since the latest update of alpha; time and sequence number of
+    /// the next one.
     acked: u64,
     marked: u64,
     update_at: Nanos,
     update_seq: u64,
-    /// Marks do not reduce before.
+    /// Earliest reduction for marks.
     reduce_at: Nanos,
     /// The window before the latest reduction for marks, until that RTT is over.
     before: Option<(u64, u64)>,
-    /// Growth that is less than a byte.
+    /// Growth of less than a byte, carried over.
     carry: f64,
-    /// Round trips since slow start, and where the present one ends.
+    /// Round trips since slow start, and the end of the current one.
     rounds: u64,
     round_end: u64,
 }
@@ -113,7 +119,7 @@ impl Prague {
         }
     }
 
-    /// The RTT as which the flow behaves.
+    /// The virtual RTT.
     fn rtt(&self, cx: &Cx) -> Nanos {
         if self.rounds < self.transition {
             cx.srtt
@@ -146,7 +152,7 @@ impl Prague {
         (self.update_at, self.update_seq) = (cx.now.saturating_add(self.rtt(cx)), cx.snd_nxt);
     }
 
-    /// Marks came: the window goes down, once per virtual RTT.
+    /// Reduces the window for marks, once per virtual RTT.
     fn reduce(&mut self, cx: &Cx, w: &mut Window) {
         if cx.now < self.reduce_at {
             return;
@@ -200,7 +206,7 @@ impl CongestionControl for Prague {
         if self.before.is_some_and(|(_, end)| cx.snd_una >= end) {
             self.before = None;
         }
-        // A repair has the window.
+        // During a repair the transport owns the window.
         if ev.ece > 0 && cx.ca < CaState::Recovery {
             self.reduce(cx, w);
         }
@@ -211,7 +217,7 @@ impl CongestionControl for Prague {
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        // What marks have taken in this RTT counts towards what the loss takes.
+        // A reduction for marks in this RTT counts towards that for the loss.
         let from = self.before.map_or(w.cwnd, |(before, _)| before);
         let left = (from as f64 * self.loss_factor) as u64;
         left.min(w.cwnd).max(cx.bytes(MIN_CWND))
@@ -247,7 +253,7 @@ mod tests {
         Nanos::from_millis(n)
     }
 
-    /// A connection that is fed ACKs by hand.
+    /// A connection with ACKs fed one by one.
     struct Fed {
         p: Prague,
         cx: Cx,
@@ -277,7 +283,8 @@ mod tests {
             self.p.on_ack(&self.cx, &mut self.w, &ev);
         }
 
-        /// A round trip in which each packet is acknowledged by itself, the first `marked` of them with a mark.
+        /// A round trip in which each packet is acknowledged by itself, the first `marked` of them
+        /// with a mark.
         fn round(&mut self, marked: u64) {
             let packets = self.w.cwnd / MSS;
             let step = Nanos(self.cx.srtt.0 / packets);
@@ -301,7 +308,8 @@ mod tests {
         f.ack(MSS, 0);
         assert_eq!((f.w.cwnd, f.p.mode(&f.w)), (101 * MSS, "slow start"));
         f.ack(MSS, MSS);
-        // The mark's own share counts before: (1 + 1/16 (1/2 - 1)) or less, so half or a little more is left.
+        // The mark's own share counts before: (1 + 1/16 (1/2 - 1)) or less, so the remainder is
+        // half or slightly more.
         let left = f.w.cwnd as f64 / (101 * MSS) as f64;
         assert!((0.5..0.53).contains(&left), "{left}");
         assert_eq!((f.w.ssthresh, f.p.mode(&f.w)), (f.w.cwnd, "avoidance"));
@@ -393,7 +401,7 @@ mod tests {
         f.ack(MSS, MSS);
         assert_eq!(f.w.cwnd, 80 * MSS);
         assert_eq!(f.p.ssthresh(&f.cx, &f.w), 50 * MSS, "not 40");
-        // A round trip later it is a loss like any other.
+        // A round trip later it is an ordinary loss.
         f.cx.now += ms(50);
         f.ack(200 * MSS, 0);
         let w = Window { cwnd: 80 * MSS, ..f.w };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A small deterministic generator for controllers that draw random numbers (SplitMix64, Steele et al. 2014).
+//! Random number generator of controllers: small and deterministic (SplitMix64, Steele et al.
+//! 2014).
 
 /// Seeded by the host through [`crate::ConnInit::seed`].
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator whose draws depend on `seed` alone.
+    /// A generator with draws that depend on `seed` alone.
     pub fn new(seed: u64) -> Self {
         Rng(seed)
     }
@@ -20,7 +21,8 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..n` (n > 0), by multiplication; the bias is below 2^-32 for the small n that schemes use.
+    /// Uniform in `0..n` (n > 0), by multiplication; the bias is below 2^-32 for the small n that
+    /// schemes use.
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.next_u64() >> 32) * n as u64) >> 32) as u32
     }

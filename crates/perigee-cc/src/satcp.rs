@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SaTCP (Cao, Zhang 2023; XuyangCaoUCSD/LeoEM, Avian688/satcp).
 //!
-//! Idea: losses around a handover say nothing about congestion. The terminal can predict handovers and reports each to
-//! the sender shortly before; while the flag H is up, Cubic keeps its memory and returns to it at once.
+//! Idea: losses around a handover are no sign of congestion. The terminal can predict handovers and
+//! reports each to the sender shortly before; while the flag H is set, Cubic keeps its state and
+//! returns to it at once.
 //!
 //! ```text
-//! H     up for `hold` (2.3 s) after each report; a report in that time begins it anew
+//! H     set for `hold` (2.3 s) after each report; a report in that time restarts it
 //!
-//! linux   loss       as Cubic: cwnd falls to 0.7                   an epoch that begins with H up: K' = K − ⌊8K/9⌋
-//!         timeout    cwnd = in flight + 1 as Cubic, but with H up Cubic's memory is not reset
+//! linux   loss       as Cubic: cwnd falls to 0.7; an epoch that starts with H set: K' = K − ⌊8K/9⌋
+//!         timeout    cwnd = in flight + 1 as Cubic, but with H set Cubic's state is not reset
 //! omnet   loss       as linux
-//!         timeout    with H up nothing changes: window, threshold and memory stay
-//! ideal   any loss   with H up nothing changes, what most papers describe: frozen
+//!         timeout    with H set no effect on window, threshold and state
+//! ideal   any loss   with H set no effect: frozen, as in most papers
 //!
-//!  ┌────── report ──────┐
-//!  ▼                    │
-//!  H down ── report ─► H up ── hold passed ─► H down
+//!  H clear ── report ─► H set ── hold passed ─► H clear
+//!                       │ ▲
+//!                       └─┘ report
 //! ```
 //!
-//! Without reports it is Cubic ACK for ACK. A report is a [`Signal::HandoverBegin`] when it reaches the sender: lead time
-//! and prediction error are the host's to model, and so is whose reports count (the published flag is one per machine).
+//! Without reports it is Cubic ACK for ACK. A report is a [`Signal::HandoverBegin`] when it reaches
+//! the sender: the host models lead time, prediction error and the scope of reports (the published
+//! flag is one per machine).
 //!
-//! Differs from Cubic: as above. Differs from the paper's text in the mode `linux`: the published code does not freeze the
-//! window.
+//! Differs from Cubic: as above. Differs from the paper's text in the mode `linux`: the published
+//! code does not freeze the window.
 
 use crate::cubic::{self, Cubic, Memory};
 use crate::freeze::Freeze;
@@ -74,10 +76,10 @@ pub struct SaTcp {
     mode: Mode,
     hold: Nanos,
     scope: SignalScope,
-    /// H is up until then.
+    /// H is set until then.
     up_until: Option<Nanos>,
     freeze: Freeze,
-    /// Cubic's memory before it was asked for a threshold that no recovery has used yet.
+    /// Cubic's state before a request for a threshold that no recovery has used so far.
     memory: Option<Memory>,
 }
 
@@ -109,7 +111,7 @@ impl SaTcp {
             self.freeze.release();
             self.cubic.on_transition(cx, w, Transition::EnterRto);
         } else if self.mode != Mode::Linux {
-            // The transport has reduced already, and has mostly asked for a threshold before.
+            // The transport has already reduced, usually after a request for a threshold.
             self.freeze.restore(w);
             if let Some(memory) = memory {
                 self.cubic.recall(memory);
@@ -265,7 +267,7 @@ mod tests {
         c.on_signal(&cx, &mut w, &REPORT);
         time_out(&mut c, &cx, &mut w);
         assert_eq!((w.cwnd, w.ssthresh, c.cubic.w_max()), before);
-        // A second one in a row is not asked for a threshold.
+        // For a second one in a row no threshold is requested.
         w.cwnd = MSS;
         c.on_transition(&cx, &mut w, Transition::EnterRto);
         assert_eq!(w.cwnd, before.0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The one list of schemes. A scheme that is in it exists in scenarios, on the command line, in Python, in the
-//! documentation, and in the tests that every scheme must pass.
+//! Registry of schemes. A scheme in this list exists in scenarios, on the command line, in Python,
+//! in the documentation, and in the tests that every scheme must pass.
 
 use crate::*;
 use std::collections::BTreeMap;
 
-/// What the laboratory knows of a scheme without running it.
+/// Static description of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeInfo {
     /// Identifier: file name, scenario value, column value.
@@ -20,7 +20,7 @@ pub struct SchemeInfo {
     pub profile: fn() -> Vec<(&'static str, Value)>,
 }
 
-/// What a parameter needs of another one to have an effect.
+/// Condition on another parameter for a parameter to have an effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
     /// The parameter.
@@ -35,7 +35,7 @@ fn no_profile() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
 
-/// Makes the list of schemes and the type that dispatches over their controllers.
+/// Defines the list of schemes and the type that dispatches over their controllers.
 macro_rules! schemes {
     ($($variant:ident($ty:ty), $params:expr => { $($id:literal, $label:literal, $profile:expr, $summary:literal;)+ })*) => {
         /// Every scheme, in the order in which tables print them.
@@ -87,7 +87,8 @@ macro_rules! schemes {
     };
 }
 
-// A controller with its parameter table, then the identifiers that stand for it: id, label, profile, summary.
+// A controller with its parameter table, then the identifiers that stand for it: id, label,
+// profile, summary.
 schemes! {
     NewReno(newreno::NewReno), newreno::PARAMS => {
         "newreno", "NewReno", no_profile, "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
@@ -148,7 +149,7 @@ schemes! {
     }
 }
 
-/// What is known of scheme `id`.
+/// Description of scheme `id`.
 pub fn info(id: &str) -> Option<&'static SchemeInfo> {
     SCHEMES.iter().find(|s| s.id == id)
 }
@@ -164,12 +165,12 @@ impl SchemeInfo {
         Ok(params)
     }
 
-    /// Every parameter with the value that a run of this identifier uses where nothing is given.
+    /// Every parameter with its default under this identifier.
     pub fn defaults(&self) -> Vec<(&'static str, Value)> {
         Params::defaults(self.params).with_profile(&(self.profile)()).resolved()
     }
 
-    /// Files that the scheme wants; [`Params::attach`] gives them to it.
+    /// Files of the scheme, for [`Params::attach`].
     pub fn files(&self) -> &'static [FileSpec] {
         match self.id {
             "astraea" | "astraea_leo" | "policy" => astraea::FILES,
@@ -177,7 +178,7 @@ impl SchemeInfo {
         }
     }
 
-    /// The first of the given parameters that has no effect beside the others.
+    /// The first of the given parameters without an effect, given the others.
     pub fn idle(&self, given: &BTreeMap<String, Value>) -> Option<&'static Needs> {
         let needs: &[Needs] = match self.id {
             "astraea" | "astraea_leo" | "policy" => astraea::NEEDS,
@@ -187,7 +188,7 @@ impl SchemeInfo {
         needs.iter().find(|n| given.contains_key(n.name) && params.choice(n.other) != n.word)
     }
 
-    /// It runs without being given a file; only such schemes are among all.
+    /// Whether it runs without a file; only such schemes are part of "all".
     pub fn is_whole(&self) -> bool {
         self.id != "policy"
     }

@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! StarQUIC (workshop paper of 2024; HeroHFM/picoquic_leo) over Cubic and over BBRv3.
 //!
-//! Idea: the network moves terminals to other satellites on a fixed grid, at seconds 12, 27, 42 and 57 of each minute.
-//! A sender with a synchronised clock needs no notice: what happens in a narrow window around these instants is not
-//! congestion.
+//! Idea: the network moves terminals to other satellites on a fixed grid, at seconds 12, 27, 42 and
+//! 57 of each minute. A sender with a synchronised clock needs no notice: losses in a narrow window
+//! around these instants are not congestion.
 //!
 //! ```text
 //! in_window(t) = |t − nearest instant| ≤ margin         instants: phase + k · 15 s, margin 0.1 s
 //!
-//! starquic_cubic   a loss or timeout whose packet was sent in a window is repaired but changes nothing; growth goes on
-//! starquic_bbr3    the same; and an ACK that arrives in a window, or that tells of nothing but losses of packets sent
-//!                  in one, is ignored: model, window and rate stand
+//! starquic_cubic   a loss or timeout of a packet sent in a window is repaired without a reduction;
+//!                  growth continues
+//! starquic_bbr3    the same; and an ACK that arrives in a window, or that only reports losses of
+//!                  packets sent in one, is ignored: model, window and rate are unchanged
 //! ```
 //!
-//! State: none, but for a window that is kept while the transport repairs a masked loss.
+//! State: none, except for a window that is kept while the transport repairs a masked loss.
 //!
-//! Outside the windows each equals its base; where no event falls into a window nothing changes at all. The clock is the
-//! simulation's: schedules and `phase` decide whether windows and events meet.
+//! Outside the windows each equals its base; without events in a window there is no difference. The
+//! clock is the simulation's: schedules and `phase` determine whether windows and events coincide.
 //!
-//! After a masked timeout Cubic's window stands at once. BBRv3's comes back with the first ACK that counts: until then one
-//! packet at a time asks whether the path is back, because a window of retransmissions into a dead path would stay on the
-//! transport's books as in flight, and BBRv3's bounds are below that.
+//! After a masked timeout Cubic's window is restored at once. BBRv3's is restored with the first
+//! ACK that counts: until then one packet at a time probes the path, because a window of
+//! retransmissions into a dead path would be accounted as in flight by the transport, and BBRv3's
+//! bounds are below that.
 //!
-//! What it gains (`scenarios/micro/long-outages.toml`, goodput of the three seconds after outages of 0.5 s): Cubic 43.5, with
-//! windows 47.4 Mbit/s; BBRv3 36.8 and 37.2. BBRv3 has little to lose: it keeps its model over a loss, and a timeout that
-//! only lost ACKs is taken back with the window. What costs it the time is the doubled retransmission timer of an
-//! outage that is longer than the first timeout, which no congestion control shortens. Where its bounds were not lowered
-//! either (outages that begin between its probes of the RTT) both are equal.
+//! Gain (`scenarios/micro/long-outages.toml`, goodput in the three seconds after outages of 0.5 s):
+//! Cubic 43.5, with windows 47.4 Mbit/s; BBRv3 36.8 and 37.2. The gain of BBRv3 is small: it keeps
+//! its model over a loss, and a timeout that only lost ACKs is undone together with the window.
+//! Most of the time is lost to the doubled retransmission timer in an outage longer than the first
+//! timeout, which no congestion control shortens. If its bounds were not lowered either (outages
+//! that start between its probes of the RTT) both are equal.
 //!
-//! Differs from the published branch, in which the send time of a lost packet is never filled in, so that nothing would
-//! be masked: this is the intent. For BBRv3 the branch tests that time on ACKs, and tells timeouts as
-//! ever; here they are masked as for Cubic. A timeout is judged by the first packet that it marks. Congestion marks have no
-//! packet to judge by and are not masked.
+//! Differs from the published branch, in which the send time of a lost packet is never set, so that
+//! nothing would be masked: this implements the intent. For BBRv3 the branch tests that time on
+//! ACKs, and reports timeouts unmasked; here they are masked as for Cubic. A timeout is judged by
+//! the first packet that it marks. Congestion marks refer to no packet and are not masked.
 
 use crate::bbr3::{self, Bbr3};
 use crate::cubic::{self, Cubic};
@@ -86,7 +89,7 @@ impl Grid {
     }
 }
 
-/// What the losses since the last decision have in common.
+/// Summary of the losses since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     /// The first one was sent in a window.
@@ -99,7 +102,8 @@ struct Losses {
 impl Losses {
     fn add(&mut self, masked: bool, kind: LossKind) {
         let by_timeout = kind == LossKind::Rto;
-        // A timeout marks everything, also what was sent later: the first packet is the one that it waited for.
+        // A timeout marks all packets, even later ones: the first one is that with the expired
+        // timer.
         if !self.any || (by_timeout && !self.by_timeout) {
             *self = Losses { first_masked: masked, any_outside: false, any: true, by_timeout };
         }
@@ -133,7 +137,7 @@ impl StarCubic {
 
     fn on_timeout(&mut self, cx: &Cx, w: &mut Window) {
         let losses = std::mem::take(&mut self.losses);
-        // Nothing new may have been marked: then the losses that are being repaired decide.
+        // Without newly marked packets, the losses under repair decide.
         if losses.masked() || (!losses.any && self.freeze.active()) {
             self.freeze.restore(w);
         } else {
@@ -166,7 +170,8 @@ impl CongestionControl for StarCubic {
         self.freeze.note(w);
         let masked = self.grid.in_window(ev.tx.sent);
         self.losses.add(masked, ev.kind);
-        // While a masked loss is being repaired the transport asks no second time: this one counts after all.
+        // The transport requests no second threshold while it repairs a masked loss: this one
+        // counts after all.
         if self.freeze.active() && !masked && ev.kind == LossKind::Rack {
             self.freeze.end(w);
             w.ssthresh = self.cubic.ssthresh(cx, w);
@@ -228,7 +233,7 @@ impl Masked {
         }
     }
 
-    /// What was lost since a packet was sent, without the masked.
+    /// Bytes lost since a packet was sent, without masked ones.
     fn left_out(&self, lost_since_tx: u64) -> u64 {
         let at_tx = self.lost_total.saturating_sub(lost_since_tx);
         lost_since_tx - self.to.saturating_sub(self.from.max(at_tx)).min(lost_since_tx)
@@ -296,7 +301,7 @@ impl CongestionControl for StarBbr3 {
 
     fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         if t == Transition::EnterRto {
-            // One packet asks whether the path is back, again and again; the first ACK that counts brings the window back.
+            // One packet at a time probes the path; the first ACK that counts restores the window.
             if std::mem::take(&mut self.losses).masked() || self.freeze.active() {
                 self.freeze.keep();
                 return;
@@ -455,7 +460,7 @@ mod tests {
     fn an_aligned_outage_costs_masked_cubic_less() {
         let run = |masked: bool| {
             let (a, b) = (Params::defaults(CUBIC_PARAMS), Params::defaults(cubic::PARAMS));
-            // Deep enough that only the outage costs packets.
+            // Deep enough that packets are lost in the outage only.
             let path = Path { buffer: 400, ..Path::new(20, 50) };
             let outage = |f: &mut dyn FnMut(Nanos, bool)| {
                 f(ms(10_990), true);

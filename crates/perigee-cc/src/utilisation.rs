@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What two consecutive telemetry stacks of one path say about its hops. Senders use it on full echoes, receivers to
-//! make the bottleneck record.
+//! Utilisation of a path's hops from two consecutive telemetry stacks. Used by senders on full
+//! echoes, and by receivers for the bottleneck record.
 //!
 //! ```text
-//! (1)  u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i        T: a reference time, normally avgRTT_i
-//! (2)  txRate_i = (txBytes_i − txBytes'_i) / (ts_i − ts'_i)             prime: the previous stack
+//! (1)  u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i   T: reference, usually avgRTT_i
+//! (2)  txRate_i = (txBytes_i − txBytes'_i) / (ts_i − ts'_i)        prime: the previous stack
 //! ```
 //!
-//! Clocks and counters wrap; a difference above half their range means that the stack is older than the reference.
+//! Clocks and counters wrap; a difference above half their range means that the stack is older than
+//! the reference.
 
 use crate::{Hop, Nanos};
 
-/// Where hop clocks wrap.
+/// Period of hop clocks.
 pub const TS_WRAP: Nanos = Nanos::from_micros(1 << 24);
-/// Where counters of transmitted bytes wrap.
+/// Period of counters of transmitted bytes.
 pub const TX_WRAP: u64 = 1 << 31;
-/// A stack older than this is no reference: after 8 s a wrapped clock would call every later stack older, after 17 s it
-/// would call a long gap a short one.
+/// A stack older than this is no reference: after 8 s of a wrapping clock every later stack would
+/// appear older, after 17 s a long gap would appear as a short one.
 pub const STACK_LIFETIME: Nanos = Nanos::from_secs(4);
 
 /// The hop of a path with the highest utilisation.
@@ -37,7 +38,8 @@ pub fn elapsed(before: Nanos, after: Nanos) -> Option<Nanos> {
     (d > 0 && d <= TS_WRAP.0 / 2).then_some(Nanos(d))
 }
 
-/// Equations (1) and (2) for one hop; `None` if there is no reference time or no rate, or the sample is not younger.
+/// Equations (1) and (2) for one hop; `None` if there is no reference time or no rate, or the
+/// sample is not younger.
 #[inline]
 fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)> {
     if after.bw.0 == 0 || reference == Nanos::ZERO {
@@ -46,13 +48,13 @@ fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)>
     let tau = elapsed(before.ts, after.ts)?;
     let queue = after.q_out.min(before.q_out) as f64;
     let sent = (after.tx_bytes.wrapping_sub(before.tx_bytes) & (TX_WRAP - 1)) as f64;
-    // One division for both terms; bits and nanoseconds make the 8e9.
+    // One division for both terms; 8e9 converts bits and nanoseconds.
     let (t, tau_ns) = (reference.0 as f64, tau.0 as f64);
     Some(((queue * tau_ns + sent * t) * 8e9 / (t * tau_ns * after.bw.0 as f64), tau))
 }
 
-/// The first hop of maximal utilisation; `reference` chooses T, zero to leave a hop out. `None` if no hop has a usable
-/// pair of samples.
+/// The first hop of maximal utilisation; `reference` returns T, or zero to skip a hop. `None` if no
+/// hop has a usable pair of samples.
 #[inline]
 pub fn bottleneck(before: &[Hop], after: &[Hop], reference: impl Fn(&Hop) -> Nanos) -> Option<Bottleneck> {
     let mut best: Option<Bottleneck> = None;
@@ -66,7 +68,7 @@ pub fn bottleneck(before: &[Hop], after: &[Hop], reference: impl Fn(&Hop) -> Nan
     best
 }
 
-/// Queueing delay that the packet met on its way: Σ rxQlen/bw.
+/// Queueing delay of the packet along its path: Σ rxQlen/bw.
 #[inline]
 pub fn queue_delay(stack: &[Hop]) -> Nanos {
     let ns: f64 =

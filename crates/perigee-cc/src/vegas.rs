@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP Vegas (Brakmo, Peterson 1995) as Linux and as ns-3 run it.
+//! TCP Vegas (Brakmo, Peterson 1995) as in Linux and ns-3.
 //!
-//! Idea: the window in excess of what the empty path holds is queue. Keep that excess between alpha and beta packets.
+//! Idea: the window in excess of the empty path's bandwidth-delay product is queue. Keep that
+//! excess between alpha and beta packets.
 //!
 //! ```text
-//! base_rtt = lowest RTT ever                  min_rtt = lowest RTT of the round, if it had more than 2 samples
+//! base_rtt = lowest RTT ever
+//! min_rtt  = lowest RTT of the round, if it had more than 2 samples
 //! Linux:   diff = ⌊cwnd · (min_rtt − base_rtt) / base_rtt⌋
 //! ns-3:    diff = cwnd − ⌊cwnd · base_rtt / min_rtt⌋
 //!
@@ -22,11 +24,13 @@
 //!     └────────────────────────────────────┘
 //! ```
 //!
-//! The two forms of diff agree near zero only: at three times the base RTT Linux sees three times the excess.
+//! The two forms of diff agree near zero only: at three times the base RTT Linux computes three
+//! times the excess.
 //!
-//! Differs from the paper: one decision per round, on the round's lowest RTT, and no fine-grained retransmission. Linux's
-//! Vegas steps ignore whether the window is the limit. base_rtt never rises while data is in flight, so that a path that
-//! becomes longer looks like a queue for ever; Linux forgets it after idling, ns-3 does not.
+//! Differs from the paper: one decision per round, on the round's lowest RTT, and no fine-grained
+//! retransmission. Linux's Vegas steps even if the window is not the limit. base_rtt never rises
+//! while data is in flight, so that a longer path permanently looks like a queue; Linux resets it
+//! after idling, ns-3 does not.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
@@ -104,7 +108,7 @@ impl Vegas {
     }
 
     fn sample(&mut self, rtt: Nanos) {
-        // The kernel's clock may say zero, and the formulas divide.
+        // The kernel's clock may measure zero, and the formulas divide.
         let us = rtt.as_micros() + 1;
         self.base_rtt = Some(self.base_rtt.map_or(us, |base| base.min(us)));
         self.round_min_rtt = self.round_min_rtt.min(us);
@@ -143,7 +147,8 @@ impl Vegas {
             new.0 = cwnd + 1;
         }
         let cwnd = new.0.max(MIN_CWND);
-        // Decisions are made in Open only, where the kernel keeps the threshold at three quarters at least.
+        // Decisions are made in Open only, where the kernel keeps the threshold at least at three
+        // quarters.
         w.ssthresh = cx.bytes(new.1.max((cwnd >> 1) + (cwnd >> 2))).min(INFINITE_SSTHRESH);
         w.cwnd = cx.bytes(cwnd);
     }
@@ -211,7 +216,7 @@ impl CongestionControl for Vegas {
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         let cwnd = cx.packets(w.cwnd);
-        // ns-3 asks the same function after a loss as after a decrease of its own.
+        // ns-3 calls the same function after a loss as after a decrease of Vegas.
         cx.bytes(if self.ns3 { self.below(cwnd, cx.packets(w.ssthresh)) } else { (cwnd / 2).max(2) })
     }
 
@@ -282,7 +287,7 @@ mod tests {
             if i == 0 {
                 v.round_end_seq = number * 1000;
             }
-            // Linux adds a microsecond; whole milliseconds make the published numbers.
+            // Linux adds a microsecond; the published numbers are for integral milliseconds.
             let rtt = Nanos(rtt_ms * 1_000_000 - 1000);
             let ev = AckEvent { newly_acked: MSS, rtt: Some(rtt), may_grow: true, ..AckEvent::default() };
             v.on_ack(&cx, w, &ev);

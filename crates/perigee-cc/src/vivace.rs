@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! PCC Vivace (Dong et al. 2018; PCCproject/PCC-Uspace).
 //!
-//! Idea: no model of the path. Send at deliberately different rates for about an RTT each, compare what they were worth,
-//! and move the rate along the gradient of the utility.
+//! Idea: no model of the path. Send at deliberately different rates for about an RTT each, compare
+//! their utility, and move the rate along its gradient.
 //!
 //! ```text
-//! u(x, g, L) = x^0.9 − 900 x g − 11.35 x L        x = rate in Mbit/s, g = dRTT/dt, L = share lost (as published)
+//! u(x, g, L) = x^0.9 − 900 x g − 11.35 x L    (as published)
+//! x = rate in Mbit/s, g = dRTT/dt, L = share lost
 //!
 //!   interval n        interval n+1      …         result of n: (x, g, L), an RTT after its end
 //!  ├─ rate r(1+e) ──┼─ rate r(1−e) ──┼─ rate r ─┤                    │
@@ -13,19 +14,22 @@
 //!  START (×2) ──► PROBE (pairs around r) ──► MOVE (along the gradient) ──► PROBE …
 //! ```
 //!
-//! Two controllers, each with a file of its own, which differ in utility, intervals and steps. `variant = udt`, the default,
-//! is the program behind the paper and the LEO study; `newer` the later rewrite. There is no window in the algorithm; the
-//! transport's is set out of the way. Both programs answer each packet, so that receivers neither delay nor bundle ACKs.
-//! `newer` stops sending while more than four intervals that nobody waits for are under way.
+//! Two controllers, each in a separate file, differ in utility, intervals and steps.
+//! `variant = udt`, the default, is the program behind the paper and the LEO study; `newer` the
+//! later rewrite. There is no window in the algorithm; the transport's is set to a value that never
+//! limits. Both programs acknowledge each packet, so that receivers neither delay nor bundle ACKs.
+//! `newer` stops sending while more than four intervals without a purpose are in progress.
 //!
-//! Under random loss: `udt` forgives 50 packets while it starts and counts losses up to 3 % hardly at all. `newer` compares two
-//! intervals of an RTT each while it starts, whatever their losses; where a packet of twenty is lost at 4 Mbit/s it ends
-//! the doubling, and its bounded steps, each of which one lost packet can turn, then take 20 to 30 s to 100 Mbit/s. With 1 %
-//! of loss, 100 Mbit/s and 50 ms that is the lot of every second connection, as it would be in the program.
+//! Under random loss: `udt` tolerates 50 lost packets in its start, and losses up to 3 % hardly
+//! count. `newer` compares two intervals of an RTT each in its start, whatever their losses; if one
+//! packet of twenty is lost at 4 Mbit/s, the doubling ends, and its bounded steps, each of which
+//! one lost packet can reverse, then take 20 to 30 s to 100 Mbit/s. With 1 % of loss, 100 Mbit/s
+//! and 50 ms this happens to every second connection, as in the original program.
 //!
-//! Differs from the programs: intervals count payload, not datagrams. `newer`: the slope is taken over send times instead
-//! of packet numbers, and an interval with few reliable RTTs is not prolonged. `udt`: of its monitor's timeouts and
-//! hibernation, disabled there, nothing exists.
+//! Differs from the programs: intervals count payload, not datagrams. `newer`: the slope is
+//! computed over send times instead of packet numbers, and an interval with few reliable RTTs is
+//! not prolonged. `udt`: its monitor's timeouts and hibernation, disabled there, are not
+//! implemented.
 
 mod monitor;
 mod newer;
@@ -66,12 +70,12 @@ pub const PARAMS: &[ParamSpec] = &[
 /// Window of UDT: never the limit.
 const FREE_WINDOW_SEGMENTS: u64 = 100_000;
 const MIN_WINDOW_SEGMENTS: u64 = 4;
-/// Intervals that nobody waits for, under way at once.
+/// Maximum number of intervals in progress without a purpose.
 const MAX_WAITING: usize = 4;
-/// RTT that is assumed before the first sample (newer, UDT).
+/// RTT assumed before the first sample (newer, UDT).
 const FIRST_RTT: Nanos = Nanos::from_millis(100);
 const FIRST_RTT_UDT: Nanos = Nanos::from_secs(10);
-/// UDT: RTTs above a second make intervals of 0.3 s.
+/// UDT: RTTs above this result in intervals of 0.3 s.
 const LONG_RTT: Nanos = Nanos::from_secs(1);
 const LONG_INTERVAL: Nanos = Nanos::from_millis(300);
 const UDT_PACKETS: (u64, u64) = (10, 3000);
@@ -92,7 +96,7 @@ pub struct Vivace {
     monitor: Monitor,
     rng: Rng,
     safety_window: bool,
-    /// Rate of the interval of the moment in Mbit/s.
+    /// Rate of the current interval in Mbit/s.
     mbps: f64,
     role: Role,
     /// Newer: shortest RTT. UDT: mean RTT of the latest complete interval.
@@ -139,7 +143,7 @@ impl Vivace {
         w.pacing = Some(BitRate((self.mbps * 1e6).max(1.0) as u64));
     }
 
-    /// The interval of the moment has had its time.
+    /// Whether the current interval is over.
     fn is_due(&self, cx: &Cx) -> bool {
         let (sent, rtts, since) = self.monitor.present();
         match &self.rate {
@@ -185,7 +189,7 @@ impl CongestionControl for Vivace {
             on_rto: OnRto::Keep,
             per_packet: true,
             per_loss: true,
-            // Both programs answer each packet: an ACK that waits for a second one would look like a queue.
+            // Both programs acknowledge each packet: a delayed ACK would look like a queue.
             ack_every: Some(1),
             unpaced_start: 0,
             min_cwnd: MIN_WINDOW_SEGMENTS as u32,
@@ -194,7 +198,7 @@ impl CongestionControl for Vivace {
     }
 
     fn on_start(&mut self, cx: &Cx, w: &mut Window) {
-        // One packet per tick of the pacer: bursts would look like queues.
+        // One packet per pacing tick: bursts would look like queues.
         w.quantum = 1;
         self.begin_interval(w);
         self.set_window(cx, w);

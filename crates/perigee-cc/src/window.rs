@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growth rules shared by window-based schemes, in packets as Linux counts them.
 
-/// Slow start: grows by the packets acknowledged, up to the threshold. Returns the new window and how many packets
-/// are left for congestion avoidance.
+/// Slow start: grows by the packets acknowledged, up to the threshold. Returns the new window and
+/// the number of packets left for congestion avoidance.
 #[inline]
 pub fn slow_start(cwnd: u64, ssthresh: u64, acked: u64) -> (u64, u64) {
     let new = (cwnd + acked).min(ssthresh);
     (new, acked - (new - cwnd))
 }
 
-/// Additive increase by one packet per `divisor` packets acknowledged, with the fraction kept in a counter.
+/// Additive increase by one packet per `divisor` packets acknowledged, with the fraction kept in a
+/// counter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdditiveIncrease {
     credit: u64,
@@ -19,7 +20,7 @@ impl AdditiveIncrease {
     /// Adds `acked` packets; returns the new window.
     #[inline]
     pub fn grow(&mut self, mut cwnd: u64, divisor: u64, acked: u64) -> u64 {
-        // A credit left from a larger divisor is worth one packet, not several.
+        // A remaining credit from a larger divisor is worth one packet, not several.
         if self.credit >= divisor {
             self.credit = 0;
             cwnd += 1;
@@ -33,7 +34,8 @@ impl AdditiveIncrease {
         cwnd
     }
 
-    /// As [`AdditiveIncrease::grow`], by one packet at most; what was counted beyond it is kept (ns-3).
+    /// As [`AdditiveIncrease::grow`], by at most one packet; the excess of the count is kept
+    /// (ns-3).
     pub fn grow_once(&mut self, cwnd: u64, divisor: u64, acked: u64) -> u64 {
         self.credit += acked;
         if self.credit < divisor {
@@ -48,12 +50,12 @@ impl AdditiveIncrease {
         self.credit += n;
     }
 
-    /// What has been counted since the last growth.
+    /// Count since the last growth.
     pub fn credit(&self) -> u64 {
         self.credit
     }
 
-    /// Forgets the fraction.
+    /// Resets the fraction.
     pub fn reset(&mut self) {
         self.credit = 0;
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What every scheme of the list must hold, whatever it is told.
+//! Invariants of every scheme of the list under arbitrary input.
 
 use perigee_cc::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const MSS: u64 = 1448;
-/// Schemes whose reference grows the window although it is not the limit.
+/// Schemes with a reference that grows the window although it is not the limit.
 const GROWS_UNUSED: &[&str] = &["vegas"];
 /// Schemes that decide by a clock, which does not run here.
 const BY_CLOCK: &[&str] = &["astraea", "astraea_leo", "policy"];
 
-/// One call into the controller, in small integers from which the host below makes consistent arguments.
+/// One call into the controller, in small integers, from which the host below derives consistent
+/// arguments.
 #[derive(Clone, Debug)]
 enum Call {
     Ack {
@@ -63,7 +64,7 @@ fn calls() -> impl Strategy<Value = Vec<(u64, Call)>> {
     prop::collection::vec((gap, call), 1..300)
 }
 
-/// A host just good enough to call by the contract: counters move as they must, windows are edited as Linux would.
+/// A minimal host that obeys the contract: counters are consistent, windows are edited as in Linux.
 struct Host {
     id: &'static str,
     cc: Controller,
@@ -72,7 +73,7 @@ struct Host {
     cx: Cx,
     reduced: Option<(u64, u64)>,
     port_bytes: u64,
-    /// Packets under way, for schemes that follow each.
+    /// Packets in flight, for schemes that track each.
     flight: VecDeque<(u32, TxSnapshot)>,
     last_probe: Option<Nanos>,
     trace: Vec<(u64, u64, Option<BitRate>)>,
@@ -193,7 +194,7 @@ impl Host {
         }
     }
 
-    /// Sends until `packets` are under way.
+    /// Sends until `packets` are in flight.
     fn send(&mut self, packets: usize) {
         while self.flight.len() < packets {
             let pkt =
@@ -235,7 +236,7 @@ impl Host {
     fn ack(&mut self, call: &Call) {
         let &Call::Ack { packets, lost, rtt_us, limited, app_limited, telemetry } = call else { return };
         let prior_delivered = self.cx.delivered.saturating_sub(self.w.cwnd);
-        // Twenty packets are under way at each ACK, so that feedback lags behind.
+        // Twenty packets are in flight at each ACK, so that feedback is delayed.
         self.send(20 + (packets + lost) as usize);
         self.lose(lost as usize, LossKind::Rack);
         let acked: Vec<_> = self.flight.drain(..packets as usize).collect();
@@ -318,7 +319,7 @@ proptest! {
         }
     }
 
-    /// Arguments that no host should give: no panic, and nothing is promised.
+    /// Arguments that no host should pass: no panic, and no other guarantees.
     #[test]
     fn absurd_arguments_do_not_break_a_scheme(
         steps in prop::collection::vec((any::<[u64; 6]>(), 0u8..14, any::<bool>()), 1..60),
@@ -387,7 +388,7 @@ fn a_clean_path_makes_every_scheme_grow_beyond_its_first_window() {
             };
             h.run(400 + i % 3, &call);
         }
-        // Schemes that steer a rate leave the window out of the way from the beginning.
+        // Rate-based schemes have a window that never limits from the start.
         let grown = h.w.cwnd > first.cwnd || h.w.pacing > first.pacing;
         assert!(grown, "{}: {first:?} -> {:?}", scheme.id, h.w);
     }

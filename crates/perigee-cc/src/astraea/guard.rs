@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What stands around any policy: bounds of its decisions, and Cubic in its place for a while when it starves or floods.
+//! Safety guard around a policy: bounds of its decisions, and Cubic in its place for a while when
+//! it starves or floods.
 //!
 //! ```text
 //! bounds      a finite, in [−1, 1];  4 ≤ cwnd ≤ max(40, 20 own BDP) packets
-//! starving    for 3 s: ACKs come, nothing is lost, rtt ≤ 1.1 min_rtt, the window is used,
-//!             and thr < max_tput / 10 or cwnd ≤ the initial window: the path is idle and the policy does not use it
+//! starving    for 3 s: ACKs arrive, no loss, rtt ≤ 1.1 min_rtt, the window is used,
+//!             and thr < max_tput / 10 or cwnd ≤ the initial window: the path is idle
+//!             and unused by the policy
 //! flooding    over 2 s: bytes lost > a fifth of bytes delivered
-//! then        Cubic for 10 s, twice as long each time (at most 320 s), in slow start after starving, from half an own BDP
-//!             after a flood; then the policy again
+//! then        Cubic for 10 s, twice as long each time (at most 320 s), in slow start after
+//!             starving, from half an own BDP after a flood; then the policy again
 //! ```
 //!
-//! A step in which nothing is heard says nothing: where the RTT is much longer than a step, most of those of a starving flow
-//! are like that. Silence of more than two SRTTs is an outage, after which patience begins anew.
+//! A step without an ACK is not judged: with an RTT much longer than a step, most steps of a
+//! starving flow are like that. Silence of more than two SRTTs is an outage, after which the timers
+//! restart.
 //!
-//! Random loss of some percent, a long queue and a window that is too small because min_rtt is old (the published weakness)
-//! are none of the guard's business: they are what policies are compared by.
+//! Random loss of some percent, a long queue and a window that is too small because min_rtt is
+//! outdated (the published weakness) are out of scope: these are criteria for the comparison of
+//! policies.
 
 use super::classic::{pace, Classic};
 use super::desk::Seen;
 use super::MIN_CWND;
 use crate::*;
 
-/// How long a policy may starve.
+/// Time for which a policy may starve.
 const PATIENCE: Nanos = Nanos::from_secs(3);
-/// Over which time losses are counted.
+/// Period over which losses are counted.
 const FLOOD_TIME: Nanos = Nanos::from_secs(2);
-/// Bytes lost over bytes delivered that are a flood.
+/// Threshold of bytes lost over bytes delivered for flooding.
 const FLOOD: f64 = 0.2;
 /// Rate over the highest rate below which a flow on an empty path starves.
 const LITTLE: f64 = 0.1;
 /// RTT over the lowest below which a path is empty.
 const EMPTY: f64 = 1.1;
-/// For how long Cubic decides the first time; twice as long each further time.
+/// Duration of the first takeover by Cubic; doubles with each further one.
 const REST: Nanos = Nanos::from_secs(10);
-/// How often that doubles at most.
+/// Maximum number of doublings.
 const DOUBLINGS: u64 = 5;
 /// Largest window in own bandwidth-delay products.
 const MOST_BDP: f64 = 20.0;
 const LEAST_BOUND: u64 = 40;
-/// What own BDPs are counted in.
+/// Packet size in the computation of BDPs.
 const PACKET_BYTES: f64 = 1460.0;
 
-/// Why Cubic decides.
+/// Reason of a takeover by Cubic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The path is idle, and the policy does not use it.
+    /// The path is idle, and the policy leaves it unused.
     Starving,
-    /// Much of what it sends is lost.
+    /// A large part of the packets is lost.
     Flooding,
 }
 
@@ -55,10 +59,10 @@ pub enum Fault {
 pub struct Guard {
     init: ConnInit,
     cubic: Classic,
-    /// Cubic decides until then.
+    /// End of the takeover by Cubic.
     until: Option<Nanos>,
     starving_since: Option<Nanos>,
-    /// When a step was last judged idle.
+    /// When a step was last found idle.
     idle_at: Nanos,
     flood_since: Nanos,
     lost: f64,
@@ -68,7 +72,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// For a connection that begins.
+    /// A guard for a new connection.
     pub fn new(init: &ConnInit) -> Self {
         Guard {
             init: *init,
@@ -84,17 +88,17 @@ impl Guard {
         }
     }
 
-    /// Cubic decides.
+    /// Whether Cubic has taken over.
     pub fn active(&self) -> bool {
         self.until.is_some()
     }
 
-    /// How often Cubic had to.
+    /// Number of takeovers.
     pub fn faults(&self) -> u64 {
         self.faults
     }
 
-    /// Looks at a step; says what is wrong when it has been wrong for too long.
+    /// Judges a step; returns a fault that has lasted for too long.
     pub fn look(&mut self, now: Nanos, seen: &Seen) -> Option<Fault> {
         if self.until.is_some_and(|until| now < until) {
             return None;
@@ -147,7 +151,7 @@ impl Guard {
         (now.saturating_sub(since) >= PATIENCE).then_some(Fault::Starving)
     }
 
-    /// A window in packets within the bounds.
+    /// Clamps a window in packets to the bounds.
     pub fn bounded(cwnd: u64, seen: &Seen) -> u64 {
         let most = match own_bdp(seen) {
             Some(bdp) => ((MOST_BDP * bdp) as u64).max(LEAST_BOUND),
@@ -156,11 +160,11 @@ impl Guard {
         cwnd.clamp(MIN_CWND, most.max(MIN_CWND))
     }
 
-    /// Cubic takes over: a new one, which begins near what the path is known to hold.
+    /// Hands over to a new Cubic, which starts near the known BDP of the path.
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window, seen: &Seen, fault: Fault) {
         self.cubic = Classic::new(&ConnInit { now: cx.now, ..self.init });
         self.cubic.start(cx, w);
-        // Of an idle path nothing is known but that it has room.
+        // The BDP of an idle path is unknown, except that there is room.
         w.ssthresh = INFINITE_SSTHRESH;
         if fault == Fault::Flooding {
             let bdp = own_bdp(seen).map_or(10, |b| b as u64).max(10);
@@ -170,7 +174,7 @@ impl Guard {
         pace(cx, w);
     }
 
-    /// The scheme in the policy's place, while there is one.
+    /// The scheme in the policy's place, if any.
     pub fn stand_in(&mut self) -> Option<&mut Classic> {
         self.until.is_some().then_some(&mut self.cubic)
     }
@@ -209,7 +213,7 @@ mod tests {
         }
     }
 
-    /// The first fault within so many seconds of the same.
+    /// The first fault within `seconds` of identical steps.
     fn after(seen: Seen, seconds: u64) -> Option<(u64, Fault)> {
         let mut g = guard();
         (1..=seconds * 1000 / 30).find_map(|k| Some((k * 30, g.look(Nanos::from_millis(k * 30), &seen)?)))
@@ -245,7 +249,7 @@ mod tests {
             ..Seen::default()
         };
         let silent = Seen { throughput: 0.0, rtt_us: 0.0, ..long };
-        // Of each 12 steps of 30 ms two hear an ACK.
+        // Two of every 12 steps of 30 ms have an ACK.
         let first = |pause: u64| {
             let mut g = guard();
             let seen = |k: u64| if k % pause < 2 { &long } else { &silent };

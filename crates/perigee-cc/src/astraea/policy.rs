@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Small feed-forward networks in a plain text format, for policies that steer a window.
+//! Small feed-forward networks in a plain text format, for policies that control a window.
 //!
 //! ```text
 //! perigee-policy 1        magic and version
 //! input 50                number of inputs
-//! logs                    optional: what [`super::derived`] derives from each step of ten inputs is appended to them
-//! dense 256               an affine layer: one row of weights per output (256 rows of 50), then 256 biases
+//! logs                    optional: the features that [`super::derived`] derives from each step
+//!                         of ten inputs are appended to them
+//! dense 256               an affine layer: one row of weights per output (256 rows of 50),
+//!                         then 256 biases
 //! …numbers…
 //! batch_norm 0.001        epsilon; then means, variances and offsets of the layer above (no scale)
 //! …numbers…
@@ -14,15 +16,16 @@
 //! end
 //! ```
 //!
-//! Words and numbers are separated by blanks or line ends; `#` begins a comment. Every `dense` may be followed by one
-//! `batch_norm` and one of `leaky_relu` and `tanh`, in this order. Normalisation is folded into the weights when the file
-//! is read; evaluation is in single precision and in a fixed order, so that it repeats itself everywhere.
+//! Words and numbers are separated by blanks or line ends; `#` starts a comment. Every `dense` may
+//! be followed by one `batch_norm` and one of `leaky_relu` and `tanh`, in this order. Normalisation
+//! is folded into the weights when the file is read; evaluation is in single precision and in a
+//! fixed order, so that results are the same on every machine.
 
 use super::derived::{derive, DERIVED};
 use super::FEATURES;
 use std::fmt;
 
-/// Why a file is not a policy.
+/// Error of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     /// Line, from 1; the last one if the file ends too early.
@@ -38,7 +41,7 @@ impl fmt::Display for PolicyError {
 }
 impl std::error::Error for PolicyError {}
 
-/// Largest width of a layer: a mistyped number should not ask for gigabytes.
+/// Largest width of a layer: a typo must not allocate gigabytes.
 const MAX_WIDTH: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +54,7 @@ enum Activation {
 #[derive(Clone, Debug)]
 struct Layer {
     inputs: usize,
-    /// Row by row, one per output.
+    /// Weights row by row, one row per output.
     weights: Vec<f32>,
     biases: Vec<f32>,
     activation: Activation,
@@ -70,7 +73,7 @@ impl Policy {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Anything that the format does not allow, with its line.
+    /// Any violation of the format, with its line.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         Parser::new(text).policy()
     }
@@ -134,7 +137,7 @@ pub struct Scratch {
     to: Vec<f32>,
 }
 
-/// Partial sums of a dot product: a fixed order, and yet no chain of dependent additions.
+/// Partial sums of a dot product: a fixed order without a chain of dependent additions.
 const LANES: usize = 8;
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -162,7 +165,7 @@ impl Layer {
         }
     }
 
-    /// Makes the normalisation part of weights and biases.
+    /// Folds the normalisation into weights and biases.
     fn fold(&mut self, epsilon: f64, mean: &[f32], variance: &[f32], offset: &[f32]) {
         for (i, row) in self.weights.chunks_exact_mut(self.inputs).enumerate() {
             let scale = 1.0 / libm::sqrt(variance[i] as f64 + epsilon);
@@ -318,7 +321,8 @@ mod tests {
     fn a_small_network_is_what_paper_and_pencil_say() {
         let p = Policy::parse(SMALL).unwrap();
         assert_eq!((p.inputs(), p.outputs()), (2, 1));
-        // x = (1, 1): affine 3.5, 6.5; normalised (3.5−1)/2+10 = 11.25, (6.5−1)/0.5+20 = 31; tanh(1.125 − 3.1).
+        // x = (1, 1): affine 3.5, 6.5; normalised (3.5−1)/2+10 = 11.25, (6.5−1)/0.5+20 = 31;
+        // tanh(1.125 − 3.1).
         assert!((eval(&p, &[1.0, 1.0]) - libm::tanhf(-1.975)).abs() < 1e-6);
         // x = (−10, −10): −29.5, −70.5; −5.25, −123; leaky −1.05, −24.6; tanh(−0.105 + 2.46).
         assert!((eval(&p, &[-10.0, -10.0]) - libm::tanhf(2.355)).abs() < 1e-6);
@@ -326,7 +330,8 @@ mod tests {
 
     #[test]
     fn logarithms_of_each_step_follow_the_inputs() {
-        // Two steps: 20 inputs and 6 logarithms; the output is the second step's ln thr less the first's.
+        // Two steps: 20 inputs and 6 logarithms; the output is the second step's ln thr less the
+        // first's.
         let mut row = vec!["0"; 26];
         (row[20], row[23]) = ("-1", "1");
         let text = format!("perigee-policy 1\ninput 20\nlogs\ndense 1\n{}\n0\nend\n", row.join(" "));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the published system does, as tests.
+//! Tests of the published system's behaviour.
 
 use super::*;
 use crate::closed_loop::{Loop, Path, MSS};
@@ -209,7 +209,8 @@ fn a_policy_above_cubic_corrects_its_window_and_decides_nothing_in_slow_start() 
         let mut f = Loop::new(path, |init| Astraea::new(&p, init));
         f.run_s(20.0)
     };
-    // Cubic alone suffers from loss at random; a policy that always says a little more makes good for it, one that says down starves.
+    // Cubic alone suffers from random loss; a policy that always increases slightly compensates for
+    // it, one that always decreases starves.
     let (down, cubic, up) = (run(-20.0), run(0.0), run(0.1));
     assert!(down < 0.5 * cubic && up > 1.3 * cubic, "{down} {cubic} {up}");
     let start = |bias: f32| {

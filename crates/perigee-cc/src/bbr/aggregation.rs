@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How many packets are acknowledged beyond what the bandwidth explains, because receivers and links bundle ACKs.
+//! Estimator of ACK aggregation: packets acknowledged in excess of the bandwidth, because receivers
+//! and links bundle ACKs.
 //!
-//! An epoch counts acknowledged packets against bandwidth × time; it restarts whenever the count falls behind. The
-//! largest excess of the last 5 to 10 rounds (two slots of 5; BBRv3 in STARTUP: of 1) is allowed for in the window.
+//! An epoch counts acknowledged packets against bandwidth × time; it restarts whenever the count
+//! falls below that. The largest excess of the last 5 to 10 rounds (two slots of 5; BBRv3 in
+//! STARTUP: of 1) is added to the window.
 
 use super::units::{packets_in, Bw};
 
 /// Rounds per slot.
 pub const SLOT_ROUNDS: u32 = 5;
-/// Rounds per slot in BBRv3's STARTUP, where an old excess says little.
+/// Rounds per slot in BBRv3's STARTUP, where an old excess is outdated.
 pub const STARTUP_SLOT_ROUNDS: u32 = 1;
 /// The kernel's counter has 20 bits.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// ns-3 has 12 bits, and counts bytes.
+/// ns-3's counter has 12 bits, and counts bytes.
 const NS3_EPOCH_BYTES: u64 = 1 << 12;
 
 /// The estimator.
@@ -26,13 +28,13 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// A new epoch begins: start of the connection or of a burst after idling.
+    /// Starts a new epoch: at the start of the connection or of a burst after idling.
     pub fn restart(&mut self, now_us: u64) {
         self.epoch_start_us = now_us;
         self.epoch_acked = 0;
     }
 
-    /// On the first ACK of a round: the older slot is forgotten every `slot_rounds` rounds.
+    /// On the first ACK of a round: the older slot is dropped every `slot_rounds` rounds.
     pub fn on_round(&mut self, slot_rounds: u32) {
         self.rounds += 1;
         if self.rounds >= slot_rounds {
@@ -54,7 +56,8 @@ impl Aggregation {
         self.slots[self.slot] = self.slots[self.slot].max(excess);
     }
 
-    /// The same in ns-3, where an epoch lasts 4,095 bytes at most and its time counts in whole seconds.
+    /// The same in ns-3, where an epoch has at most 4,095 bytes and its time is in integral
+    /// seconds.
     pub fn on_ack_like_ns3(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64, mss: u32) {
         let whole_us = delivered_us.saturating_sub(self.epoch_start_us) / 1_000_000 * 1_000_000;
         let mut expected = packets_in(bw, whole_us);
@@ -67,7 +70,7 @@ impl Aggregation {
         self.slots[self.slot] = self.slots[self.slot].max(excess);
     }
 
-    /// Largest excess seen lately, in packets.
+    /// Largest recent excess, in packets.
     pub fn extra_acked(&self) -> u64 {
         self.slots[0].max(self.slots[1])
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Core of BBR version 1 and its descendants: path model, gain cycle, PROBE_RTT, window and pacing. A scheme calls
-//! the steps in its own order, may replace the bandwidth that is used, and decides what follows PROBE_RTT.
+//! Core of BBR version 1 and its descendants: path model, gain cycle, PROBE_RTT, window and pacing.
+//! A scheme calls the steps in its own order, may replace the bandwidth in use, and chooses the
+//! mode after PROBE_RTT.
 
 use super::aggregation::{Aggregation, SLOT_ROUNDS};
 use super::pacing::{paced_bytes_per_s, PacingRate, PriorCwnd};
@@ -10,7 +11,7 @@ use crate::filter::WindowedMax;
 use crate::rng::Rng;
 use crate::*;
 
-/// 2/ln 2 and a little: the least gain that doubles the rate each round.
+/// Slightly above 2/ln 2: the least gain that doubles the rate each round.
 pub const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 pub const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 const CWND_GAIN: u64 = 2 * UNIT;
@@ -20,15 +21,16 @@ const CYCLE_START_CHOICES: u32 = 7;
 /// ns-3 draws a real number below 6.
 const NS3_START_CHOICES: u32 = 6;
 pub const MAX_BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// STARTUP goes on while the bandwidth grows by this per round.
+/// STARTUP continues while the bandwidth grows by this factor per round.
 const FULL_BW_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
 pub const MIN_CWND: u64 = 4;
 const INITIAL_CWND: u64 = 10;
 const MAX_EXTRA_ACKED_US: u64 = 100_000;
-/// Below 1.2 Mbit/s bursts of two packets would be too long.
+/// Rate (1.2 Mbit/s) below which bursts of two packets would be too long.
 const SINGLE_PACKET_BYTES_PER_S: u64 = 1_200_000 / 8;
-/// Largest burst in bytes and in packets: a 64 KiB buffer less headers, and the kernel's 7-bit field.
+/// Largest burst in bytes and in packets: a 64 KiB buffer less headers, and the kernel's 7-bit
+/// field.
 const MAX_BURST_BYTES: u64 = 65_536 - 1 - 320;
 const MAX_BURST_PACKETS: u64 = 127;
 
@@ -51,7 +53,7 @@ impl Mode {
     }
 }
 
-/// Whose BBR it is.
+/// The implementation that is reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     Linux,
@@ -92,7 +94,7 @@ impl Sample {
     }
 }
 
-/// How PROBE_RTT is done.
+/// Options of PROBE_RTT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeRttRule {
     pub min_rtt_window: Nanos,
@@ -100,11 +102,11 @@ pub(crate) struct ProbeRttRule {
     pub cwnd: ProbeRttCwnd,
 }
 
-/// What PROBE_RTT leaves in flight.
+/// Data in flight in PROBE_RTT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ProbeRttCwnd {
     FourPackets,
-    /// Half a bandwidth-delay product and so many packets.
+    /// Half a bandwidth-delay product plus this many packets.
     HalfBdp(u64),
 }
 
@@ -129,7 +131,7 @@ pub(crate) struct Core {
     /// Bandwidth used for pacing and window in place of the maximum.
     pub replaced_bw: Option<Bw>,
     pub rounds: u64,
-    /// Packets delivered in total when the round ends.
+    /// Total of packets delivered at the end of the round.
     pub round_end: u64,
     pub round_start: bool,
 
@@ -207,15 +209,16 @@ impl Core {
         self.replaced_bw.unwrap_or_else(|| self.max_bw.get())
     }
 
-    /// ns-3 begins with the bandwidth of the first window in one RTT, of whole milliseconds.
+    /// ns-3 starts with the bandwidth of the first window in one RTT of integral milliseconds.
     fn assume_bandwidth(&mut self, cx: &Cx, w: &Window) {
         let rtt_ms = (cx.srtt.as_micros() / 1000).max(1);
         self.max_bw.reset(0, bandwidth(cx.packets(w.cwnd), rtt_ms * 1000));
     }
 
-    // ---- bandwidth and rounds ------------------------------------------------------------------------------------
+    // ---- bandwidth and rounds -------------------------------------------------------------------
 
-    /// The ACK begins a round: what was sent after the previous one began is acknowledged.
+    /// Whether the ACK starts a round: data sent after the start of the previous one is
+    /// acknowledged.
     pub fn begins_round(&self, s: &Sample) -> bool {
         s.rate.is_some() && s.prior_delivered >= self.round_end
     }
@@ -265,7 +268,7 @@ impl Core {
         self.pipe_full = self.full_bw_rounds >= FULL_BW_ROUNDS;
     }
 
-    // ---- how much is in flight, and how much should be --------------------------------------------------------------
+    // ---- how much is in flight, and how much should be ------------------------------------------
 
     pub fn burst_packets(&self, w: &Window) -> u64 {
         let rate = paced_bytes_per_s(w);
@@ -275,13 +278,13 @@ impl Core {
     }
 
     fn bdp(&self, bw: Bw, gain: u64) -> u64 {
-        // ns-3 has bytes, of which the rest below a packet is of no use.
+        // ns-3 counts bytes; a remainder below a packet has no effect.
         let up = self.model != Model::Ns3;
         self.min_rtt_us
             .map_or(INITIAL_CWND, |rtt| if up { bdp(bw, rtt, gain) } else { whole_bdp(bw, rtt, gain) })
     }
 
-    /// Room for the bursts at the sender and the receiver, and for delayed ACKs.
+    /// Adds room for bursts at the sender and the receiver, and for delayed ACKs.
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
         let even = match self.model {
             Model::Linux => (packets + 3 * self.burst_packets(w) + 1) & !1,
@@ -295,7 +298,8 @@ impl Core {
         self.quantise(w, self.bdp(self.max_bw.get(), gain))
     }
 
-    /// What will be in flight when the next packet departs: pacing has promised departures that have yet to come.
+    /// Data in flight at the departure of the next packet: pacing has scheduled departures in the
+    /// future.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
         if self.model != Model::Linux {
             return in_flight;
@@ -305,7 +309,7 @@ impl Core {
         (in_flight + burst).saturating_sub(packets_in(self.bw(), wait_us))
     }
 
-    /// What PROBE_RTT leaves in flight.
+    /// Data in flight in PROBE_RTT.
     pub fn probe_rtt_cwnd(&self) -> u64 {
         match self.probe_rtt_rule {
             ProbeRttCwnd::FourPackets => MIN_CWND,
@@ -313,7 +317,7 @@ impl Core {
         }
     }
 
-    // ---- modes -----------------------------------------------------------------------------------------------------
+    // ---- modes ----------------------------------------------------------------------------------
 
     pub fn enter_probe_bw(&mut self, cx: &Cx) {
         self.mode = Mode::ProbeBw;
@@ -336,7 +340,8 @@ impl Core {
         let in_flight = || self.inflight_at_departure(cx, w, s.prior_in_flight);
         let done = match self.pacing_gain {
             UNIT => full_length,
-            // Probing must have had the chance to fill the pipe; draining ends as soon as the queue is gone.
+            // Probing must have had the chance to fill the pipe; draining ends as soon as the queue
+            // is empty.
             gain if gain > UNIT => full_length && (s.losses > 0 || in_flight() >= self.inflight(w, gain)),
             _ => full_length || in_flight() <= self.inflight(w, UNIT),
         };
@@ -345,7 +350,8 @@ impl Core {
         }
     }
 
-    /// STARTUP ends when the pipe is full, DRAIN when the queue is gone. True: STARTUP has just ended.
+    /// Ends STARTUP when the pipe is full, DRAIN when the queue is empty. True: STARTUP has just
+    /// ended.
     pub fn check_drain(&mut self, cx: &Cx, w: &mut Window) -> bool {
         let startup_over = self.mode == Mode::Startup && self.pipe_full;
         if startup_over {
@@ -361,20 +367,21 @@ impl Core {
         startup_over
     }
 
-    /// Tracks the lowest RTT and runs PROBE_RTT; `forced` enters it before the minimum has expired. True: it is over,
-    /// the window is restored, and [`Core::leave_probe_rtt`] is due.
+    /// Tracks the lowest RTT and runs PROBE_RTT; `forced` enters it before the minimum has expired.
+    /// True: PROBE_RTT is over, the window is restored, and [`Core::leave_probe_rtt`] is due.
     pub fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window, s: &Sample, forced: bool) -> bool {
         let now = self.clock.at(cx.now);
         let expired = now > self.min_rtt_stamp + self.min_rtt_window;
         if let Some(rtt) = s.rtt_us {
-            // At expiry the present sample replaces the minimum at once, queue or not.
+            // At expiry the current sample replaces the minimum at once, with or without a queue.
             let lower = self.min_rtt_us.is_none_or(|m| rtt < m || (rtt == m && self.model == Model::Ns3));
             if lower || (expired && !s.delayed) {
                 self.set_min_rtt(cx, rtt);
             }
         }
         if (expired || forced) && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            // The mode counts as entered: of an earlier disturbance the larger window is kept, as in the kernel.
+            // The mode counts as entered: the larger window of an earlier disturbance is kept, as
+            // in the kernel.
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(cx, w);
             self.probe_rtt_done = None;
@@ -392,7 +399,7 @@ impl Core {
     }
 
     fn stay_in_probe_rtt(&mut self, cx: &Cx, w: &mut Window, now: u64) -> bool {
-        // The rate samples of this time say nothing about the path; ns-3 takes them all the same.
+        // Rate samples of this period do not reflect the path; ns-3 uses them nevertheless.
         w.mark_app_limited = self.model != Model::Ns3;
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.round_start;
@@ -425,12 +432,12 @@ impl Core {
         }
     }
 
-    /// In flight has fallen low enough for the RTT of PROBE_RTT to count.
+    /// Whether in flight is low enough for the RTT of PROBE_RTT to count.
     pub fn dwells_in_probe_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt && self.probe_rtt_done.is_some()
     }
 
-    /// Whether the pipe is full must be found out again.
+    /// Resets the estimate of a full pipe.
     pub fn forget_pipe(&mut self) {
         self.pipe_full = false;
         self.full_bw = 0;
@@ -447,14 +454,14 @@ impl Core {
         };
     }
 
-    // ---- outputs ---------------------------------------------------------------------------------------------------
+    // ---- outputs --------------------------------------------------------------------------------
 
     pub fn set_pacing(&mut self, cx: &Cx, w: &mut Window, gain: u64) {
         let (bw, pipe_full) = (self.bw(), self.pipe_full);
         self.pacing.set(cx, w, bw, gain, pipe_full);
     }
 
-    /// The window after losses and recovery transitions, and whether it stands for this ACK.
+    /// The window after losses and recovery transitions, and whether it is final for this ACK.
     fn conserve_or_restore(&mut self, cx: &Cx, w: &Window, s: &Sample) -> (u64, bool) {
         let in_flight = cx.packets(cx.in_flight);
         let heeded = self.model != Model::Ns3 || cx.ca == CaState::Recovery;
@@ -463,7 +470,8 @@ impl Core {
         if cx.ca == CaState::Recovery && self.prior.ca != CaState::Recovery {
             self.conserving = true;
             cwnd = in_flight + s.acked;
-            // ns-3: until the round at hand is over, however short its rest is; the first lost packet went out already.
+            // ns-3: until the end of the current round, however short; the first lost packet has
+            // already been sent.
             if self.model == Model::Ns3 {
                 cwnd += 1;
             } else {
@@ -480,8 +488,8 @@ impl Core {
         (cwnd, self.conserving)
     }
 
-    /// The window of before is restored. In ns-3 the transport sets it to ssthresh, which is that of the end of STARTUP, and
-    /// infinite before it.
+    /// The window restored after recovery. In ns-3 the transport sets it to ssthresh, which is that
+    /// of the end of STARTUP, and infinite before it.
     fn after_recovery(&self, cx: &Cx, w: &Window, cwnd: u64) -> u64 {
         match self.model {
             Model::Ns3 if self.prior.ca == CaState::Recovery => {
@@ -493,7 +501,8 @@ impl Core {
         }
     }
 
-    /// The window and what was acknowledged. ns-3 adds bytes in 32 bits, where a window without limit wraps around.
+    /// The window plus the acknowledged packets. ns-3 adds bytes in 32 bits, where an unlimited
+    /// window wraps around.
     fn grown(&self, cx: &Cx, cwnd: u64, acked: u64) -> u64 {
         let sum = cwnd + acked;
         match self.model {
@@ -533,14 +542,14 @@ impl Core {
         w.quantum = self.burst_packets(w) as u32;
     }
 
-    // ---- events ----------------------------------------------------------------------------------------------------
+    // ---- events ---------------------------------------------------------------------------------
 
-    /// A reduction is about to be asked for.
+    /// Saves the window before a reduction.
     pub fn save_cwnd(&mut self, cx: &Cx, w: &Window) {
         self.prior.save(cx, w, self.mode == Mode::ProbeRtt);
     }
 
-    /// What was in flight is gone: a timeout ends the round.
+    /// A timeout ends the round, as nothing is in flight.
     pub fn on_timeout(&mut self) {
         self.prior.ca = CaState::Loss;
         if self.model != Model::Ns3 {
@@ -554,7 +563,8 @@ impl Core {
         self.full_bw_rounds = 0;
     }
 
-    /// Sending begins again with nothing in flight. True: PROBE_RTT is over, as for [`Core::update_min_rtt`].
+    /// Sending resumes with nothing in flight. True: PROBE_RTT is over, as for
+    /// [`Core::update_min_rtt`].
     pub fn on_idle_restart(&mut self, cx: &Cx, w: &mut Window) -> bool {
         self.idle_restart = true;
         self.aggregation.restart(cx.now.as_micros());

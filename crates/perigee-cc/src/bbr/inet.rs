@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 1 as the OMNeT++ model of the OrbCC study has it (Avian688/bbr at 43c7ad8), on that simulator's own TCP
-//! ([`Stack::Inet`]).
+//! BBR version 1 in the OMNeT++ model of the OrbCC study (Avian688/bbr at 43c7ad8), on that
+//! simulator's TCP ([`Stack::Inet`]).
 //!
-//! Differs from Linux: rates in whole bytes per second; bandwidth is assumed from the first window and 1 ms until an RTT is
-//! known, which the pipe's fullness is first measured against; the RTT is the last that an advancing ACK brought, at duplicate
-//! ACKs too; an ACK without a valid sample leaves the beginning of a round standing; three packets of slack and two more in the
-//! probing phase; no allowance for aggregated ACKs, no long-term mode; at the end of a recovery the window is at least the
-//! BDP that STARTUP found; a timeout leaves four packets; the phases after PROBE_RTT follow the same draws in every connection.
+//! Differs from Linux: rates in integral bytes per second; until an RTT is known, the bandwidth is
+//! assumed from the first window and 1 ms, and is the first reference for a full pipe; the RTT is
+//! that of the last advancing ACK, even at duplicate ACKs; an ACK without a valid sample does not
+//! reset the start of a round; three packets of slack and two more in the probing phase; no
+//! allowance for aggregated ACKs, no long-term mode; at the end of a recovery the window is at
+//! least the BDP that STARTUP found; a timeout leaves four packets; the phases after PROBE_RTT
+//! follow the same draws in every connection.
 
 use crate::inet::{rate_of, MaxFilter, Pace, Twister};
 use crate::*;
@@ -17,7 +19,7 @@ const QUANTA: u64 = 3;
 const FULL_ROUNDS: u32 = 3;
 const CYCLE: usize = 8;
 
-/// What distinguishes the schemes that are built on it.
+/// Differences between the schemes based on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Gains of the cycle's phases.
@@ -25,9 +27,9 @@ pub(crate) struct Rules {
     /// Age at which the lowest RTT is measured again, and how long that takes at least.
     pub min_rtt_window: Nanos,
     pub probe_rtt_time: Nanos,
-    /// PROBE_RTT is entered from the cruise alone.
+    /// PROBE_RTT is entered from the cruise phase only.
     pub only_from_cruise: bool,
-    /// Each round of the dwell in PROBE_RTT takes its RTT for the lowest.
+    /// In PROBE_RTT the RTT of each round becomes the minimum.
     pub overwrites_min_rtt: bool,
 }
 
@@ -51,7 +53,7 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// State of one connection, of BBR and of what is built on it.
+/// State of one connection, for BBR and schemes based on it.
 #[derive(Clone)]
 pub(crate) struct Core {
     rules: Rules,
@@ -123,7 +125,7 @@ impl Core {
         self.max_bw = MaxFilter::new(self.pace.begin(cx, w, self.pacing_gain));
     }
 
-    /// Takes the ACK's RTT, and its sample where there is one.
+    /// Takes the ACK's RTT, and its rate sample if there is one.
     pub fn sample(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> Option<u32> {
         self.last_rtt = ev.rtt.unwrap_or(self.last_rtt);
         if !ev.rs.valid {
@@ -204,7 +206,7 @@ impl Core {
         (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
     }
 
-    /// The pipe's fullness is to be found again.
+    /// Resets the estimate of a full pipe.
     pub fn forget_pipe(&mut self) {
         (self.filled, self.full_bw, self.full_rounds) = (false, 0, 0);
     }
@@ -220,7 +222,8 @@ impl Core {
         (self.min_rtt, self.min_rtt_at) = (Some(self.last_rtt), cx.now);
     }
 
-    /// Enters PROBE_RTT where the minimum is too old or `forced`. True when its dwell is over: the caller chooses what follows.
+    /// Enters PROBE_RTT if the minimum is too old or `forced`. True when it is over: the caller
+    /// chooses the next mode.
     pub fn check_probe_rtt(&mut self, cx: &Cx, w: &mut Window, forced: bool) -> bool {
         let may = match self.rules.only_from_cruise {
             true => self.mode == Mode::ProbeBw,
@@ -257,7 +260,7 @@ impl Core {
         over
     }
 
-    /// What follows PROBE_RTT where nothing else is known.
+    /// The default mode after PROBE_RTT.
     pub fn leave_probe_rtt(&mut self, cx: &Cx) {
         match self.filled {
             true => self.enter_probe_bw(cx),
@@ -347,7 +350,7 @@ impl Core {
     }
 }
 
-/// A controller.
+/// BBR of one connection.
 pub(crate) struct Bbr {
     core: Core,
 }
@@ -358,7 +361,7 @@ impl Bbr {
     }
 }
 
-/// What they need of the host.
+/// Requirements on the host.
 pub(crate) fn caps() -> Caps {
     Caps { min_cwnd: 1, stack: Stack::Inet { smooths_from_zero: false }, ..Caps::MODEL }
 }
@@ -406,7 +409,7 @@ impl CongestionControl for Bbr {
     }
 }
 
-/// The threshold, 0 where none was set: that simulator always configures one, ours need not.
+/// The threshold, 0 if unset: that simulator always configures one.
 fn finite(ssthresh: u64) -> u64 {
     match ssthresh {
         INFINITE_SSTHRESH => 0,
@@ -421,7 +424,7 @@ mod tests {
     const MSS: u64 = 1448;
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    /// A connection whose ACKs are given one by one.
+    /// A connection with ACKs fed one by one.
     struct Flow {
         cc: Bbr,
         cx: Cx,

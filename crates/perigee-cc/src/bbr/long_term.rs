@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The long-term estimator: recognises a token-bucket policer, which lets bursts through and then drops persistently.
+//! Long-term estimator: detects a token-bucket policer, which passes bursts and then drops
+//! persistently.
 //!
 //! ```text
-//!   idle ──loss──► sampling: intervals of 4..16 rounds ──two intervals with ≥ 19.5 % loss agree──► in use
-//!    ▲                │ application-limited, or too long                                             │
-//!    └────────────────┴──────────────────────────────◄── 48 rounds of PROBE_BW ──────────────────────┘
+//!   idle ──loss──► sampling: intervals of 4..16 rounds ──two with ≥ 19.5 % loss agree──► in use
+//!    ▲               │ application-limited, or too long                                    │
+//!    └───────────────┴───────────────────────────◄── 48 rounds of PROBE_BW ────────────────┘
 //! ```
 //!
-//! In use, the mean of the two intervals replaces the bandwidth estimate. Two intervals agree if they differ by at most
-//! 1/8 or 4 kbit/s.
+//! In use, the mean of the two intervals replaces the bandwidth estimate. Two intervals agree if
+//! they differ by at most 1/8 or 4 kbit/s.
 
 use super::units::{bandwidth, bytes_per_s, Bw, UNIT};
 
@@ -29,7 +30,7 @@ pub struct Totals {
     pub ms: u64,
 }
 
-/// What an ACK (or timeout) tells the estimator.
+/// Input of the estimator from an ACK (or timeout).
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     pub totals: Totals,
@@ -40,11 +41,11 @@ pub struct Observation {
     pub in_probe_bw: bool,
 }
 
-/// What the caller has to do.
+/// Action required of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Nothing,
-    /// The estimate has come into use: pace at gain 1 from now on.
+    /// The estimate is in use now: pace at gain 1.
     Engaged,
     /// It has been in use long enough: probe for bandwidth again.
     Released,
@@ -97,7 +98,7 @@ impl LongTerm {
             self.reset(o.totals);
             return Verdict::Nothing;
         }
-        // An interval ends with a loss, when the bucket is surely empty.
+        // An interval ends with a loss, when the bucket is certainly empty.
         if o.any_loss {
             self.try_to_end_interval(o)
         } else {
@@ -168,7 +169,8 @@ mod tests {
 
     #[test]
     fn two_agreeing_intervals_with_heavy_loss_engage_it_for_48_rounds() {
-        // The first interval opens in round 1 and counts it; the second counts four rounds of its own.
+        // The first interval opens in round 1 and counts it; the second counts four rounds of its
+        // own.
         assert_eq!(rounds(60, 25), [(8, Verdict::Engaged), (56, Verdict::Released)]);
     }
 

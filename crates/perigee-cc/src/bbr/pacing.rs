@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The pacing rate of the BBR family, and the window that an episode of recovery restores.
+//! Pacing rate of the BBR family, and the window restored after recovery.
 
 use super::units::{all_bytes_per_s, bandwidth, bytes_per_s, Bw};
 use crate::*;
 
-/// Rate assumed for the first flight of a connection whose handshake was not timed: 1 ms per window.
+/// RTT assumed for the first flight without an RTT of the handshake: 1 ms per window.
 const DEFAULT_RTT_US: u64 = 1000;
 
 /// Headers of TCP with timestamps and IP.
@@ -24,8 +24,9 @@ impl PacingRate {
         PacingRate { mss, whole_packets: false, startup_gain, seen_rtt: false }
     }
 
-    /// As Linux before 4.20: a packet counts with its headers, and no margin is held back. Without a queue discipline that
-    /// paces, only payload is charged to that rate, so that it is MTU/MSS times the estimate.
+    /// As Linux before 4.20: a packet counts with its headers, and no margin is held back. Without
+    /// a queue discipline that paces, only payload is charged to that rate, so that it is MTU/MSS
+    /// times the estimate.
     pub fn count_whole_packets(&mut self) {
         self.whole_packets = true;
     }
@@ -71,8 +72,9 @@ pub(crate) fn paced_bytes_per_s(w: &Window) -> u64 {
     w.pacing.map_or(0, |r| r.0 / 8)
 }
 
-/// Zero says that nothing is known of the bandwidth (LeoCC's filter before its first round). Linux does not pace then; here
-/// the rate that was holds, and the window is the limit. A byte per second in its place would stop the flow for minutes.
+/// Sets the pacing rate. Zero means an unknown bandwidth (LeoCC's filter before its first round).
+/// Linux does not pace then; here the previous rate is kept, and the window is the limit. A byte
+/// per second instead would stop the flow for minutes.
 fn set_bytes_per_s(w: &mut Window, rate: u64) {
     if rate > 0 || w.pacing.is_none() {
         w.pacing = Some(BitRate(rate.max(1).saturating_mul(8)));

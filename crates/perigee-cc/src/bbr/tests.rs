@@ -15,7 +15,8 @@ struct Path {
     bbr: Bbr,
     w: Window,
     cx: Cx,
-    /// (time of its ACK, send time, delivered, delivered_time, first_sent) of each packet in flight.
+    /// (time of its ACK, send time, delivered, delivered_time, first_sent) of each packet in
+    /// flight.
     flight: VecDeque<(Nanos, Nanos, u64, Nanos, Nanos)>,
     busy_until: Nanos,
     next_departure: Nanos,
@@ -41,7 +42,8 @@ impl Path {
         path
     }
 
-    /// Sends what window and pacing allow, then delivers the next ACK or lets time pass until the next departure.
+    /// Sends what window and pacing allow, then delivers the next ACK or lets time pass until the
+    /// next departure.
     fn step(&mut self) -> Option<Nanos> {
         let now = self.cx.now;
         if self.cx.in_flight + MSS <= self.w.cwnd && self.next_departure <= now {

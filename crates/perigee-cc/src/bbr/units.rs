@@ -8,13 +8,13 @@ pub type Bw = u64;
 pub const BW_SHIFT: u32 = 24;
 /// Gain of 1: gains are in 1/256.
 pub const UNIT: u64 = 1 << 8;
-/// Bound that keeps every product below in range; 10^5 times the fastest link there is.
+/// Bound that keeps all products below in range; 10^5 times the fastest existing link.
 const BW_MAX: Bw = 1 << 40;
 
 /// Packets below this can be scaled within 64 bits.
 const NARROW: u64 = 1 << (u64::BITS - BW_SHIFT);
 
-/// Percent of the estimate at which is paced: the queue at the bottleneck should drain, not build.
+/// Pacing rate in percent of the estimate: the queue at the bottleneck should drain, not build.
 const PACED_PERCENT: u128 = 99;
 
 /// Bandwidth of `packets` in `us` microseconds (> 0).
@@ -27,7 +27,7 @@ pub fn bandwidth(packets: u64, us: u64) -> Bw {
     }
 }
 
-/// The same rounded up, as version 3 has it: rounding down can get stuck at very low rates.
+/// The same rounded up, as in version 3: rounding down can get stuck at very low rates.
 #[inline]
 pub fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
     match packets {
@@ -37,13 +37,13 @@ pub fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
     }
 }
 
-/// Whole packets that pass in `us` microseconds.
+/// Packets that pass in `us` microseconds, rounded down.
 #[inline]
 pub fn packets_in(bw: Bw, us: u64) -> u64 {
     ((bw as u128 * us as u128) >> BW_SHIFT).min(u32::MAX as u128) as u64
 }
 
-/// Packets in flight that `gain` times the bandwidth-delay product needs, rounded up.
+/// Packets of `gain` times the bandwidth-delay product, rounded up.
 #[inline]
 pub fn bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
     let scaled = (bw as u128 * min_rtt_us as u128 * gain as u128) >> 8;
@@ -56,13 +56,13 @@ pub fn whole_bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
     (scaled >> BW_SHIFT).min(u32::MAX as u128) as u64
 }
 
-/// Payload bytes per second that `gain` times `bw` is, less the pacing margin.
+/// `gain` times `bw` in payload bytes per second, less the pacing margin.
 #[inline]
 pub fn bytes_per_s(bw: Bw, gain: u64, mss: u32) -> u64 {
     percent_per_s(bw, gain, mss, PACED_PERCENT)
 }
 
-/// Bytes per second of packets of `bytes` that `gain` times `bw` is, without the margin.
+/// `gain` times `bw` in bytes per second for packets of `bytes`, without the margin.
 pub fn all_bytes_per_s(bw: Bw, gain: u64, bytes: u32) -> u64 {
     percent_per_s(bw, gain, bytes, 100)
 }

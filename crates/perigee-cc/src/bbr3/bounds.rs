@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Loss-based bounds of BBRv3: short-term (bw_lo, inflight_lo) and long-term (inflight_hi).
 //!
-//! Rounds for losses are counted apart from those of the model: a loss round begins with the first loss, so that it
-//! spans a full round trip of what the path delivers meanwhile.
+//! Loss rounds are counted separately from those of the model: a loss round starts with the first
+//! loss, so that it spans a full round trip of deliveries.
 
 use super::phases::{AckPhase, Mode};
 use super::rules::{HEADROOM, MAX_LOSS_EVENTS, MAX_UP_ROUNDS, MIN_CWND, STARTUP_LOSS_EVENTS};
@@ -10,7 +10,7 @@ use super::{Bbr3, Sample};
 use crate::bbr::units::{Bw, UNIT};
 use crate::{CaState, Cx, Window};
 
-/// What was in flight when a packet was sent, and what has been lost since, in packets.
+/// Packets in flight when a packet was sent, and packets lost since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub lost: u64,
@@ -33,7 +33,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// inflight_hi with room for others.
+    /// inflight_hi less headroom for other flows.
     pub fn with_headroom(&self) -> u64 {
         if self.inflight_hi == u64::MAX {
             return u64::MAX;
@@ -46,7 +46,7 @@ impl Bounds {
         (self.bw_lo, self.inflight_lo) = (Bw::MAX, u64::MAX);
     }
 
-    /// The wider of both, bound by bound.
+    /// The larger of both, bound by bound.
     pub fn max(&self, other: &Bounds) -> Bounds {
         Bounds {
             bw_lo: self.bw_lo.max(other.bw_lo),
@@ -64,7 +64,7 @@ pub(super) struct Latest {
     pub inflight: u64,
     pub loss_in_round: bool,
     pub loss_round_start: bool,
-    /// Packets delivered in total when the loss round ends.
+    /// Total of packets delivered at the end of the loss round.
     loss_round_end: u64,
     /// ACKs that reported losses in this round of STARTUP.
     loss_events: u32,
@@ -88,8 +88,8 @@ impl Latest {
         }
     }
 
-    /// Begins a new round of maxima. The ACK of a tail loss probe must not: what was delivered before a tail loss is
-    /// wanted if the probe turns out to have repaired one.
+    /// Starts a new round of maxima, except at the ACK of a tail loss probe: the deliveries before
+    /// a tail loss are needed if the probe repaired one.
     pub fn advance(&mut self, s: &Sample) {
         if self.loss_round_start && !s.acks_tlp {
             self.bw = s.bw;
@@ -113,7 +113,7 @@ impl Latest {
 }
 
 impl Bbr3 {
-    /// Once per loss round: what is safe for the moment.
+    /// Adapts the short-term bounds, once per loss round.
     pub(super) fn adapt_lower_bounds(&mut self, cx: &Cx, w: &Window) {
         if self.mode.is_probing() {
             return;
@@ -172,7 +172,8 @@ impl Bbr3 {
                 self.handle_too_high(cx, w, &s.flight);
             }
         } else if self.bounds.inflight_hi != u64::MAX {
-            // Robustness against random loss: whatever went well raises the bound, in any phase.
+            // Robustness against random loss: deliveries without excessive loss raise the bound in
+            // any phase.
             self.bounds.inflight_hi = self.bounds.inflight_hi.max(s.flight.tx_in_flight);
             if self.mode == Mode::Up {
                 self.raise_inflight_hi(cx, w, s.acked);
@@ -181,14 +182,15 @@ impl Bbr3 {
         false
     }
 
-    /// Everything sent by the probe is acknowledged.
+    /// Ends the samples of the probe: all of its data is acknowledged.
     fn end_probe_samples(&mut self, cx: &Cx, s: &Sample) -> bool {
         self.cycle.samples_are_of_probe = false;
         self.cycle.ack_phase = AckPhase::Init;
         if !self.mode.is_probe_bw() {
             return false;
         }
-        // The present sample is the best of this cycle; an empty slot would forget the previous one for nothing.
+        // The current sample is the best of this cycle; an empty slot would drop the previous one
+        // for nothing.
         if !s.app_limited && self.max_bw[1] > 0 {
             self.max_bw = [self.max_bw[1], 0];
         }
@@ -199,7 +201,7 @@ impl Bbr3 {
         repeat
     }
 
-    /// Once per probe: it has put too much in flight.
+    /// Reacts, once per probe, to too much data in flight.
     pub(super) fn handle_too_high(&mut self, cx: &Cx, w: &Window, f: &Flight) {
         self.cycle.previous_too_high = true;
         self.cycle.samples_are_of_probe = false;
@@ -236,7 +238,7 @@ impl Bbr3 {
         c.up_rounds = (c.up_rounds + 1).min(MAX_UP_ROUNDS);
     }
 
-    /// The reduction was spurious.
+    /// Undoes a spurious reduction.
     pub(super) fn take_back(&mut self, cx: &Cx, w: &mut Window) {
         self.plateau.restart();
         self.latest.loss_in_round = false;
@@ -249,7 +251,7 @@ impl Bbr3 {
         }
     }
 
-    /// Draft: the loss that had ended probing was none.
+    /// Draft: resumes probing that a spurious loss had ended.
     fn return_to_probing(&mut self, cx: &Cx, before: Option<Mode>) {
         match before {
             Some(Mode::Startup) if self.mode != Mode::Startup && self.mode != Mode::ProbeRtt => {

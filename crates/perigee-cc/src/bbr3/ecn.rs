@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What congestion marks teach BBRv3, on short paths: the share of marked packets, averaged over rounds as DCTCP does,
-//! cuts inflight_lo; too large a share ends STARTUP and probes.
+//! ECN response of BBRv3 on short paths: the share of marked packets, averaged over rounds as in
+//! DCTCP, cuts inflight_lo; too large a share ends STARTUP and probes.
 //!
-//! The kernel counts marks over each rate sample; here they count per round, so that a probe is judged once per round.
-//! Its shorter wait after a probe without losses (the constant is published, its rule is not) is left out.
+//! The kernel counts marks over each rate sample; here they count per round, so that a probe is
+//! judged once per round. Its shorter wait after a probe without losses (the constant is published,
+//! its rule is not) is not implemented.
 
 use super::{Bbr3, Sample};
 use crate::bbr::units::UNIT;
@@ -13,7 +14,7 @@ use crate::{Cx, Window};
 const ALPHA_GAIN: u64 = UNIT / 16;
 /// Part of the mean share by which inflight_lo is cut: 1/3.
 const FACTOR: u64 = UNIT / 3;
-/// A share above this is too much.
+/// Maximum acceptable share.
 const THRESHOLD: u64 = UNIT / 2;
 /// Rounds of STARTUP with too many marks that end it.
 const STARTUP_ROUNDS: u32 = 2;
@@ -21,14 +22,14 @@ const STARTUP_ROUNDS: u32 = 2;
 /// Marks of one connection. Shares in 1/256.
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
-    /// The path has been short once.
+    /// The path has been short at least once.
     eligible: bool,
     /// Mean share of marked packets.
     alpha: u64,
-    /// Packets delivered when the round began, and marked since.
+    /// Packets delivered at the start of the round, and marked since.
     round_began: u64,
     marked: u64,
-    /// Share in the round that has just ended; none while it runs.
+    /// Share in the round that has just ended; `None` during a round.
     ended: Option<u64>,
     pub in_round: bool,
     startup_rounds: u32,
@@ -49,7 +50,7 @@ impl Default for Ecn {
 }
 
 impl Ecn {
-    /// One ACK; `delivered`: packets in total.
+    /// Processes an ACK; `delivered`: total packets.
     pub fn update(&mut self, s: &Sample, round_start: bool, delivered: u64) {
         self.ended = None;
         self.marked += s.marked;
@@ -65,12 +66,12 @@ impl Ecn {
         }
     }
 
-    /// The round that has just ended had too many marks.
+    /// Whether the round that has just ended had too many marks.
     pub fn is_too_high(&self) -> bool {
         self.ended.is_some_and(|share| share > THRESHOLD)
     }
 
-    /// What marks leave of `inflight`.
+    /// `inflight` less the cut for marks.
     pub fn cut(&self, inflight: u64) -> u64 {
         inflight.saturating_mul(UNIT - self.alpha * FACTOR / UNIT) / UNIT
     }
@@ -93,7 +94,7 @@ impl Bbr3 {
         }
     }
 
-    /// Marks lower inflight_lo, and only that.
+    /// Lowers inflight_lo, the only bound affected by marks.
     pub(super) fn lower_by_marks(&mut self, cx: &Cx, w: &Window) -> u64 {
         if !self.ecn.in_round {
             return u64::MAX;

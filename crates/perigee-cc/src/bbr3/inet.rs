@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3 as the OMNeT++ model of the OrbCC study has it (Avian688/bbr at 43c7ad8), on that simulator's own TCP
+//! BBRv3 in the OMNeT++ model of the OrbCC study (Avian688/bbr at 43c7ad8), on that simulator's TCP
 //! ([`Stack::Inet`]).
 //!
-//! Differs from the kernel: gains of 2.89 in STARTUP; the constants for the cut after loss, headroom and the probe's extra window
-//! are quotients of integers, and zero: a loss bounds what is in flight at the target itself, the cruise keeps one byte free; a
-//! probe ends at 1.25 BDP or at a plateau of three rounds; probes are 2 s apart (in one of a thousand draws 3 s); no packet
-//! conservation, ECN or Reno coexistence; what STARTUP assumes of the bandwidth before an RTT is known counts as a maximum of
-//! two probe cycles; the excess of aggregated ACKs is counted in whole seconds and to 4096 bytes; a recovery ends at the BDP
-//! of STARTUP. A loss is judged by the change of what one ACK finds marked, against what is in flight then.
+//! Differs from the kernel: gains of 2.89 in STARTUP; the constants for the cut after loss,
+//! headroom and the probe's extra window are integer quotients, hence zero: a loss bounds the data
+//! in flight at the target itself, the cruise keeps one byte free; a probe ends at 1.25 BDP or at a
+//! plateau of three rounds; probes are 2 s apart (in one of a thousand draws 3 s); no packet
+//! conservation, ECN or Reno coexistence; the bandwidth that STARTUP assumes before an RTT is known
+//! counts as a maximum of two probe cycles; the excess of aggregated ACKs is counted in integral
+//! seconds and up to 4096 bytes; a recovery ends at the BDP of STARTUP. A loss is judged by the
+//! bytes newly marked lost at one ACK, relative to the data in flight then.
 
 mod cycle;
 
@@ -164,7 +166,7 @@ impl Bbr3 {
         }
     }
 
-    // ---- model of the path -----------------------------------------------------------------------------------------
+    // ---- model of the path ----------------------------------------------------------------------
 
     fn max_bw(&self) -> u32 {
         self.bw_hi[0].max(self.bw_hi[1])
@@ -292,9 +294,9 @@ impl Bbr3 {
         e.of[e.slot] = e.of[e.slot].max((e.acked - expected).min(w.cwnd));
     }
 
-    // ---- STARTUP and DRAIN -----------------------------------------------------------------------------------------
+    // ---- STARTUP and DRAIN ----------------------------------------------------------------------
 
-    /// More is lost than 2 % of what is in flight.
+    /// Whether more than 2 % of the data in flight is lost.
     fn is_too_high(cx: &Cx, lost: u64) -> bool {
         lost > 0 && cx.in_flight > 0 && lost as f64 > cx.in_flight as f64 * LOSS_SHARE
     }
@@ -343,7 +345,7 @@ impl Bbr3 {
         }
     }
 
-    // ---- lowest RTT ------------------------------------------------------------------------------------------------
+    // ---- lowest RTT -----------------------------------------------------------------------------
 
     fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window) {
         let expired = cx.now > self.probe_rtt_at + PROBE_RTT_WINDOW;
@@ -397,7 +399,7 @@ impl Bbr3 {
         };
     }
 
-    // ---- control ---------------------------------------------------------------------------------------------------
+    // ---- control --------------------------------------------------------------------------------
 
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3's modes: when STARTUP, DRAIN, the four phases of probing and PROBE_RTT begin and end.
+//! Modes of BBRv3: start and end of STARTUP, DRAIN, the four phases of probing and PROBE_RTT.
 
 use super::rules::{
     FULL_BW_GROWTH, FULL_BW_ROUNDS, MAX_PROBE_ROUNDS, MIN_RTT_WINDOW, PROBE_ROUNDS_SPREAD,
@@ -21,7 +21,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Sends more than is known to be safe, so that losses are expected.
+    /// Whether it sends more than is known to be safe, so that losses are expected.
     pub fn is_probing(self) -> bool {
         matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
     }
@@ -43,7 +43,7 @@ impl Mode {
     }
 }
 
-/// What the ACKs of the moment tell about the latest probe.
+/// Relation of current ACKs to the latest probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]
@@ -58,7 +58,7 @@ pub(super) enum AckPhase {
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     pub ack_phase: AckPhase,
-    /// When the phase that a clock ends began.
+    /// Start of the phase that a clock ends.
     start_us: u64,
     wait_us: u64,
     pub rounds_since_probe: u64,
@@ -66,10 +66,10 @@ pub(super) struct Cycle {
     pub up_rounds: u32,
     pub up_acked: u64,
     pub up_count: u64,
-    /// What is acknowledged or lost now was sent by a probe.
+    /// Data acknowledged or lost now was sent by a probe.
     pub samples_are_of_probe: bool,
     pub previous_too_high: bool,
-    /// The last UP ended at inflight_hi because the one before had gone too high.
+    /// The last UP ended at inflight_hi because the previous one had gone too high.
     pub stopped_as_precaution: bool,
 }
 
@@ -90,7 +90,7 @@ impl Default for Cycle {
     }
 }
 
-/// Has the bandwidth stopped growing?
+/// Detector of a plateau of the bandwidth.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plateau {
     bw: Bw,
@@ -110,8 +110,8 @@ impl Plateau {
     }
 }
 
-/// Two nested filters: the lowest RTT since the last PROBE_RTT decides when the next one is due, and feeds the lowest
-/// RTT of 10 s that the model uses.
+/// Two nested filters: the lowest RTT since the last PROBE_RTT decides when the next one is due,
+/// and feeds the lowest RTT of 10 s that the model uses.
 #[derive(Clone, Debug)]
 pub(super) struct MinRtt {
     pub us: Option<u64>,
@@ -201,11 +201,11 @@ impl Bbr3 {
         let hi = self.bounds.inflight_hi;
         let mut done = false;
         if self.cycle.previous_too_high && in_flight >= hi {
-            // What was sent last will fill the queue: stop before it overflows.
+            // The latest data will fill the queue: stop before it overflows.
             self.cycle.stopped_as_precaution = true;
             done = true;
         } else if cx.cwnd_limited && cx.packets(w.cwnd) >= hi {
-            // It is the bound, not the path, that keeps the bandwidth from growing.
+            // The bound, not the path, keeps the bandwidth from growing.
             self.plateau.restart_from(s.bw);
         } else {
             done = self.plateau.now;
@@ -216,7 +216,7 @@ impl Bbr3 {
         }
     }
 
-    /// Draws when the next probe is due: by the clock, or after as many rounds as Reno would need.
+    /// Draws the time of the next probe: by the clock, or after as many rounds as Reno would need.
     pub(super) fn enter_down(&mut self, cx: &Cx) {
         self.latest.forget_congestion();
         let c = &mut self.cycle;
@@ -263,7 +263,7 @@ impl Bbr3 {
         self.settled = false;
     }
 
-    // ---- lowest RTT ------------------------------------------------------------------------------------------------
+    // ---- lowest RTT -----------------------------------------------------------------------------
 
     pub(super) fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window, s: &Sample) {
         let now = self.clock.at(cx.now);
@@ -310,7 +310,7 @@ impl Bbr3 {
     }
 
     fn stay_in_probe_rtt(&mut self, cx: &Cx, w: &mut Window, now: u64) {
-        // The rate samples of this time say nothing about the path.
+        // Rate samples of this period do not reflect the path.
         w.mark_app_limited = true;
         if self.min_rtt.done.is_some() {
             self.min_rtt.round_done |= self.round_start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3's constants and options: what the kernel and the draft set differently.
+//! Constants and options of BBRv3: differences between the kernel and the draft.
 
 use super::bounds::Flight;
 use crate::bbr::units::UNIT;
@@ -78,9 +78,9 @@ pub(super) struct Rules {
     pub up_pacing: u64,
     pub up_cwnd: u64,
     pub cwnd: u64,
-    /// Part of bandwidth or data that a loss leaves.
+    /// Factor on bandwidth or data after a loss.
     pub beta: u64,
-    /// Longest smallest RTT with which marks count; zero = any.
+    /// Maximum of the lowest RTT for marks to count; zero = any.
     pub ecn_max_rtt: Nanos,
     pub refresh_on_notice: bool,
     pub refresh_skip: Nanos,
@@ -107,7 +107,7 @@ impl Rules {
         }
     }
 
-    /// So much of the flight was lost that there was too much of it.
+    /// Whether the share lost shows too much data in flight.
     pub fn is_too_high(&self, f: &Flight) -> bool {
         if f.lost == 0 || f.tx_in_flight == 0 {
             return false;

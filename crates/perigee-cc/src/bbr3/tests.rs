@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3 on simple paths. Expected values come from an independent model of BBRv3 on one bottleneck.
+//! BBRv3 on simple paths. Expected values come from an independent model of BBRv3 on one
+//! bottleneck.
 
 use super::*;
 use crate::closed_loop::{Loop, Path, MSS};
@@ -16,7 +17,7 @@ fn path() -> Path {
     Path::new(20, 50)
 }
 
-/// Modes with the second at which each began.
+/// Modes with their start in seconds.
 fn modes(flow: &mut Loop<Bbr3>, seconds: u64) -> Vec<(&'static str, f64)> {
     let mut seen: Vec<(&'static str, f64)> = vec![];
     flow.run(Nanos::from_secs(seconds), |f| {
@@ -45,7 +46,7 @@ fn probes_follow_each_other_in_two_to_three_seconds_and_refill_lasts_a_round() {
     let ups: Vec<f64> = seen.iter().filter(|m| m.0 == "up").map(|m| m.1).collect();
     assert!(ups.len() > 8);
     let gaps = || ups.windows(2).map(|g| g[1] - g[0]);
-    // A PROBE_RTT between two probes starts the wait anew.
+    // A PROBE_RTT between two probes restarts the wait.
     assert!(gaps().all(|g| (2.0..7.0).contains(&g)) && gaps().any(|g| g < 3.5), "{ups:?}");
     for pair in seen.windows(2).filter(|p| p[0].0 == "refill") {
         assert_eq!(pair[1].0, "up");
@@ -83,7 +84,8 @@ fn a_clean_path_is_filled_with_little_queue() {
 
 #[test]
 fn random_loss_costs_little_up_to_a_tenth_of_a_percent_and_much_at_two() {
-    // The model's values at 50 ms; our closed loop is about as simple as the one behind it, but repairs losses at once.
+    // The model's values at 50 ms; our closed loop is about as simple as that of the model, but
+    // repairs losses at once.
     for (loss, low, high) in [(0.001, 0.82, 0.94), (0.01, 0.35, 0.85), (0.03, 0.08, 0.40)] {
         let mut f = flow(Path { loss, ..path() }, &[]);
         let utilisation = f.run_s(60.0) / 20.0 * 1514.0 / 1448.0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic as the OMNeT++ model of the OrbCC study has it (Avian688/cubic at 5366042), on that simulator's own TCP
-//! ([`Stack::Inet`]).
+//! Cubic in the OMNeT++ model of the OrbCC study (Avian688/cubic at 5366042), on that simulator's
+//! TCP ([`Stack::Inet`]).
 //!
-//! Differs from Linux: no HyStart, no Reno region (unless `tcp_friendliness` is set); the curve is evaluated a *smoothed* RTT
-//! ahead, and that RTT begins at zero; the window grows on every ACK that advances, within a recovery too and whether or not it
-//! was the limit, by a packet after one ACK more than the count; a recovery begins at the threshold and three packets and ends at
-//! the threshold; a timeout forgets the plateau; packets are paced at 2 or 1.2 windows per smoothed RTT.
+//! Differs from Linux: no HyStart, no Reno region (unless `tcp_friendliness` is set); the curve is
+//! evaluated a *smoothed* RTT ahead, and that RTT starts at zero; the window grows on every
+//! advancing ACK, even in recovery and whether or not it was the limit, by a packet after one ACK
+//! more than the count; a recovery starts at the threshold plus three packets and ends at the
+//! threshold; a timeout resets the plateau; packets are paced at 2 or 1.2 windows per smoothed RTT.
 
 use crate::*;
 
@@ -17,7 +18,7 @@ const CUBE_SHIFT: u32 = 40;
 const MS_PER_S: u64 = 1000;
 /// The curve's time unit, per second.
 const CURVE_HZ: u64 = 1024;
-/// The curve is evaluated so often at the same window, in milliseconds.
+/// Interval between evaluations of the curve at the same window, in milliseconds.
 const QUIET_MS: u64 = MS_PER_S / 32;
 const MAX_COUNT_BEFORE_LOSS: u64 = 20;
 const RENO_SLOPE_EIGHTHS: u64 = 15;
@@ -37,7 +38,7 @@ struct Epoch {
     last_ms: u64,
     origin: u64,
     k: u64,
-    /// Millisecond of its start; 0 = none runs.
+    /// Its start in milliseconds; 0 = none.
     start: u64,
     acked: u64,
     w_tcp: u64,
@@ -193,8 +194,8 @@ const ROOTS: [u8; 64] = [
     222, 224, 225, 227, 229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
 ];
 
-/// The kernel's cube root: a table, one step of Newton's method, and a third taken as 341/1024. It is some tenths of a percent
-/// off, which is milliseconds of K.
+/// The kernel's cube root: a table, one step of Newton's method, and a third taken as 341/1024. Its
+/// error is some tenths of a percent, or milliseconds of K.
 fn approximate_cube_root(a: u64) -> u64 {
     let bits = u64::from(u64::BITS - a.leading_zeros());
     if bits < 7 {

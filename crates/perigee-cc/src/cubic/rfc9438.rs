@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! RFC 9438 as it is written, in real numbers of packets.
+//! Cubic by the text of RFC 9438, in real numbers of packets.
 //!
 //! ```text
 //! W(t)    = C (t − K)³ + W_max              K = cbrt((W_max − cwnd_epoch) / C)
 //! target  = clamp(W(t + SRTT), cwnd, 1.5 cwnd)
-//! W_est  += α · acked / cwnd                α = 3 (1 − β) / (1 + β) until W_est ≥ cwnd_prior, then 1
+//! W_est  += α · acked / cwnd             α = 3 (1 − β) / (1 + β) until W_est ≥ cwnd_prior, then 1
 //! cwnd    = W_est  where W(t) < W_est,      else cwnd += acked · (target − cwnd) / cwnd
-//! loss    W_max = cwnd, or cwnd (1 + β)/2 if it did not reach the old one;   ssthresh = β · FlightSize
-//! timeout the next epoch begins on its plateau: K = 0, W_max = cwnd
+//! loss    W_max = cwnd, or cwnd (1 + β)/2 if it did not reach the old one;
+//!         ssthresh = β · FlightSize
+//! timeout the next epoch starts on its plateau: K = 0, W_max = cwnd
 //! ```
 //!
-//! Time in which the window was not the limit does not count. An undo restores everything.
+//! Periods in which the window was not the limit do not count. An undo restores everything.
 
 use crate::Nanos;
 
@@ -28,7 +29,7 @@ struct Curve {
     epoch: Option<Nanos>,
     w_est: f64,
     cwnd_prior: f64,
-    /// Part of a packet that the window has grown by.
+    /// Growth of less than a packet, carried over.
     fraction: f64,
 }
 
@@ -46,7 +47,7 @@ impl Rfc9438 {
         Rfc9438 { fast_convergence, curve, saved: None, last: Nanos::ZERO }
     }
 
-    /// The time since the last ACK or growth does not count.
+    /// Excludes the time since the last ACK or growth.
     pub fn skip(&mut self, now: Nanos) {
         if let Some(epoch) = &mut self.curve.epoch {
             *epoch = epoch.saturating_add(now.saturating_sub(self.last)).min(now);
@@ -95,7 +96,8 @@ impl Rfc9438 {
     }
 
     pub fn on_timeout(&mut self) {
-        // The maximum with the window at the start of the epoch makes W_max that window, and K zero.
+        // The maximum with the window at the start of the epoch makes W_max that window, and K
+        // zero.
         self.curve.w_max = 0.0;
         self.curve.epoch = None;
         self.curve.fraction = 0.0;

@@ -63,7 +63,7 @@ fn the_time_to_the_plateau_is_the_cube_root_law() {
 
 #[test]
 fn the_window_follows_the_cubic_to_its_plateau_and_beyond() {
-    // C = 0.4, W_max = 100, epoch start 70 at t = 0; growth trails the curve by up to a round.
+    // C = 0.4, W_max = 100, epoch start 70 at t = 0; growth lags the curve by up to a round.
     let mut c = cubic();
     c.tcp_friendliness = false;
     let mut w = window(100, 2);
@@ -84,7 +84,7 @@ fn growth_never_exceeds_one_packet_per_two_acknowledged() {
     c.curve.w_max = 58;
     let mut w = window(58, 2);
     run(&mut c, &mut w, 0, 50, 1);
-    // A minute later the curve is far above. (The first ACK cashes in the credit of the flat part, too.)
+    // A minute later the curve is far above. (The first ACK also uses the credit of the flat part.)
     c.on_ack(&cx(Nanos::from_secs(59)), &mut w, &ack(2));
     for i in 0..50 {
         let before = w.cwnd / MSS;
@@ -196,7 +196,8 @@ fn ns3_counts_the_whole_jump_of_the_ack_that_ends_a_recovery() {
         if ends {
             c.on_transition(&cx(Nanos::ZERO), &mut w, Transition::ExitRecovery);
         }
-        // One packet is news, 60 leave the window; before the first loss one in 20 counts.
+        // One packet is newly delivered, 60 leave the window; before the first loss one in 20
+        // counts.
         c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { newly_cum_acked: 60 * MSS, ..ack(1) });
         assert_eq!(w.cwnd / MSS, cwnd);
     }
@@ -221,7 +222,8 @@ fn the_rfc_follows_its_curve() {
     assert_eq!(w.cwnd / MSS, 70);
     w.ssthresh = w.cwnd;
     let mut at = 0;
-    // Evaluated an SRTT of 100 ms ahead, and growth trails by a round of 200 ms (shorter ones would be Reno's).
+    // Evaluated an SRTT of 100 ms ahead, and growth lags by a round of 200 ms (with shorter ones
+    // Reno's growth would apply).
     for (second, expected) in [(1u64, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27)] {
         run(&mut c, &mut w, at, 200, (second * 1000 - at) / 200);
         at = second * 1000;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC's detector of reconfigurations from out-of-band probes, and its measure of how much the base RTT wobbles.
+//! LeoCC's detector of reconfigurations from out-of-band probes, and its measure of the fluctuation
+//! of the base RTT.
 //!
 //! ```text
-//! a reply more than 45 ms after the previous one   trigger G; it falls with the first reply 200 ms later
+//! a reply more than 45 ms after the previous one   sets G, until the first reply 200 ms later
 //! one RTT after that                               100 replies are collected
 //! with the reply after them                        F = s[95] − s[5] of the sorted samples
 //! ```
 //!
-//! With probes every 10 ms an outage below about 35 ms is invisible, and a handover without one as well.
+//! With probes every 10 ms an outage below about 35 ms is invisible, and a handover without one as
+//! well.
 
 use crate::Nanos;
 
 const SAMPLES: usize = 100;
-/// Percentiles whose distance is the fluctuation.
+/// Percentiles that define the fluctuation by their distance.
 const LOW: usize = SAMPLES * 5 / 100;
 const HIGH: usize = SAMPLES * 95 / 100;
 
@@ -21,7 +23,8 @@ pub(super) struct Detector {
     gap_threshold: Nanos,
     trigger_life: Nanos,
     triggered: bool,
-    /// Time and RTT of the reply that showed the last reconfiguration, until its samples are evaluated.
+    /// Time and RTT of the reply that revealed the last reconfiguration, until its samples are
+    /// evaluated.
     last: Option<(Nanos, Nanos)>,
     fluctuation: Nanos,
     collecting: bool,
@@ -66,7 +69,7 @@ impl Detector {
                 self.count = 0;
             }
         } else if self.triggered {
-            // The samples were evaluated before the trigger's life was over.
+            // The samples were evaluated before the trigger expired.
             self.triggered = false;
         }
         if self.collecting {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC as the OMNeT++ model of the OrbCC study has it (Avian688/leocc at ef7afda): that simulator's BBR version 1 with
-//! triggers.
+//! LeoCC in the OMNeT++ model of the OrbCC study (Avian688/leocc at ef7afda): that simulator's BBR
+//! version 1 with triggers.
 //!
-//! Differs from the published module: gains of the cycle are quotients of integers, so that the bandwidth is never probed
-//! for (1, 0.75, then 1); the filters' gains are too, and zero: neither bandwidth nor RTT is smoothed, nothing of the rate before
-//! a reconfiguration is kept; four packets in PROBE_RTT, where each round's RTT becomes the minimum.
+//! Differs from the published module: gains of the cycle are integer quotients, so that the
+//! bandwidth is never probed (1, 0.75, then 1); so are the filters' gains, hence zero: neither
+//! bandwidth nor RTT is smoothed, and no part of the rate before a reconfiguration is kept; four
+//! packets in PROBE_RTT, where each round's RTT becomes the minimum.
 
 use super::Source;
 use crate::bbr::inet::{caps, Core, Mode, Rules};
@@ -20,7 +21,7 @@ pub(crate) struct LeoCc {
     source: Source,
     scope: SignalScope,
     probe_interval: Nanos,
-    /// A reconfiguration that the model has not been rebuilt for yet.
+    /// A reconfiguration, before the model is rebuilt.
     trigger: bool,
 }
 
@@ -140,7 +141,7 @@ mod tests {
             if cc.core.mode == Mode::ProbeRtt {
                 assert!(w.cwnd <= 4 * 1448);
             }
-            // It never probes for more.
+            // It never probes for bandwidth.
             assert!(cc.core.mode != Mode::ProbeBw || cc.core.pacing_gain <= 1.0);
         }
         assert_eq!(modes, ["startup", "cruise", "probe_rtt", "startup", "cruise"]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC's scalar Kalman filter: process and measurement variance 4, first variance 25.
+//! LeoCC's scalar Kalman filter: process and measurement variance 4, initial variance 25.
 //!
 //! ```text
 //! P ← P + Q        K = P / (P + R)        x ← (1 − K) x + K z        P ← (1 − K) P
 //! ```
 //!
-//! The kernel computes K in 1/256 and P in whole numbers: 224, 162, 153, 153 … for ever. The simulator keeps K real and
-//! truncates P only: 0.8788, 0.6364, 0.6 …
+//! The kernel computes K in 1/256 and P in integers: 224, 162, 153, 153 … for ever. The simulator
+//! keeps K real and truncates P only: 0.8788, 0.6364, 0.6 …
 
 const Q: u64 = 4;
 const R: u64 = 4;
@@ -15,7 +15,7 @@ const FIRST_P: u64 = 25;
 const MAX_P: u64 = 31;
 const SHIFT: u32 = 8;
 
-/// How K is represented.
+/// Representation of K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arithmetic {
     Integer,

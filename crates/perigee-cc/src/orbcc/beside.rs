@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A second controller with a window of its own, beside OrbCC: it counts while some ports of the path have no telemetry.
+//! Second controller alongside OrbCC, with a separate window, for paths with some ports without
+//! telemetry.
 //!
 //! ```text
 //! rule      telemetry complete      partial                           none for 2 sRTT
@@ -9,19 +10,21 @@
 //!                                   `fallback` sees a hidden queue
 //! ```
 //!
-//! A port that is not seen can be full from the first packet on: no rise of the RTT tells, and a window that follows the
-//! ports that are seen has no end. With the smaller of both the busiest port that is seen, or the losses and delays of
-//! those that are not, bound the window, and nothing has to be found out.
+//! A port without telemetry can be full from the first packet on: the RTT does not rise, and a
+//! window that follows the ports with telemetry is unbounded. With the smaller of both, the window
+//! is bounded by the busiest port with telemetry, or by the losses and delays of the others, and no
+//! detection is needed.
 
 use super::fallback::{Coverage, Fallback, Handover, Seen};
 use crate::cubic::{self, Cubic};
 use crate::leocc::{self, LeoCc};
 use crate::*;
 
-/// How far OrbCC's reference may be above a window that bounds it: it must be there when a port that is seen fills.
+/// Bound of OrbCC's reference relative to the other window: it must be close when a port with
+/// telemetry fills.
 const LEAD: f64 = 1.25;
 
-/// When the second controller counts.
+/// When the second controller applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     Smaller,
@@ -29,7 +32,7 @@ pub(super) enum Rule {
     Blind,
 }
 
-/// Which scheme it is.
+/// The scheme of the second controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Second {
     Cubic,
@@ -42,7 +45,7 @@ enum Inner {
     LeoCc(Box<LeoCc>),
 }
 
-/// Who decides.
+/// The controller in charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     OrbCc,
@@ -56,12 +59,12 @@ pub(super) struct Beside {
     rule: Rule,
     state: State,
     own: Window,
-    /// OrbCC's window, where `own` is smaller.
+    /// OrbCC's window, if `own` is smaller.
     law: u64,
     bare_since: Option<Nanos>,
     complete_since: Option<Nanos>,
     watch: Fallback,
-    /// It has counted before: the first time is the start of the connection.
+    /// It has been in charge before: the first time is the start of the connection.
     counted: bool,
     prior: (u64, u64),
 }
@@ -71,7 +74,7 @@ impl Beside {
         let inner = match second {
             Second::Cubic => Inner::Cubic(Box::new(Cubic::new(&Params::defaults(cubic::PARAMS), init))),
             Second::LeoCc => {
-                // Probes would be a flow of their own: notices cost nothing where there are none.
+                // Probes would be an additional flow: notices cost nothing if there are none.
                 let notices = [("signal", Value::Text("notices".into()))];
                 let params = Params::defaults(leocc::PARAMS).with_profile(&notices);
                 Inner::LeoCc(Box::new(LeoCc::new(&params, init)))
@@ -91,12 +94,12 @@ impl Beside {
         }
     }
 
-    /// OrbCC's law does not count.
+    /// Whether OrbCC's law is suspended.
     pub fn alone(&self) -> bool {
         self.state == State::Alone
     }
 
-    /// Its window is the one that holds.
+    /// Whether its window is in effect.
     pub fn binds(&self) -> bool {
         match self.state {
             State::OrbCc => false,
@@ -114,7 +117,7 @@ impl Beside {
         self.with_own(|scheme, own| scheme.on_start(cx, own));
     }
 
-    /// Feeds an ACK; true if OrbCC has to go on from the present window.
+    /// Processes an ACK; true if OrbCC has to resume from the current window.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, seen: &Seen) -> bool {
         let before = self.state;
         self.state = self.next_state(cx.now, seen);
@@ -128,13 +131,14 @@ impl Beside {
         let limited = cx.cwnd_limited && self.binds();
         self.with_own(|scheme, own| scheme.on_ack(&Cx { cwnd_limited: limited, ..*cx }, own, ev));
         if self.state == State::Smaller {
-            // What OrbCC's law starts from.
+            // Input of OrbCC's law.
             w.cwnd = self.law;
         }
         hands_back
     }
 
-    /// From the window of the moment, in congestion avoidance; at the start of the connection in slow start.
+    /// Starts from the current window, in congestion avoidance; at the start of the connection in
+    /// slow start.
     fn begin(&mut self, w: &Window) {
         if matches!(self.inner, Inner::Cubic(_)) {
             self.own.cwnd = w.cwnd;
@@ -178,7 +182,8 @@ impl Beside {
         }
     }
 
-    /// OrbCC has steered: the window that holds. `share` is what its start would jump to. Returns the bound of OrbCC's reference.
+    /// Sets the window in effect after a step of OrbCC's law. `share` is the window to which its
+    /// start would jump. Returns the bound of OrbCC's reference.
     pub fn settle(&mut self, cx: &Cx, w: &mut Window, share: f64) -> f64 {
         if self.state != State::Alone {
             self.law = w.cwnd;
@@ -192,7 +197,7 @@ impl Beside {
         }
     }
 
-    /// Pacing, where the second scheme paces.
+    /// Sets the pacing rate if the second scheme paces.
     pub fn pace(&mut self, w: &mut Window) {
         let mark = std::mem::take(&mut self.own.mark_app_limited);
         if self.state == State::OrbCc {
@@ -210,7 +215,8 @@ impl Beside {
         self.with_own(|scheme, own| own.ssthresh = scheme.ssthresh(cx, own));
     }
 
-    /// OrbCC's transport does not reduce, so the reductions are made here, at once instead of by PRR.
+    /// OrbCC's transport does not reduce the window, so reductions are applied here, at once
+    /// instead of by PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.with_own(|scheme, own| scheme.on_transition(cx, own, t));
         let cubic = matches!(self.inner, Inner::Cubic(_));
@@ -240,7 +246,7 @@ impl Beside {
         self.with_own(|scheme, own| scheme.on_signal(cx, own, s));
     }
 
-    /// When it wants to be called.
+    /// When it has to be called.
     pub fn next_timer(&self) -> Option<Nanos> {
         self.own.next_timer
     }

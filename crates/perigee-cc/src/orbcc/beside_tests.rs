@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tests of the controllers beside OrbCC.
+//! Tests of the second controllers alongside OrbCC.
 
 use super::tests::{word, Loop, BW};
 use super::*;
 
-/// Share of the port that is seen, and that of OrbCC's start.
+/// Share of the port with telemetry, and that of OrbCC's start.
 const PRODUCT: f64 = 12.5e6 * 0.05;
 
 impl Loop {
-    /// A loss, as the transport tells of it.
+    /// A loss with the calls of the transport.
     fn lose(&mut self) {
         let cx = self.cx();
         self.w.ssthresh = self.cc.ssthresh(&cx, &self.w);
@@ -24,7 +24,7 @@ fn with(fallback: &str) -> Loop {
 #[test]
 fn while_telemetry_is_partial_the_smaller_of_both_windows_holds() {
     let mut l = with("smaller_cubic");
-    // The port that is seen has room for five times as much: OrbCC would grow on.
+    // The port with telemetry has room for five times as much: OrbCC would continue to grow.
     (0..3000).for_each(|_| l.seen(1000, 0.2, true));
     let before = l.w.cwnd;
     assert!(before > 600_000, "{before}");
@@ -60,7 +60,7 @@ fn a_busy_port_that_is_seen_holds_the_window_and_losses_do_not() {
 fn with_partial_telemetry_the_second_may_decide_alone_and_hands_back_its_window() {
     let mut l = with("partial_cubic");
     (0..2000).for_each(|_| l.seen(1000, 1.3, true));
-    // OrbCC would reduce by a third per RTT: the port is too busy. Cubic does not look at it.
+    // OrbCC would reduce by a third per RTT: the port is too busy. Cubic ignores it.
     assert!(l.w.cwnd as f64 > PRODUCT, "{}", l.w.cwnd);
     assert_eq!(l.cc.mode(&l.w), "fallback");
     let before = l.w.cwnd;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Who controls while telemetry is missing or does not see the queue: Cubic, from the window of the moment.
+//! Fallback to Cubic while telemetry is missing or does not cover the queue, from the current
+//! window.
 //!
 //! ```text
 //!            ACKs without telemetry for 2 sRTT, or partial telemetry while the unexplained
@@ -9,32 +10,34 @@
 //!     └──────────────── complete telemetry for 1 sRTT ─────────────────────┘
 //! ```
 //!
-//! Silence is not missing telemetry: in an outage no ACK arrives, and nothing changes hands.
+//! Silence is not missing telemetry: in an outage no ACK arrives, and there is no handover.
 //!
-//! A longer RTT may be a queue that nobody reports, or a longer path. The window tells: over a longer path the delivery
-//! rate grows with it, before a full hop it does not. (The sheet hands over at once; then no step of the RTT could be told
-//! from a queue where an idle access link has no telemetry.)
+//! A longer RTT may be an unreported queue, or a longer path. The window discriminates: over a
+//! longer path the delivery rate grows with it, at a full hop it does not. (The sheet hands over at
+//! once; then a step of the RTT could not be distinguished from a queue if an idle access link has
+//! no telemetry.)
 
 use crate::cubic::{self, Cubic};
 use crate::*;
 
 const UNEXPLAINED_RISE: f64 = 1.2;
-/// Growth of the window after which the delivery rate is asked, and the part of it that the rate must follow.
+/// Growth of the window after which the delivery rate is compared, and the part of it that the rate
+/// must follow.
 const TEST_GROWTH: f64 = 1.1;
 const FOLLOWS: f64 = 0.5;
-/// A window that does not grow in so many sRTTs, twice, is held by a port that is seen, if that is busy; else by nothing
-/// known.
+/// Number of sRTTs: a window that does not grow over these, twice, is limited by a port with
+/// telemetry, if that is busy, or else by an unknown one.
 const TEST_ROUNDS: u64 = 8;
 const BUSY: f64 = 0.85;
 
-/// Who controls.
+/// Handover of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handover {
     ToFallback,
     Back,
 }
 
-/// What an ACK brought.
+/// Telemetry coverage of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
     None,
@@ -56,7 +59,7 @@ impl Coverage {
     }
 }
 
-/// What the watch is told of an ACK.
+/// Input of the watch from an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub coverage: Coverage,
@@ -64,19 +67,19 @@ pub(super) struct Seen {
     pub base_rtt_s: f64,
     /// Window, in bytes.
     pub window: u64,
-    /// Bytes per second that arrive; zero if unknown.
+    /// Delivery rate in bytes per second; zero if unknown.
     pub rate: f64,
-    /// Utilisation of the busiest port that is seen.
+    /// Utilisation of the busiest port with telemetry.
     pub utilisation: f64,
 }
 
-/// A rise of the RTT that no port explains, on trial.
+/// A test of a rise of the RTT that no port explains.
 #[derive(Clone, Copy, Debug)]
 struct Rise {
     since: Nanos,
     /// An sRTT later: time, window, rate.
     mark: Option<(Nanos, f64, f64)>,
-    /// The test has failed once: what an outage leaves behind blurs the rates, so that it is made again.
+    /// The test has failed once: it is repeated, as rates are distorted after an outage.
     failed: bool,
 }
 
@@ -109,18 +112,18 @@ impl Fallback {
         self.active
     }
 
-    /// Somebody else has taken over: what is watched for is the way back.
+    /// Fallback is active; watch for telemetry to return.
     pub fn set_active(&mut self) {
         self.active = true;
     }
 
-    /// The lowest base RTT of the old path says nothing about the new one.
+    /// Resets the lowest base RTT, which belongs to the old path.
     pub fn on_path_change(&mut self) {
         self.lowest_base_rtt_s = f64::INFINITY;
         self.rise = None;
     }
 
-    /// Watches the telemetry of each ACK; tells when control changes hands.
+    /// Watches the telemetry of each ACK; returns a handover when due.
     pub fn watch(&mut self, now: Nanos, seen: &Seen) -> Option<Handover> {
         let srtt = seen.srtt;
         if srtt == Nanos::ZERO {
@@ -142,7 +145,8 @@ impl Fallback {
         blind.then_some(Handover::ToFallback)
     }
 
-    /// The RTT has risen for no reason that a port reports, and a wider window brings no more data.
+    /// Whether the RTT has risen without a reason in telemetry, and a larger window does not
+    /// increase the rate.
     fn hides_a_queue(&mut self, now: Nanos, seen: &Seen) -> bool {
         let unexplained = seen.base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
         if seen.coverage != Coverage::Partial || !unexplained {
@@ -176,7 +180,7 @@ impl Fallback {
         !longer_path
     }
 
-    /// Takes over in congestion avoidance.
+    /// Takes over, in congestion avoidance.
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window) {
         self.active = true;
         self.cubic.reset(cx);
@@ -198,7 +202,8 @@ impl Fallback {
         self.cubic.ssthresh(cx, w)
     }
 
-    /// OrbCC's transport does not reduce, so the reductions are made here, at once instead of by PRR.
+    /// OrbCC's transport does not reduce the window, so reductions are applied here, at once
+    /// instead of by PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.cubic.on_transition(cx, w, t);
         match t {
@@ -221,7 +226,8 @@ impl Fallback {
 mod tests {
     use super::*;
 
-    /// A path whose RTT rises from 20 ms to what `rtt_ms` says of the window; the window grows by 5 % per RTT.
+    /// A path with an RTT that rises from 20 ms to `rtt_s` of the window; the window grows by 5 %
+    /// per RTT.
     fn runs_blind(rtt_s: impl Fn(f64) -> f64, utilisation: f64, grows: bool) -> bool {
         let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
         let mut f = Fallback::new(&init);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC's options. The published papers, the authors' simulator and its later states differ in them; a profile is a
-//! set of option values and nothing else. Defaults are the profile `orbcc` (the papers, with the gaps filled).
+//! Options of OrbCC. The published papers, the authors' simulator and its later versions differ in
+//! them; a profile is just a set of option values. Defaults are the profile `orbcc` (the papers,
+//! with the gaps filled).
 
 use super::beside::{Rule, Second};
 use crate::*;
@@ -172,7 +173,7 @@ fn word(s: &str) -> Value {
     Value::Text(s.into())
 }
 
-/// The authors' simulator at the state of the papers' experiments.
+/// The authors' simulator in the version of the papers' experiments.
 pub fn repro() -> Vec<(&'static str, Value)> {
     vec![
         ("tx_bytes_unit", word("payload")),
@@ -191,7 +192,8 @@ pub fn repro() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The authors' simulator of August 2026: no freeze at path changes, no growth while the window is not the limit.
+/// The authors' simulator of August 2026: no freeze at path changes, no growth while the window is
+/// not the limit.
 pub fn head() -> Vec<(&'static str, Value)> {
     let mut options = repro();
     options.retain(|(name, _)| !["path_change", "initial_jump", "rto_sample"].contains(name));

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which path an echo speaks of: the first of a new path is a baseline, the last of an old one must not disturb.
+//! Path changes in telemetry: the first echo of a new path is a baseline, the last ones of an old
+//! path must be ignored.
 //!
-//! * `accept_new` (paper): at most one change per sRTT; during it echoes of other paths are late and ignored, those of the
-//!   new path count at once.
+//! * `accept_new` (paper): at most one change per sRTT; during it echoes of other paths are late
+//!   and ignored, those of the new path are used at once.
 //! * `freeze` (source): after a change everything is ignored until the reference timer.
-//! * `keep_last_u` (later source): nothing is ignored; the echo at the transition counts with the old utilisation.
+//! * `keep_last_u` (later source): nothing is ignored; the echo at the transition counts with the
+//!   old utilisation.
 
 use super::options::PathChange;
 use crate::Nanos;
 
-/// What an echo is, as far as its path tells.
+/// Classification of an echo by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// Of the path in use.
     Same,
-    /// The first of another path; that is the path in use from now on.
+    /// The first of another path, which is in use from now on.
     Changed,
     /// To be ignored.
     Late,
@@ -26,7 +28,7 @@ pub(super) struct PathGuard {
     id: Option<u64>,
     /// `freeze`: until the reference timer.
     frozen: bool,
-    /// `accept_new`: until then, other paths are the old one.
+    /// `accept_new`: until then, echoes of other paths are late ones.
     settles_at: Nanos,
 }
 
@@ -35,7 +37,7 @@ impl PathGuard {
         PathGuard { rule, id: None, frozen: false, settles_at: Nanos::ZERO }
     }
 
-    /// Takes `id` as the path in use without calling it a change: there is nothing to compare with.
+    /// Sets `id` as the path in use without a change: there is nothing to compare with.
     pub fn adopt(&mut self, id: u64) {
         self.id = Some(id);
     }
@@ -44,7 +46,7 @@ impl PathGuard {
         self.frozen = false;
     }
 
-    /// Judges an echo. `comparable`: it has as many hops as the last one.
+    /// Classifies an echo. `comparable`: it has as many hops as the last one.
     pub fn judge(&mut self, now: Nanos, srtt: Nanos, id: u64, comparable: bool) -> Arrival {
         if self.frozen {
             return Arrival::Late;

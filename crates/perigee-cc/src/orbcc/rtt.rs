@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC's own RTT estimates: last sample, smoothed, and with the queueing taken out.
+//! RTT estimates of OrbCC: last sample, smoothed, and without queueing.
 
 use crate::Nanos;
 
@@ -13,7 +13,7 @@ pub(super) struct RttEstimate {
     pub last_s: f64,
     pub smoothed_s: f64,
     variation_s: f64,
-    /// RTT less queueing: what the path itself takes.
+    /// RTT less queueing: base RTT of the path.
     pub base_s: f64,
 }
 
@@ -50,15 +50,16 @@ impl RttEstimate {
     }
 }
 
-/// The RTT that a clock with ticks of `tick` would have measured: both ends of the interval are rounded down, so that
-/// the mean over many samples is right although each is off by up to a tick.
+/// The RTT as measured by a clock with ticks of `tick`: both ends of the interval are rounded down,
+/// so that the mean over many samples is right although each is off by up to a tick.
 pub(super) fn quantise(rtt: Nanos, now: Nanos, tick: Nanos) -> Nanos {
     if tick == Nanos::ZERO {
         return rtt;
     }
     let sent = now.saturating_sub(rtt);
     let measured = (now.0 / tick.0 - sent.0 / tick.0) * tick.0;
-    // A zero would mean "no sample"; the shortest that the clock can tell from it stands for less than a tick.
+    // A zero would mean "no sample"; an RTT of less than a tick becomes the shortest non-zero
+    // value.
     Nanos(if measured == 0 { rtt.0.min(tick.0).max(1) } else { measured })
 }
 

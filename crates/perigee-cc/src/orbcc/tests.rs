@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The control law on hand-made telemetry. Closed loops with real meters are in `perigee-telemetry/tests`.
+//! Tests of the control law on constructed telemetry. Closed loops with real meters are in
+//! `perigee-telemetry/tests`.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -80,7 +81,7 @@ impl Loop {
         self.ack(Some(Telemetry::Stack { path_id: 1, hops: &idle, covered: 1, partial: false }));
     }
 
-    /// The same, over a path on which there may be ports without telemetry.
+    /// The same, over a path that may have ports without telemetry.
     pub fn seen(&mut self, us: u64, load: f64, partial: bool) {
         self.report(us, load, 1, partial);
     }
@@ -456,7 +457,8 @@ fn partial_telemetry_with_unexplained_delay_falls_back() {
     };
     assert!((0..300).all(|_| !step(&mut l, 52)));
     assert!((0..300).all(|_| !step(&mut l, 60)), "15 % more is tolerated");
-    // The window does not grow here, and no port that is seen is busy: after twice eight rounds that counts as blind.
+    // The window does not grow here, and no port with telemetry is busy: after twice eight rounds
+    // that counts as blind.
     assert!((0..2000).any(|_| step(&mut l, 70)));
 }
 
@@ -523,7 +525,7 @@ fn with_records_the_start_climbs_to_its_share_instead_of_jumping() {
         windows.push((l.cc.phase, l.w.cwnd));
     }
     let climbing: Vec<u64> = windows.iter().filter(|w| w.0 == Phase::Settling).map(|w| w.1).collect();
-    // One flow is starting: 5 % of the whole BDP per round.
+    // One flow is starting: 5 % of the full BDP per round.
     let steps = climbing.windows(2).map(|w| w[1].saturating_sub(w[0]));
     assert!(steps.clone().all(|s| s <= 32_501) && climbing.len() >= 8, "{climbing:?}");
     assert_eq!(windows.last().unwrap().0, Phase::Control);

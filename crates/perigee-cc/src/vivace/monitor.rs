@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Monitor intervals: which packet was sent in which, and what became of them.
+//! Monitor intervals: assignment of packets to intervals, and the results of intervals.
 //!
-//! Each packet carries the number of its interval as its tag. An interval is over when the next one begins, and complete
-//! when each of its packets is acknowledged or lost, or when feedback of later intervals says that no more will come.
+//! Each packet carries the number of its interval as its tag. An interval ends when the next one
+//! starts, and is complete when each of its packets is acknowledged or lost, or when feedback of
+//! later intervals implies that no more will arrive.
 
 use super::utility::Sample;
 use crate::{AckedPkt, Nanos};
 use std::collections::VecDeque;
 
-/// What an interval is for.
+/// Purpose of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing: results of others are awaited.
+    /// None: results of others are pending.
     Waiting,
     /// A step of the start.
     Start,
@@ -21,11 +22,11 @@ pub(super) enum Role {
     Move,
 }
 
-/// Intervals under way at most; beyond that the oldest is taken as complete.
+/// Maximum number of intervals in progress; beyond that the oldest counts as complete.
 const CAPACITY: usize = 64;
-/// An interval is given up when an ACK of one so much later arrives.
+/// An interval is abandoned at an ACK of an interval later by this number.
 const PATIENCE: u32 = 8;
-/// ACKs so much denser or sparser than their packets were sent belong to a burst.
+/// Ratio of ACK gaps to packet gaps beyond which ACKs belong to a burst.
 const BURST_RATIO: f64 = 50.0;
 const RATIO_GAIN: f64 = 0.1;
 
@@ -91,17 +92,19 @@ struct Interval {
 pub(super) struct Report {
     pub role: Role,
     pub sample: Sample,
-    /// Standard deviation of the RTTs around the line whose slope is the gradient, relative to their mean.
+    /// Standard deviation of the RTTs around the fitted line (with slope `gradient`), relative to
+    /// their mean.
     pub residual: f64,
 }
 
-/// The intervals under way.
+/// The intervals in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
     ring: VecDeque<Interval>,
     next_id: u32,
     newest_acked: u32,
-    /// Feedback of a later interval completes an earlier one (UDT), instead of all its packets' fate.
+    /// Feedback of a later interval completes an earlier one (UDT), rather than feedback on all its
+    /// packets.
     by_later_feedback: bool,
     /// Send and ACK time of the previous acknowledged packet, and the mean ratio of gaps.
     last_ack: Option<(Nanos, Nanos)>,
@@ -120,7 +123,7 @@ impl Monitor {
         }
     }
 
-    /// Ends the interval of the moment and begins another.
+    /// Ends the current interval and starts another.
     pub fn begin(&mut self, role: Role, target_mbps: f64) {
         if let Some(last) = self.ring.back_mut() {
             last.over = true;
@@ -144,7 +147,7 @@ impl Monitor {
         self.next_id = self.next_id.wrapping_add(1);
     }
 
-    /// A packet is sent in the interval of the moment; returns its tag.
+    /// Adds a packet to the current interval; returns its tag.
     pub fn on_sent(&mut self, at: Nanos, bytes: u32) -> u32 {
         let Some(now) = self.ring.back_mut() else { return u32::MAX };
         if now.sent == 0 {
@@ -156,12 +159,12 @@ impl Monitor {
         now.id
     }
 
-    /// Packets sent in the interval of the moment, RTTs that they have shown, and when it began.
+    /// Packets sent in the current interval, number of their RTTs, and start of the interval.
     pub fn present(&self) -> (u32, u32, Nanos) {
         self.ring.back().map_or((0, 0, Nanos::ZERO), |i| (i.sent, i.rtts.n as u32, i.first_sent))
     }
 
-    /// Few intervals are under way, and most feedback is for the latest.
+    /// Few intervals are in progress, and most feedback is for the latest.
     fn find(&mut self, tag: u32) -> Option<&mut Interval> {
         self.ring.iter_mut().rev().find(|i| i.id == tag)
     }
@@ -186,7 +189,8 @@ impl Monitor {
         }
     }
 
-    /// The gaps of ACKs and of their packets are alike; a burst of ACKs says nothing about the queue.
+    /// Whether gaps of ACKs and of their packets are similar; a burst of ACKs does not reflect the
+    /// queue.
     fn is_reliable(&mut self, now: Nanos, sent: Nanos) -> bool {
         let last = self.last_ack.replace((sent, now));
         let Some((last_sent, last_now)) = last else { return true };
@@ -204,7 +208,7 @@ impl Monitor {
         reliable
     }
 
-    /// Intervals under way that nobody waits for.
+    /// Number of intervals in progress without a purpose.
     pub fn waiting(&self) -> usize {
         self.ring.iter().filter(|i| i.over && i.role == Role::Waiting).count()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The controller of the later program (PCC-Uspace, branch master).
+//! Controller of the later program (PCC-Uspace, branch master).
 //!
 //! ```text
 //! change = γ · ⌊(rounds + 1)/2⌋^1.2, at most r (0.05 + 0.05 k), at least 0.5 Mbit/s
@@ -7,7 +7,8 @@
 //!  STARTING: ×2 ──utility falls: r/2──► PROBING: 3 pairs at r (1 ± 0.05)
 //!     ▲                                   ▲ │ majority up, or all down: r (1 ± 0.05)
 //!     │ r < 0.5 Mbit/s                    │ ▼
-//!     └───────────────────────────── DECISION MADE: r ± change while utility confirms it, else take the last one back
+//!     └───────────────────────────── DECISION MADE: r ± change while utility confirms it,
+//!                                     else the last change is undone
 //! ```
 
 use super::monitor::{Report, Role};
@@ -21,15 +22,16 @@ const MIN_CHANGE_MBPS: f64 = 0.5;
 const MIN_MBPS: f64 = 0.5;
 const MAX_MBPS: f64 = 1e6;
 const AMPLIFIER_EXPONENT: f64 = 1.2;
-/// Slopes that raise the RTT by less than this over an interval cost nothing in the start.
+/// Slopes with a rise of the RTT below this over an interval have no cost in the start.
 const START_RISE_S: f64 = 1e-3;
-/// Intervals over which the trend of the RTT is taken, and how far it must leave its usual range.
+/// Intervals over which the trend of the RTT is computed, and threshold relative to its usual
+/// range.
 const TREND: usize = 6;
 const TREND_DEVIATIONS: f64 = 2.0;
 const TREND_GAIN: f64 = 0.1;
-/// A trend so much smaller than the smallest one so far begins a new record of what is usual.
+/// A trend smaller than the smallest one so far by this factor resets the usual range.
 const TREND_RESET: f64 = 100.0;
-/// Trends below this, in seconds per interval, are none.
+/// Smallest trend, in seconds per interval.
 const NO_TREND_S: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +43,7 @@ enum State {
     Probing {
         sent: usize,
     },
-    /// `previous`: utility and rate of the interval before.
+    /// `previous`: utility and rate of the previous interval.
     DecisionMade {
         up: bool,
         outstanding: bool,
@@ -50,7 +52,7 @@ enum State {
     },
 }
 
-/// Is a rise of the RTT more than its usual wobble?
+/// Detector of a rise of the RTT beyond its usual fluctuation.
 #[derive(Clone, Debug, Default)]
 struct RttTrend {
     means: [f64; TREND],
@@ -62,8 +64,8 @@ struct RttTrend {
 }
 
 impl RttTrend {
-    /// Adds an interval's mean RTT; true if the RTT rises faster than it usually does. What is unusual does not change
-    /// what is usual.
+    /// Adds an interval's mean RTT; true if the RTT rises faster than usual. Outliers do not change
+    /// the usual range.
     fn is_rising(&mut self, mean_rtt_s: f64) -> bool {
         self.means.rotate_left(1);
         self.means[TREND - 1] = mean_rtt_s;
@@ -162,7 +164,7 @@ impl Newer {
         self.results = [[None; 2]; PAIRS];
     }
 
-    /// Results are awaited: the next interval would be of no use.
+    /// Whether results are pending, so that the next interval would be of no use.
     pub fn waits(&self) -> bool {
         match self.state {
             State::Starting { outstanding, .. } | State::DecisionMade { outstanding, .. } => outstanding,
@@ -177,7 +179,7 @@ impl Newer {
         }
     }
 
-    /// The sample with a slope that is not mere noise.
+    /// The sample with a slope of zero if that is noise.
     fn filtered(&mut self, report: &Report) -> Sample {
         let mut s = report.sample;
         let rising = s.mean_rtt_s > 0.0 && self.trend.is_rising(s.mean_rtt_s);
@@ -229,7 +231,8 @@ impl Newer {
             n if 2 * n > PAIRS => true,
             _ => return self.enter_probing(),
         };
-        // The gain of pairs that disagree counts as none; the last that agrees is what the first move is compared with.
+        // The gain of pairs that disagree is zero; the first move is compared with the last pair
+        // that agrees.
         let (mut gradient, mut previous) = (0.0, (0.0, self.rate));
         for pair in pairs.iter().filter(|pair| is_up(pair) == up) {
             gradient +=
@@ -242,7 +245,7 @@ impl Newer {
         self.advance(gradient, previous, up, 1);
     }
 
-    /// Moves on in the direction decided; `previous`: what the next result is compared with.
+    /// Continues in the chosen direction; `previous`: reference of the next result.
     fn advance(&mut self, gradient: f64, previous: (f64, f64), up: bool, rounds: u32) {
         let change = self.change(gradient, up, rounds);
         self.state = State::DecisionMade { up, outstanding: false, rounds, previous };
@@ -257,7 +260,7 @@ impl Newer {
         if (gradient > 0.0) == up && gradient != 0.0 {
             self.advance(gradient, (u, s.target_mbps), up, rounds + 1);
         } else {
-            // As far back as what was lost tells, not as far as the last move went.
+            // Steps back in proportion to the loss of utility, not by the last move.
             let back = self.change(gradient, !up, 1);
             self.enter_probing();
             self.set_rate(self.rate + back);
@@ -291,7 +294,7 @@ mod tests {
         Sample { target_mbps: rate, mbps: rate, sent: 100, gradient, mean_rtt_s: 0.05, ..Sample::default() }
     }
 
-    /// Answers the next intervals with a link of `link` Mbit/s; returns the rates.
+    /// Simulates the next intervals on a link of `link` Mbit/s; returns the rates.
     fn drive(c: &mut Newer, link: f64, intervals: usize) -> Vec<f64> {
         let mut rng = Rng::new(5);
         let mut rates = vec![];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The controller of the program that the paper's measurements and the LEO study used (PCC over UDT).
+//! Controller of the program used in the paper's measurements and the LEO study (PCC over UDT).
 //!
 //! ```text
 //! step(γ)  d = γ; d changes sign: amplifier a := 0, bound k := 0, swing w := min(w + 1, 2)
@@ -7,8 +7,8 @@
 //!          |d| ≤ r (0.05 + 0.06 k), k counts the times in a row that it was hit;  |d| ≥ 0.5 Mbit/s
 //!
 //!  START: ×2 ──utility falls: r/2──► PROBE: pairs at r (1 ± e) ──d > 0.1 r──► MOVE: r + d
-//!                                      ▲ │ d ≤ 0.1 r: r += d                     │ small or opposite step, distrust
-//!                                      └─┴───────────────────────────────────────┘
+//!                                      ▲ │ d ≤ 0.1 r: r += d                     │ small, opposite
+//!                                      └─┴───────────────────────────────────────┘ or suspicious
 //! ```
 
 use super::monitor::{Report, Role};
@@ -20,13 +20,13 @@ const MAX_MBPS: f64 = 1024.0;
 const MIN_MBPS: f64 = 1.3;
 const MIN_START_MBPS: f64 = 0.1;
 const EPSILON: f64 = 0.05;
-/// Probing rates differ by this at least.
+/// Minimum difference of probing rates.
 const MIN_PROBE_MBPS: f64 = 0.5;
 const MIN_STEP_MBPS: f64 = 0.5;
 const BOUND: f64 = 0.05;
 const BOUND_INCREMENT: f64 = 0.06;
 const MAX_SWING: u32 = 2;
-/// Larger steps are tried before they are trusted.
+/// Larger steps are tested before they are applied.
 const MOVE_THRESHOLD: f64 = 0.1;
 const COMMON_LOSS: f64 = 0.01;
 const HEAVY_LOSS: f64 = 0.05;
@@ -46,7 +46,7 @@ pub(super) struct Udt {
     latency: bool,
     rate: f64,
     state: State,
-    /// Probes of the round: how many, how many sent, their results; which member of each pair goes first.
+    /// Probes of the round: number, number sent, results; order of each pair.
     probes: usize,
     probes_sent: usize,
     up_first: [bool; MAX_PROBES / 2],
@@ -169,7 +169,7 @@ impl Udt {
         }
     }
 
-    /// All probes of the round are back.
+    /// Decides once all probes of the round have results.
     fn decide(&mut self) {
         let results = self.results.map(Option::unwrap_or_default);
         let results = &results[..self.probes];

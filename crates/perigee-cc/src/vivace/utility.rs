@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Vivace's utility: what a rate is worth, given the losses and the slope of the RTT that it causes.
+//! Utility functions of Vivace: the value of a rate, given the resulting losses and slope of the
+//! RTT.
 //!
 //! ```text
 //! published   u = x^0.9 − b x g − 11.35 x L          x in Mbit/s, g = dRTT/dt, b = 900
 //! newer       negative g counts as 0
-//! UDT         x in Mibit/s; losses up to 3 % cost 1 x L only; b = 11330 and g truncated to multiples of 0.02
+//! UDT         x in Mibit/s; losses up to 3 % cost 1 x L only; b = 11330 and g truncated to
+//!             multiples of 0.02
 //!             START: the first 50 lost packets and |g| < 0.2 are forgiven
 //! ```
 
@@ -19,10 +21,10 @@ const UDT_GRADIENT_STEP: f64 = 0.02;
 const UDT_START_GRADIENT: f64 = 0.2;
 const UDT_START_LOSSES: u32 = 50;
 
-/// What one monitor interval showed.
+/// Measurements of one monitor interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sample {
-    /// Rate that was asked for, in Mbit/s.
+    /// Requested rate, in Mbit/s.
     pub target_mbps: f64,
     /// Rate at which packets were sent, in Mbit/s.
     pub mbps: f64,
@@ -45,14 +47,15 @@ impl Sample {
     }
 }
 
-/// The newer program's; `latency`: whether the RTT's slope costs anything.
+/// Utility of the newer program; `latency`: whether the RTT's slope has a cost.
 pub(super) fn newer(s: &Sample, latency: bool) -> f64 {
     let x = s.mbps;
     let slope = if latency { s.gradient.max(0.0) } else { 0.0 };
     libm::pow(x, EXPONENT) - LATENCY_COST * x * slope - LOSS_COST * x * s.loss()
 }
 
-/// The UDT program's. `common_loss` replaces the sample's own loss ratio; `start`: leniency of the start.
+/// Utility of the UDT program. `common_loss` replaces the sample's own loss ratio; `start`:
+/// leniency of the start.
 pub(super) fn udt(s: &Sample, latency: bool, start: bool, common_loss: Option<f64>) -> f64 {
     const MIBI: f64 = 1e6 / (1024.0 * 1024.0);
     let x = s.mbps * MIBI;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A kernel's calls as the simulator's transport would make them, and whether the same decisions come of them.
+//! Player of a kernel's calls, as made by the simulator's transport, with a comparison of
+//! decisions.
 
 use crate::recording::{Call, Recording};
 use perigee_cc::{
@@ -14,7 +15,7 @@ use std::fmt;
 const KERNEL_INFINITE: u64 = 0x7fff_ffff;
 const TX_START: i64 = 0;
 
-/// A decision that was another one.
+/// A decision that differs.
 pub struct Difference {
     /// Line of the call, from 1.
     pub call: usize,
@@ -31,15 +32,15 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What became of a replay.
+/// Result of a replay.
 #[derive(Default)]
 pub struct Outcome {
-    /// Decisions that were compared.
+    /// Number of decisions compared.
     pub decisions: usize,
     pub differences: Vec<Difference>,
 }
 
-/// An acknowledgement whose calls are not over.
+/// An acknowledgement with further calls to come.
 struct Pending {
     call: Call,
     line: usize,
@@ -58,8 +59,8 @@ struct Player<'a> {
     outcome: Outcome,
 }
 
-/// Replays a recording with parameters that differ from the kernel's defaults, and a seed for what is drawn, up to `most`
-/// differences.
+/// Replays a recording with parameters that differ from the kernel's defaults, and a seed for
+/// random draws, up to `most` differences.
 pub fn replay(
     recording: &Recording,
     info: &SchemeInfo,
@@ -175,7 +176,7 @@ impl Player<'_> {
                 let mut event = self.event(call);
                 if let (Some(p), 'a') = (&pending, call.kind) {
                     event.rtt = self.rtt(&p.call);
-                    // Unless something came between, the sample has seen the window before.
+                    // Without another call in between, the sample refers to the earlier window.
                     let alone = p.after.kind == 'p' && self.same_window(&p.after, call);
                     w = if alone { p.before } else { w };
                 }
@@ -186,7 +187,7 @@ impl Player<'_> {
         }
     }
 
-    /// The window after a call is that before another.
+    /// Whether the window after a call is that before another.
     fn same_window(&self, earlier: &Call, later: &Call) -> bool {
         let same = |after, before| self.get(earlier, after) == self.get(later, before);
         same("cwnd_after", "cwnd") && same("ssthresh_after", "ssthresh")
@@ -199,7 +200,7 @@ impl Player<'_> {
         }
     }
 
-    /// An acknowledgement after which the window may not grow has no call for it: the sample is all that it brought.
+    /// An acknowledgement after which the window may not grow has no call for it, only its sample.
     fn close(&mut self) {
         let Some(p) = self.pending.take() else { return };
         let mut w = p.before;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Recordings of a kernel's calls: one line per call, each number less the one above it, compressed.
+//! Recordings of a kernel's calls: one line per call, each number less the one above it,
+//! compressed.
 
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
@@ -7,17 +8,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A call to a congestion control of the kernel: what it was told, the connection before, the result.
+/// A call to a congestion control of the kernel: arguments, previous state of the connection,
+/// result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// i: start, p: packets acknowledged, s: threshold asked, t: state, u: undo, e: event, a: window grows, c: whole control.
+    /// i: start, p: packets acknowledged, s: threshold requested, t: state, u: undo, e: event, a:
+    /// window grows, c: full control.
     pub kind: char,
     values: Vec<i64>,
 }
 
 /// All calls for one connection.
 pub struct Recording {
-    /// Provenance, and what a replay needs to know.
+    /// Provenance, and parameters of a replay.
     pub facts: BTreeMap<String, String>,
     columns: BTreeMap<String, usize>,
     pub calls: Vec<Call>,
@@ -55,7 +58,7 @@ impl Call {
         let mut words = line.split(',');
         let kind = words.next().and_then(|w| w.chars().next()).expect("the kind of a call");
         for (value, word) in above.iter_mut().zip(words) {
-            // Most numbers are as in the line above.
+            // Most numbers are the same as in the line above.
             if !word.is_empty() {
                 *value += word.parse::<i64>().expect("a number");
             }
@@ -64,7 +67,7 @@ impl Call {
     }
 }
 
-/// The recordings that are kept, or those of the folder named in PERIGEE_RECORDINGS.
+/// The bundled recordings, or those of the folder in PERIGEE_RECORDINGS.
 pub fn all() -> Vec<PathBuf> {
     let kept = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
     let folder = std::env::var_os("PERIGEE_RECORDINGS").map_or_else(kept, PathBuf::from);

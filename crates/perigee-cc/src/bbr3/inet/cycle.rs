@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The cycle of probes for bandwidth, and the bound on what is in flight that they move.
+//! Bandwidth probing cycle, and the bound of data in flight adapted by it.
 
 use super::{Acks, Bbr3, Mode, NONE};
 use crate::*;
@@ -42,7 +42,7 @@ impl Bbr3 {
         }
     }
 
-    /// True if a new cycle begins.
+    /// True if a new cycle starts.
     pub(super) fn adapt_upper_bounds(&mut self, cx: &Cx, w: &Window, ev: &AckEvent<'_>) -> bool {
         if self.acks == Acks::Starting && self.round_start {
             self.acks = Acks::Feedback;
@@ -106,7 +106,7 @@ impl Bbr3 {
         self.up_count = (w.cwnd / growth).max(1);
     }
 
-    /// True if the wait is over and a cycle begins.
+    /// True if the wait is over and a cycle starts.
     fn check_wait(&mut self, cx: &Cx) -> bool {
         let over = cx.now > self.phase_at + self.wait;
         if over {
@@ -136,7 +136,7 @@ impl Bbr3 {
     pub(super) fn start_down(&mut self, cx: &Cx) {
         self.forget_signals();
         self.up_count = NONE;
-        // The first draw counts rounds that nothing looks at.
+        // The first draw is for a count of rounds that is never used.
         self.draws.up_to(2);
         self.wait = Nanos::from_secs(2 + u64::from(self.draws.up_to(1000) / 1000));
         self.acks = Acks::Stopping;
