@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Measurements as records: captures of others."""
+"""Measurements of real paths, stored as records."""

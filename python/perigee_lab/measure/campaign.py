@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Campaign files: what is measured in each cycle, how often, and when."""
+"""Campaign files: the measurements of a cycle, their number and their timetable."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LEAST_SAMPLE_NS, MOST_SAMPLE_NS = 10_000_000, 10 * 10**9
 
 @dataclass(frozen=True)
 class Step:
-    """A thing that is measured; times in ns."""
+    """One measurement of a cycle; times in ns."""
 
     do: str
     """download, upload, pings, trains or pause."""
     name: str = ""
     cc: str | None = None
-    """Scheme of the sender's kernel; None = its default."""
+    """Congestion control of the sender's kernel; None = its default."""
     bytes: int | None = None
     duration: int | None = None
     streams: int = 1
@@ -42,15 +42,15 @@ class Step:
     size: int = 64
     buffer: int | None = None
     server: str | None = None
-    """Another than the campaign's."""
+    """Overrides the campaign's server."""
     beside: bool = False
-    """At the same time as the step before."""
+    """Runs at the same time as the previous step."""
     first: bool = False
-    """In the first cycle only."""
+    """Runs in the first cycle only."""
 
     @property
     def title(self) -> str:
-        """Its name in flows."""
+        """Its name in the table of flows."""
         return self.name or (f"{self.do} {self.cc}" if self.cc else self.do)
 
 
@@ -64,15 +64,15 @@ class Campaign:
     title: str = ""
     cycles: int = 1
     every: int | None = None
-    """From the beginning of a cycle to that of the next; None = one after the other."""
+    """Time between the starts of two cycles; None = back to back."""
     patience: int = 3600 * 10**9
-    """A server that cannot be reached is tried for so long, then the step is given up."""
+    """Time for which an unreachable server is retried before the step is given up."""
     hours: tuple[int, int] | None = None
-    """Only between these minutes of the day, local time."""
+    """Cycles start only between these minutes of the day, local time."""
     days: tuple[str, ...] = ()
-    """Only on these; empty = all."""
+    """Cycles start only on these days; empty = all."""
     text: str = ""
-    """The file."""
+    """Contents of the file."""
 
     def groups(self) -> list[list[Step]]:
         """Steps that run at the same time, in their order."""
@@ -85,7 +85,7 @@ class Campaign:
         return found
 
     def opens(self, now: datetime) -> datetime:
-        """The next moment at which a cycle may begin."""
+        """The next time at which a cycle may start."""
         at = now
         for _ in range(16):
             if not self.days or DAYS[at.weekday()] in self.days:
@@ -178,7 +178,7 @@ ONLY = {
     "trains": {"do", "name", "duration", "interval", "burst", "size", "server", "first"},
 }  # fmt: skip
 TRAINS = {"interval": 10**9, "burst": 20, "size": 1400}
-"""Of trains by default: 28 kB a second."""
+"""Defaults of trains: 28 kB a second."""
 CAMPAIGN: dict[str, Reader] = {
     "title": _text, "server": _text, "cycles": _whole(1, MAX_CYCLES), "every": _time, "patience": _time,
     "hours": _hours, "days": _days,
@@ -186,7 +186,10 @@ CAMPAIGN: dict[str, Reader] = {
 
 
 def read_campaign(file: Path) -> Campaign:
-    """A campaign file. Raises MeasureError: what is wrong, with file, key, value and remedy."""
+    """Reads a campaign file.
+
+    Raises MeasureError with file, key, value and remedy.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -198,7 +201,7 @@ def read_campaign(file: Path) -> Campaign:
 
 
 def parsed(text: str, name: str) -> Campaign:
-    """The same from the text of a file. Raises MeasureError."""
+    """Parses the text of a campaign file. Raises MeasureError."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -249,7 +252,7 @@ def _read(row: Mapping[str, Any], known: Mapping[str, Reader], where: str, text:
 
 
 def _line(text: str, number: int, key: str) -> str:
-    """Where a key stands, as ", line N": in the section of the n-th step (0: that of the campaign)."""
+    """Position of a key as ", line N": in the n-th step's section, or the campaign's (0)."""
     step = 0
     for n, line in enumerate(text.splitlines(), start=1):
         word = line.strip()
@@ -260,7 +263,7 @@ def _line(text: str, number: int, key: str) -> str:
 
 
 def place(text: str) -> tuple[str, int]:
-    """HOST, HOST:PORT or [HOST]:PORT. Raises MeasureError."""
+    """Parses HOST, HOST:PORT or [HOST]:PORT. Raises MeasureError."""
     host, port = text, ""
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")

@@ -23,15 +23,15 @@ PLACES = ("sender", "receiver")
 
 @dataclass(frozen=True)
 class Reading:
-    """How a capture is read."""
+    """Options of an import."""
 
     at: str | None = None
-    """Where it was taken, seen from the data; None = found from each handshake."""
+    """Capture point, sender or receiver; None = inferred from each handshake."""
     cc: str = UNKNOWN
     sample_ns: int = 100_000_000
     warmup_ns: int = 0
     wireshark: bool = False
-    """Wireshark's own analysis is counted beside ours."""
+    """Counts the flags of Wireshark's analysis as well."""
 
 
 class CaptureStopped(Exception):  # noqa: N818 - nothing is wrong
@@ -46,17 +46,19 @@ def import_capture(
     force: bool = False,
     progress: Callable[[int], bool] | None = None,
 ) -> Path:
-    """Makes the record of a capture; returns its folder. `progress` gets the bytes read; False stops it.
+    """Imports a capture as a record; returns its folder.
+
+    `progress` receives the number of bytes read; if it returns False, the import stops.
 
     Raises:
-        RecordError: the file is no capture or holds no connection with data; the record is in the way.
+        RecordError: the file is no capture or has no connection with data, or the record exists.
         CaptureStopped: `progress` returned False.
         OSError: a file cannot be read or written.
     """
     if not file.is_file():
         raise RecordError(f"{file}: there is no such file" if not file.exists() else f"{file} is no plain file")
 
-    # Before the record is begun: there may be no tshark.
+    # Before the record is created: tshark may be missing.
     theirs = {wireshark.KEY: wireshark.classified(file)} if reading.wireshark else {}
 
     def make(writer: RecordWriter) -> Manifest:
@@ -94,7 +96,7 @@ def import_capture(
 
 
 def refuse_warmup(file: Path, warmup_ns: int, duration_ns: int) -> None:
-    """Raises RecordError: nothing is left behind the warm-up, so that metrics would be of nothing."""
+    """Raises RecordError if the warm-up covers the entire capture: no metric would have samples."""
     if warmup_ns and warmup_ns >= duration_ns:
         raise RecordError(
             f"{file}: --warmup {warmup_ns / 1e9:g}s leaves out all of its {duration_ns / 1e9:g} s; take less"
@@ -102,7 +104,7 @@ def refuse_warmup(file: Path, warmup_ns: int, duration_ns: int) -> None:
 
 
 def stem_of(file: Path) -> str:
-    """The name of a file without its endings."""
+    """A file's name without its extensions."""
     name = file.name
     for ending in (".gz", ".pcapng", ".pcap", ".cap", ".json", ".csv", ".txt", ".log"):
         name = name.removesuffix(ending)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The offset between two clocks, from probes that carry four times (as NTP does it, RFC 5905).
 
-In each window the probe with the shortest RTT waited least: its offset, half of the difference of both ways, is the
-best one. A line through these (Theil and Sen) takes the drift out. That both ways take equally long cannot be known:
-the error is at most half of the shortest RTT.
+In each window the probe with the shortest RTT waited least: its offset, half of the difference of
+both one-way delays, is the best one. A line through these (Theil and Sen) removes the drift. Path
+asymmetry cannot be observed: the error is at most half of the shortest RTT.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MAX_WINDOWS = 400
 
 @dataclass(frozen=True)
 class Offset:
-    """Of the server's clock against the client's."""
+    """Offset of the server's clock from the client's."""
 
     at: npt.NDArray[np.float64]
-    """For each probe, ns."""
+    """Offset at each probe, ns."""
     error_ns: float
     """Bound of a constant error: half of the shortest RTT."""
     drift_ppm: float
@@ -35,7 +35,10 @@ class Offset:
 
 
 def offset_of(sent: Ints, arrived: Ints, left: Ints, back: Ints, epoch: Ints) -> Offset:
-    """From all answered probes (`back` is -1 where there was no answer); clocks of each epoch by themselves."""
+    """Offset from all answered probes; the clocks of each epoch are estimated separately.
+
+    `back` is -1 where there was no answer.
+    """
     at = np.full(len(sent), np.nan)
     error, drift, known = 0.0, 0.0, False
     for e in np.unique(epoch):
@@ -61,7 +64,7 @@ def _line(t: Ints, rtt: Ints, theta: npt.NDArray[np.float64]) -> tuple[float, fl
         inside = np.flatnonzero(window == w)
         best.append(inside[np.argmin(rtt[inside])])
     x, y = since[best].astype(float), theta[best]
-    # A short measurement says nothing of the drift.
+    # Drift cannot be estimated from a short measurement.
     if len(x) < 4:
         return float(theta[np.argmin(rtt)]), 0.0
     i, j = np.triu_indices(len(x), 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Journal of a campaign on disk: a file for each measurement, and a list of those that are complete.
+"""Journal of a campaign on disk: a file per measurement, and a list of complete ones.
 
-A file is whole or not there; the journal has a line for each, written after it. Whatever ends a campaign, what is in
-the journal is kept, and the campaign goes on behind it.
+A file is written atomically; its line in the journal follows. However a campaign ends, the
+measurements in the journal are kept, and the campaign resumes after them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ META = "about"
 
 @dataclass
 class Part:
-    """A measurement: numbers of its cycle, group, piece and step, what is known of it, and its columns."""
+    """A measurement: numbers of cycle, group, piece and step, description, and columns."""
 
     cycle: int
     group: int
@@ -41,7 +41,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Name of its file."""
         return f"{self.cycle:05d}-{self.group:02d}-{self.piece:04d}-{self.step:04d}.npz"
 
 
@@ -49,12 +49,12 @@ class Journal:
     """The measurements of a campaign."""
 
     def __init__(self, folder: Path, campaign_text: str) -> None:
-        """Opens or begins it. Raises MeasureError: the folder has another campaign; OSError."""
+        """Opens or creates it. Raises MeasureError if the folder has another campaign; OSError."""
         self.folder = folder / FOLDER
         inner(self.folder)
         own = self.folder / CAMPAIGN
         self.lines = read_lines(self.folder / JOURNAL, mend=True)
-        # A campaign that has measured nothing (a wrong key, a server that was away) stands in nobody's way.
+        # A campaign without measurements (wrong key, unreachable server) may be replaced.
         if own.exists() and (self.lines or any(self.folder.glob("*.npz"))):
             if read_text(own) != campaign_text:
                 raise MeasureError(
@@ -66,19 +66,19 @@ class Journal:
                 partial.write_text(campaign_text, encoding="utf-8")
 
     def done(self, cycle: int, group: int) -> bool:
-        """Whether a group was measured, or given up."""
+        """Whether a group was measured or given up."""
         return any(x["cycle"] == cycle and x["group"] == group and x.get("whole") for x in self.lines)
 
     def kept(self, cycle: int, group: int, step: int) -> list[Part]:
-        """Pieces of a step that are on the disk."""
+        """Pieces of a step on disk."""
         return read_parts(self.folder.parent, f"{cycle:05d}-{group:02d}-*-{step:04d}.npz")
 
     def began_ns(self, without: Sequence[int] = ()) -> int | None:
-        """When the first group began that is none of these, since 1970; None = none has."""
+        """Start of the first group not in `without`, ns since 1970; None = none has started."""
         return next((int(x["began_ns"]) for x in self.lines if x["group"] not in without), None)
 
     def keep(self, part: Part) -> None:
-        """Writes a measurement; it counts once `note` has been called. Raises OSError."""
+        """Writes a measurement; it is complete after a call of `note`. Raises OSError."""
         import numpy as np
 
         with written(self.folder / part.name) as partial, partial.open("wb") as file:
@@ -88,7 +88,7 @@ class Journal:
             os.fsync(file.fileno())
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Adds a line to the journal; it is on the disk when this returns. Raises OSError."""
+        """Appends a line to the journal and syncs it to disk. Raises OSError."""
         path = self.folder / JOURNAL
         with appended(path) as file:
             file.write(json.dumps(line) + "\n")
@@ -98,7 +98,7 @@ class Journal:
 
 
 def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
-    """Lines of a journal; a last one that breaks off does not count, and goes if the journal is to be mended."""
+    """Lines of a journal; a truncated last one is ignored, and removed with `mend`."""
     if not path.exists():
         return []
     found = []
@@ -114,14 +114,14 @@ def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
         found.append(entry)
         whole += len(line)
     if mend and whole < len(text):
-        # Written when the machine went down: the next line must not be put behind half a one.
+        # Truncated by a crash: the next line must not be appended to a partial one.
         with appended(path) as file:
             os.ftruncate(file.fileno(), whole)
     return found
 
 
 def read_parts(folder: Path, pattern: str = "*.npz") -> list[Part]:
-    """All measurements of a campaign in their order; those that no journal counts too, if they are whole."""
+    """All complete measurements of a campaign in order, with or without a line in the journal."""
     import numpy as np
 
     found = []

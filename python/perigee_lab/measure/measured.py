@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Records of a campaign: one for each scheme and cycle, a flow for each transfer and for pings."""
+"""Records of a campaign: one per scheme and cycle, with a flow per transfer and series of pings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TRANSFERS = ("download", "upload")
 CUT = "-cut"
-"""Behind the scheme of transfers that ended early."""
+"""Suffix of the scheme of transfers that ended early."""
 LOST = -1
 NO_LINK = 0xFFFF_FFFF
 CLOCK_STEP_NS = 5_000_000
@@ -46,7 +46,7 @@ MAX_TOLD_GAPS = 3
 
 @dataclass
 class Tables:
-    """Tables of a record that grows flow by flow."""
+    """Tables of a record, filled flow by flow."""
 
     flows: list[pa.Table]
     events: list[dict[str, Any]]
@@ -57,7 +57,7 @@ class Tables:
     remarks: list[str]
 
     def whole(self) -> dict[str, pa.Table]:
-        """Each as one table."""
+        """The tables, each in one piece."""
         import pyarrow as pa
 
         found = {
@@ -73,9 +73,9 @@ class Tables:
 
 
 def write_records(folder: Path, *, force: bool = True) -> list[Run]:
-    """Makes the records of a campaign's folder anew, with their report; returns them.
+    """Rebuilds the records of a campaign's folder, with their report; returns them.
 
-    Raises RecordError: nothing was measured; OSError.
+    Raises RecordError if nothing was measured; OSError.
     """
     parts = read_parts(folder)
     if not parts:
@@ -103,7 +103,7 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
 
 
 def _forget(folder: Path, keep: set[Path]) -> None:
-    """Takes away records that earlier versions made of the same measurements under another name."""
+    """Removes records of the same measurements that earlier versions wrote under another name."""
     for record in record_folders(folder):
         if record not in keep and open_record(record).manifest.backend == "measure":
             shutil.rmtree(record)
@@ -112,10 +112,10 @@ def _forget(folder: Path, keep: set[Path]) -> None:
 
 
 def _apart(folder: Path) -> dict[int, str]:
-    """What stands behind the scheme, for each group of a campaign whose downloads (or uploads) are not all alike.
+    """Suffix of the scheme, for each group of a campaign with unlike downloads (or uploads).
 
-    Their goodputs answer different questions: 1 MB and 1 GB of cubic have no mean. It goes by the campaign and not by
-    what there is so far, so that names stay.
+    Their goodputs are not comparable: 1 MB and 1 GB of cubic have no mean. The suffix depends on
+    the campaign rather than on the measurements so far, so that names do not change.
     """
     campaign = _campaign(folder)
     if campaign is None:
@@ -135,7 +135,7 @@ def _apart(folder: Path) -> dict[int, str]:
 
 
 def _says(steps: Sequence[Step]) -> tuple[str, ...]:
-    """What a group of transfers measures, in words: server, amount, time, streams, buffer; what is beside."""
+    """Parameters of a group of transfers: server, amount, time, streams, buffer, other steps."""
     first = steps[0]
     amount = "" if first.bytes is None else amount_text(first.bytes)
     time = "" if first.duration is None else f"{first.duration / 1e9:g}s"
@@ -146,15 +146,15 @@ def _says(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def _cut(parts: Sequence[Part]) -> bool:
-    """Whether a transfer of a group ended early: then it has no place in the means of those that did not."""
+    """Whether a transfer of a group ended early, which excludes it from the means."""
     moved = [p.about for p in parts if p.about["do"] in TRANSFERS]
     return any(a["why"] or any(EARLY in remark for remark in a["remarks"]) for a in moved)
 
 
 def _scheme(parts: Sequence[Part], *, both: bool) -> str:
-    """Of a group: what its transfers ran on, or that there are pings only.
+    """Scheme of a group's transfers, or ping if there are none.
 
-    In a campaign with both directions, which have rates of their own, uploads are told apart.
+    In a campaign with both directions, which have different rates, uploads get a suffix.
     """
     first = next((p.about for p in parts if "cc" in p.about), None)
     if first is None:
@@ -165,7 +165,7 @@ def _scheme(parts: Sequence[Part], *, both: bool) -> str:
 def _record(folder: Path, cc: str, cycle: int, parts: Sequence[Part]) -> tuple[dict[str, pa.Table], About]:
     start = min(int(p.about["began_ns"]) for p in parts)
     tables = Tables([], [], [], [], [], [], [])
-    # Pieces of the same pings are one flow.
+    # Pieces of the same pings form one flow.
     flows: dict[tuple[int, int], list[Part]] = {}
     for part in parts:
         flows.setdefault((part.group, part.step), []).append(part)
@@ -196,7 +196,7 @@ def _kept(part: Part) -> dict[str, Any]:
 
 
 def _names(parts: Sequence[Part]) -> list[str]:
-    """A name of its own for each flow."""
+    """Unique names of flows."""
     names = [str(p.about["name"]) for p in parts]
     seen: dict[str, int] = {}
     found = []
@@ -222,7 +222,7 @@ def _campaign(folder: Path) -> Campaign | None:
 
 
 def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """A download or an upload; returns its end."""
+    """Adds a download or an upload; returns its end."""
     about, columns = parts[0].about, parts[0].columns
     zero = int(about["began_ns"]) - start_ns
     r_t, r_total = columns["r_t"] + zero, columns["r_total"]
@@ -271,7 +271,7 @@ def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part],
 
 
 def _limited(name: str, last: Ints) -> list[str]:
-    """What else than the network bounded a transfer: nothing that it says of the network may be believed then."""
+    """Warnings on limits other than the network: such a transfer shows nothing about the path."""
     busy = _known(last, "busy_us") or 0
     found = []
     for key, what in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "the sender's buffer")):
@@ -290,13 +290,13 @@ def _known(row: Ints, key: str) -> int | None:
 
 
 def _rates(t: Ints, total: Ints, zero: int) -> Floats:
-    """Bit/s since the row before."""
+    """Bit/s since the previous row."""
     took = np.diff(np.concatenate(([zero], t)))
     return np.diff(np.concatenate(([0], total))) * 8e9 / np.maximum(took, 1)
 
 
 def _of_sender(about: Mapping[str, Any], columns: Mapping[str, Ints], zero: int, at: Ints) -> dict[str, Any]:
-    """What the sender's kernel said last before each instant."""
+    """The sender's last TCP_INFO before each instant."""
     if "s_info" not in columns:
         return {}
     t = columns["s_t"] + int(about["sender_zero_ns"]) + zero
@@ -349,7 +349,7 @@ def _total(number: int, name: str, origin: str, target: str, cc: str, start: int
 
 @dataclass
 class _Piece:
-    """Pings of one piece, put together: times since the record's beginning."""
+    """Pings of one piece; times since the record's start."""
 
     sent: Ints
     rtt: Ints
@@ -371,7 +371,7 @@ def _piece(part: Part, start_ns: int) -> _Piece:
 
 
 def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """Probes; returns their end."""
+    """Adds probes; returns their end."""
     pieces = [_piece(p, start_ns) for p in parts]
     sent, rtt, out, back = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "out", "back"))
     answered = rtt != LOST
@@ -387,7 +387,10 @@ def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], st
 
 
 def _add_trains(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """Trains, a row each: the RTT of the first that came back of it, and what each way carried; returns their end."""
+    """Adds trains, a row each; returns their end.
+
+    A row has the RTT of the train's first answered probe, and the rate of each direction.
+    """
     pieces = [_piece(p, start_ns) for p in parts]
     columns: dict[str, list[Any]] = {}
     for part, piece in zip(parts, pieces, strict=True):
@@ -414,7 +417,10 @@ def _add_trains(tables: Tables, number: int, name: str, parts: Sequence[Part], s
 def _end_pings(
     tables: Tables, number: int, name: str, parts: Sequence[Part], pieces: Sequence[_Piece], start_ns: int, rtts: Ints
 ) -> int:
-    """What probes and trains have in common: losses, totals, remarks; `rtts` are their samples. Returns their end."""
+    """Adds losses, totals and warnings, for probes and trains alike; returns their end.
+
+    `rtts` are their samples.
+    """
     sent, rtt, came = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "came"))
     answered = rtt != LOST
     arrived = (sent + rtt)[answered]
@@ -487,7 +493,7 @@ def _told_of_pings(
 
 
 def _clock_steps(tables: Tables, name: str, parts: Sequence[Part], start_ns: int) -> list[dict[str, Any]]:
-    """Where the clock of the day was set: RTTs do not know of it, times of the day do."""
+    """Steps of the wall clock: they shift times of day, but no RTTs."""
     found = []
     for part in parts:
         wall = part.columns["wall"].reshape(-1, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs a campaign: cycle by cycle, group by group, and behind what was measured before."""
+"""Campaign runner: cycle by cycle, group by group, resuming after completed measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PIECE_NS = 3600 * 10**9
-"""Longer pings are measured in pieces: a file each."""
+"""Longer series of pings are split into pieces, a file each."""
 FIRST_AGAIN_S, LAST_AGAIN_S = 5.0, 60.0
 LEAST_FREE_BYTES = 20 << 20
 LIMIT_NS = 1800 * 10**9
@@ -34,7 +34,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Runner:
-    """A campaign under way."""
+    """A campaign in progress."""
 
     campaign: Campaign
     journal: Journal
@@ -44,9 +44,9 @@ class Runner:
     stop: threading.Event
 
     def run(self) -> None:
-        """All that is left of it; returns early when `stop` is set.
+        """Runs the remainder of the campaign; returns early when `stop` is set.
 
-        Raises MeasureError: it cannot go on, with the remedy; OSError: what was measured cannot be written.
+        Raises MeasureError if it cannot continue; OSError if measurements cannot be written.
         """
         groups = self.campaign.groups()
         for cycle in range(1, self.campaign.cycles + 1):
@@ -61,8 +61,8 @@ class Runner:
                     self._group(cycle, g, [s for s in groups[g] if cycle == 1 or not s.first])
 
     def _wait_for(self, cycle: int) -> None:
-        """Until the cycle may begin."""
-        # The timetable begins behind what is done in the first cycle only.
+        """Waits until the cycle may start."""
+        # The timetable starts after the steps of the first cycle only.
         once = [g for g, group in enumerate(self.campaign.groups()) if all(s.first for s in group)]
         began = self.journal.began_ns(once)
         if self.campaign.every is not None and began is not None:
@@ -74,7 +74,7 @@ class Runner:
             self._sleep_until(opens.timestamp())
 
     def _sleep_until(self, wall_s: float) -> None:
-        # In steps, by the clock of the day: it may be set, and machines sleep.
+        # In steps of wall-clock time, which may be set, and machines may sleep.
         while not self.stop.is_set() and (left := wall_s - time.time()) > 0:
             self.stop.wait(min(left, 5.0))
 
@@ -114,13 +114,13 @@ class Runner:
             )
 
     def _once(self, cycle: int, group: int, steps: list[Step]) -> None:
-        """A group, its steps side by side. Raises what the first of them that failed raised."""
+        """Runs the steps of a group concurrently. Raises the error of the first that failed."""
         if len(steps) == 1 and steps[0].do == "pause":
             self.stop.wait((steps[0].duration or 0) / 1e9)
             return
         problems: list[BaseException] = []
         over = threading.Event()
-        """Pings that are beside something end with it."""
+        """Ends pings that accompany another step."""
         first: list[threading.Thread] = []
         beside: list[threading.Thread] = []
         for k, step in enumerate(steps):
@@ -205,11 +205,11 @@ class Runner:
 
 
 class _DiskError(OSError):
-    """What was measured cannot be written."""
+    """A measurement cannot be written."""
 
 
 def _measured_ns(part: Part, step: Step) -> int:
-    """Time that a piece of pings covers, in full intervals."""
+    """Time covered by a piece of pings, in full intervals."""
     sent = part.columns["sent"]
     return int(sent[-1]) - int(part.about["mono_ns"]) + step.interval if len(sent) else 0
 
@@ -258,6 +258,6 @@ def _columns(found: Transfer) -> dict[str, npt.NDArray[np.int64]]:
         columns["s_t"] = np.array(found.sender.t_ns, np.int64)
         columns["s_total"] = np.array(found.sender.total, np.int64)
         if found.sender.info and len(found.sender.info) == len(found.sender.t_ns):
-            # Kernels say "no limit" with all bits set.
+            # In TCP_INFO, all bits set means no limit.
             columns["s_info"] = np.array([[min(v, MOST) for v in row] for row in found.sender.info], np.int64)
     return columns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Further sections of the report of a measurement: lines, a table and a plot."""
+"""Additional report sections of a measurement: lines, a table and a plot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GREY = "#5b6876"
 
 
 def write_sections(runs: Sequence[Run], folder: Path) -> None:
-    """Computes and writes them to where the report looks for them."""
+    """Computes the sections and writes them to the file that the report reads."""
     found = [
         s
         for make in (distributions, dispersion, changes, times_of_day, start_up, tests)
@@ -45,7 +45,7 @@ def write_sections(runs: Sequence[Run], folder: Path) -> None:
 
 
 def pings_of(run: Run) -> list[tuple[str, dict[str, Floats]]]:
-    """Probes of a run: name, and when each was sent (s), RTT and one-way delays (ms)."""
+    """Probes of a run by name: send times (s), RTTs and one-way delays (ms)."""
     import pyarrow.compute as pc
 
     found = []
@@ -66,7 +66,7 @@ def pings_of(run: Run) -> list[tuple[str, dict[str, Floats]]]:
 
 
 def distributions(runs: Sequence[Run]) -> Section | None:
-    """RTTs of probes and of transfers, of all runs of a scheme together."""
+    """RTTs of probes and transfers, over all runs of a scheme."""
     import matplotlib.pyplot as plt
 
     groups: dict[tuple[str, str], list[Floats]] = {}
@@ -112,7 +112,7 @@ WAYS = {"up": "on the way there", "down": "on the way back"}
 
 
 def dispersion(runs: Sequence[Run]) -> Section | None:
-    """What trains of all cycles say that each way can carry."""
+    """Capacity of each direction from the trains of all cycles."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.measure.fit.seen import told_of
@@ -142,7 +142,7 @@ def dispersion(runs: Sequence[Run]) -> Section | None:
 
 
 def changes(runs: Sequence[Run]) -> Section | None:
-    """Steps of the base RTT, of the longest series of probes without transfers beside."""
+    """Steps of the base RTT, from the longest series of probes without concurrent transfers."""
     import matplotlib.pyplot as plt
 
     quiet = [(r, name, p) for r in runs for name, p in pings_of(r) if _quiet(r) and len(p["t"]) > 50]
@@ -175,7 +175,7 @@ def changes(runs: Sequence[Run]) -> Section | None:
 
 
 def told_of_grid(grid: series.Grid, began_ns: int) -> str:
-    """A grid, in words."""
+    """Description of a grid."""
     if grid.events < series.LEAST_STEPS:
         return (
             f"{grid.events} steps are too few to find a grid of {grid.period_s:g} s ({series.LEAST_STEPS} are needed)."
@@ -199,7 +199,7 @@ def _quiet(run: Run) -> bool:
 
 
 def times_of_day(runs: Sequence[Run]) -> Section | None:
-    """By hour of the day (UTC): RTT of probes, and throughput of transfers."""
+    """RTTs of probes and throughput of transfers, by hour of the day (UTC)."""
     import matplotlib.pyplot as plt
 
     began = [r.manifest["measured"]["began_ns"] for r in runs]
@@ -245,7 +245,7 @@ def times_of_day(runs: Sequence[Run]) -> Section | None:
 
 
 def start_up(runs: Sequence[Run]) -> Section | None:
-    """Start-up beside steady state: means over transfers of a kind."""
+    """Start-up and steady state: means over transfers of a kind."""
     import matplotlib.pyplot as plt
 
     found = transfers.kinds(runs)
@@ -293,7 +293,7 @@ def start_up(runs: Sequence[Run]) -> Section | None:
 
 
 def tests(runs: Sequence[Run]) -> Section | None:
-    """Schemes against each other."""
+    """Pairwise comparisons of schemes."""
     found = transfers.compared(transfers.kinds(runs))
     if not found:
         return None
@@ -313,7 +313,7 @@ def tests(runs: Sequence[Run]) -> Section | None:
 
 
 def _turned(table: list[list[str]]) -> list[list[str]]:
-    """Rows as columns, where there are fewer of these."""
+    """Transposes a table."""
     return [list(row) for row in zip(*table, strict=True)]
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a series of RTTs says of its path: steps of its base, the 15 s grid, runs of losses, correlation.
+"""Analysis of a series of RTTs: steps of its base, the 15 s grid, runs of losses, correlation.
 
-The base of a window is a low quantile of its RTTs: queues only add. A step is where the medians of some windows
-before and after differ by more than the noise between neighbours explains; its time is then found among the single
-samples.
+The base of a window is a low quantile of its RTTs, since queues only add delay. A step is where the
+medians of some windows before and after differ by more than the noise between neighbours explains;
+its time is then refined with the single samples.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     Bools = npt.NDArray[np.bool_]
 
 GRID_S = 15.0
-"""Starlink gives terminals new satellites every 15 s, worldwide at once (first published by Tanveer et al., "
-"CoNEXT 2023)."""
+"""Starlink reassigns the satellites of terminals every 15 s, synchronised worldwide (first
+published by Tanveer et al., CoNEXT 2023)."""
 BASE_QUANTILE = 0.1
 WINDOW_SAMPLES = 12
 LEAST_WINDOW_S, MOST_WINDOW_S = 0.2, 5.0
 BESIDE, BESIDE_S = 3, 2.0
-"""Windows whose median is taken before and after a step, at least, and their time: what lasts shorter is jitter."""
+"""Least number and time of windows for the medians before and after a step; shorter changes are
+jitter."""
 NOISE = 6.0
-"""Standard deviations of the differences between neighbours, and of those over the same distance as a step's."""
+"""Threshold in standard deviations of differences between neighbours, and at a step's distance."""
 LEAST_STEP_MS = 0.6
 PLATEAU = 0.98
 SIGNIFICANT = 1e-3
@@ -39,7 +40,7 @@ LEAST_STEPS = 8
 
 @dataclass(frozen=True)
 class Step:
-    """The base RTT changes."""
+    """A change of the base RTT."""
 
     t_s: float
     before_ms: float
@@ -48,35 +49,35 @@ class Step:
 
 @dataclass(frozen=True)
 class Windows:
-    """The base RTT, window by window."""
+    """The base RTT by windows."""
 
     t_s: Floats
-    """Middles of the windows that have samples."""
+    """Centres of the windows with samples."""
     base_ms: Floats
     length_s: float
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How well events keep to a period."""
+    """Test of events for a period."""
 
     period_s: float
     phase_s: float
-    """Of the events, since time 0."""
+    """Phase of the events since time 0."""
     strength: float
-    """Length of their mean vector on the circle: 0 = anywhere, 1 = all at one phase."""
+    """Length of their mean vector on the circle: 0 = uniform, 1 = all at one phase."""
     p: float
-    """Rayleigh's test: how often as many events anywhere would look like this."""
+    """p-value of Rayleigh's test against a uniform distribution."""
     events: int
 
     @property
     def found(self) -> bool:
-        """Whether there is one."""
+        """Whether the period is significant."""
         return self.events >= LEAST_STEPS and self.p < SIGNIFICANT
 
 
 def windows(t_s: Floats, rtt_ms: Floats, length_s: float | None = None) -> Windows:
-    """The base of each window; `length_s` None = as long as a dozen samples take."""
+    """The base of each window; `length_s` None = the time of a dozen samples."""
     if len(t_s) < 2:
         return Windows(t_s, rtt_ms, 1.0)
     usual = float(np.median(np.diff(t_s)))
@@ -90,7 +91,7 @@ def windows(t_s: Floats, rtt_ms: Floats, length_s: float | None = None) -> Windo
 
 
 def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
-    """Where the base RTT changes, with the time of the first sample behind it."""
+    """Steps of the base RTT, with the time of the first sample after each."""
     found = windows(t_s, rtt_ms)
     base = found.base_ms
     beside = max(BESIDE, round(BESIDE_S / found.length_s))
@@ -108,7 +109,7 @@ def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
         if size[j] < least or size[j] < near.max():
             j += 1
             continue
-        # Around a step many windows see about as much of it: the middle one stands on it.
+        # Around a step, many windows show about the same difference; the middle one is at the step.
         end = j
         while end + 1 < len(ahead) and size[end + 1] >= PLATEAU * size[j]:
             end += 1
@@ -121,23 +122,23 @@ def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
 
 
 def _deviation(values: Floats) -> float:
-    """The standard deviation of a normal variable with this median deviation: a few large values do not count."""
+    """Robust standard deviation: that of a normal variable with the same median deviation."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
 def _refined(t_s: Floats, rtt_ms: Floats, about_s: float, within_s: float) -> float:
-    """The time of the sample that splits those around best into two levels."""
+    """The time of the sample that best splits its surroundings into two levels."""
     low, high = np.searchsorted(t_s, (about_s - within_s, about_s + within_s))
     x = rtt_ms[low:high]
     if len(x) < 4:
         return about_s
-    # Least absolute deviations by medians: late samples do not pull.
+    # Least absolute deviations from medians, robust against late samples.
     costs = [np.abs(x[:k] - np.median(x[:k])).sum() + np.abs(x[k:] - np.median(x[k:])).sum() for k in range(1, len(x))]
     return float(t_s[low + 1 + int(np.argmin(costs))])
 
 
 def grid(times_s: Sequence[float] | Floats, period_s: float = GRID_S) -> Grid:
-    """How well events keep to a period, by the length of their mean vector (Rayleigh)."""
+    """Tests events for a period by the length of their mean vector (Rayleigh)."""
     t = np.asarray(times_s, dtype=float)
     n = len(t)
     if n == 0:
@@ -156,24 +157,24 @@ class Losses:
     """Runs of lost probes."""
 
     starts: npt.NDArray[np.int64]
-    """Number of the first of each run."""
+    """Number of the first lost probe of each run."""
     lengths: npt.NDArray[np.int64]
 
     @property
     def lost(self) -> int:
-        """Probes lost in all."""
+        """Total of lost probes."""
         return int(self.lengths.sum())
 
 
 def losses(lost: Bools) -> Losses:
-    """Runs of neighbours that were lost."""
+    """Finds runs of consecutive losses."""
     edges = np.diff(np.concatenate(([0], lost.astype(np.int8), [0])))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return Losses(starts, ends - starts)
 
 
 def correlation_s(t_s: Floats, values: Floats, most_s: float = 10.0) -> float:
-    """Time over which values resemble each other: where their autocorrelation falls below 1/e; 0 = not at all."""
+    """Correlation time: where the autocorrelation falls below 1/e; 0 = uncorrelated."""
     if len(values) < 20:
         return 0.0
     step = float(np.median(np.diff(t_s)))
@@ -186,7 +187,7 @@ def correlation_s(t_s: Floats, values: Floats, most_s: float = 10.0) -> float:
     for lag in range(1, min(len(x) // 4, max(2, int(most_s / step)))):
         now = float((x[:-lag] * x[lag:]).mean()) / power
         if now < math.exp(-1):
-            # Between two lags, by a line.
+            # Linear interpolation between two lags.
             share = (before - math.exp(-1)) / max(1e-9, before - now)
             return 0.0 if lag == 1 and now < 0.1 else (lag - 1 + share) * step
         before = now

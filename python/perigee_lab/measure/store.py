@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Storage of measurements as records: the same folder, manifest and tables as of a run."""
+"""Storage of measurements as records, with folder, manifest and tables of a run."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 UNKNOWN = "unknown"
-"""Stands for a congestion control that nobody named."""
+"""Placeholder for an unspecified congestion control."""
 CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class About:
-    """What a manifest says of a measurement; times in ns."""
+    """Contents of a measurement's manifest; times in ns."""
 
     backend: str
     """capture, log or measure."""
@@ -48,13 +48,13 @@ class About:
     title: str
     cc: str
     began_ns: int
-    """Since 1970, where it is known: time 0 of the tables."""
+    """Time 0 of the tables, since 1970, if known."""
     duration_ns: int
     sample_ns: int
     warmup_ns: int = 0
     seed: int = 0
     flows: Sequence[Mapping[str, Any]] = ()
-    """The first hundred: name, from, to, cc, start_ns, stop_ns."""
+    """The first hundred flows: name, from, to, cc, start_ns, stop_ns."""
     nodes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     files: Sequence[Path] = ()
@@ -63,14 +63,14 @@ class About:
 
 
 def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manifest:
-    """A manifest; `tables` has rows and sha256 by name."""
+    """Builds a manifest; `tables` has rows and sha256 by name."""
     began = datetime.fromtimestamp(about.began_ns // 10**9, tz=timezone.utc)
     data = {
         "record_format": 2,
         "backend": about.backend,
         "scenario": about.name,
         "title": about.title,
-        # Nobody simulated it: what runs of one comparison have in common is the name.
+        # There is no scenario: runs of one comparison share the name.
         "scenario_toml": f"# {about.backend} {about.name}\n",
         "cc": about.cc,
         "seed": about.seed,
@@ -117,10 +117,10 @@ def stored(
     force: bool,
     section: Callable[[Run], dict[str, Any] | None] | None = None,
 ) -> Path:
-    """Makes the record of one measurement under `out` (default: a new folder in runs/) and its report.
+    """Writes record and report of one measurement under `out` (default: a new folder in runs/).
 
-    `section` makes what its page shows besides. Returns the folder. Raises RecordError and OSError, and whatever
-    `make` raises.
+    `section` returns a further section of its page. Returns the folder. Raises RecordError and
+    OSError, and the errors of `make`.
     """
     if out is not None:
         refuse_file(out)
@@ -130,7 +130,7 @@ def stored(
         with RecordWriter(record, force=force) as writer:
             writer.finish(make(writer))
         found = None if section is None else section(open_record(record))
-        # An earlier import may have left one.
+        # Left by an earlier import.
         (folder / SECTIONS).unlink(missing_ok=True)
         if found is not None:
             write_text(folder / SECTIONS, json.dumps([found]))
@@ -139,7 +139,10 @@ def stored(
 
 
 def add_tables(writer: RecordWriter, tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Any]]:
-    """Writes whole tables, those without rows too, as declared; what a manifest says of them, by name."""
+    """Writes complete tables as declared, those without rows included.
+
+    Returns the manifest's entries by name.
+    """
     from perigee_lab.results.tables import TABLES
     from perigee_lab.results.writer import declared
 
@@ -154,7 +157,10 @@ def add_tables(writer: RecordWriter, tables: Mapping[str, pa.Table]) -> dict[str
 
 
 def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a table of the record: declared columns in order (None where a row lacks one), then others as f64."""
+    """Rows as a table of the record.
+
+    Declared columns come first (None where a row lacks one), then others as f64.
+    """
     import pyarrow as pa
 
     from perigee_lab.results.writer import declared
@@ -166,7 +172,7 @@ def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     for column in whole:
         values = [row.get(column.name) for row in rows]
         if pa.types.is_dictionary(column.type):
-            # Words are never null: what nobody knows has none.
+            # Dictionary columns are never null: unknown values are empty.
             values = [value or "" for value in values]
         if pa.types.is_dictionary(column.type):
             columns.append(pa.array(values, pa.string()).dictionary_encode().cast(column.type))
@@ -176,7 +182,10 @@ def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def columns_table(name: str, columns: Mapping[str, Any], rows: int) -> pa.Table:
-    """Columns as a table of the record: one value for all rows, or as many as rows; what is not given is null."""
+    """Columns as a table of the record: one value for all rows, or one per row.
+
+    Missing ones are null.
+    """
     import pyarrow as pa
 
     from perigee_lab.results.writer import declared
@@ -200,5 +209,5 @@ def columns_table(name: str, columns: Mapping[str, Any], rows: int) -> pa.Table:
 
 
 def is_measured(run: Run) -> bool:
-    """Whether a record is a measurement, which cannot be made again."""
+    """Whether a record is a measurement, which cannot be repeated."""
     return run.manifest.backend in ("capture", "log", "measure")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Capacity from dispersion: packets sent one right behind the other arrive as far apart as the slowest port sends them.
+"""Capacity from dispersion: packets sent back to back arrive at the spacing of the slowest port.
 
-As Dovrolis, Ramanathan and Moore (2004) say, a train sees the capacity where nobody else sends, and less beside others.
-A train that arrives as dense as it left says a bound only: that the path has at least the sender's rate. A rate that
-a bucket of tokens or a timetable of slots makes is not what a train of some packets sees.
+As Dovrolis, Ramanathan and Moore (2004) show, a train measures the capacity in the absence of cross
+traffic, and less with it. A train that arrives as dense as it left gives a bound only: the path has
+at least the sender's rate. Rates imposed by a token bucket or a schedule of slots are not visible
+to a train of some packets.
 """
 
 from __future__ import annotations
@@ -24,25 +25,28 @@ LOST = -1
 WAYS = ("there", "back")
 FEWEST_PACKETS = 2
 SPREAD = 1.15
-"""What arrives less spread than this many times what left was as fast as its sender."""
+"""Trains with a dispersion below this multiple of the sender's were limited by the sender."""
 RESAMPLES = 1000
 FEWEST_TRAINS = 5
 
 
 @dataclass(frozen=True)
 class Trains:
-    """Of one series of trains, a value for each that came back at all; times in ns as in the columns of its probes."""
+    """A series of trains, with a value for each train that was answered.
+
+    Times are in ns as in the columns of its probes.
+    """
 
     first: npt.NDArray[np.int64]
-    """Number of the train's first probe that came back."""
+    """Number of the train's first answered probe."""
     mbps: dict[str, Floats]
-    """By way, on the wire (IP packets); NaN: too little of it arrived."""
+    """Rate on the wire (IP packets) by direction; NaN: too few packets arrived."""
     spread: dict[str, Floats]
-    """By way: how long it took to arrive, over how long it took to leave."""
+    """Arrival duration over send duration, by direction."""
 
 
 def trains_of(columns: Mapping[str, Ints], about: Mapping[str, Any]) -> Trains:
-    """Rates of all trains of one measurement."""
+    """Computes the rates of all trains of one measurement."""
     length, wire = int(about["burst"]), int(about["size"]) + int(about["header_bytes"])
     number = np.arange(len(columns["sent"])) // length
     answered = columns["back"] != LOST
@@ -58,7 +62,7 @@ def trains_of(columns: Mapping[str, Ints], about: Mapping[str, Any]) -> Trains:
 
 
 def _rate(left: Ints, came: Ints, wire_bytes: int) -> tuple[float, float]:
-    """Mbit/s between the first and the last that arrived, and the spread; NaN for too few."""
+    """Mbit/s between the first and last arrival, and the spread; NaN for too few packets."""
     took, gone = int(np.ptp(came)) if len(came) else 0, int(np.ptp(left)) if len(left) else 0
     if len(came) < FEWEST_PACKETS or took <= 0 or gone <= 0:
         return float("nan"), float("nan")
@@ -67,7 +71,10 @@ def _rate(left: Ints, came: Ints, wire_bytes: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Of one way, of many trains: median, its 95 % interval over resampled trains, and how far trains differ."""
+    """Capacity of one direction from many trains.
+
+    Consists of the median, its 95 % interval over resampled trains, and the spread between trains.
+    """
 
     mbps: float
     low: float
@@ -76,11 +83,11 @@ class Capacity:
     ninetieth: float
     trains: int
     least: bool
-    """Trains arrived as dense as they left: it may be more."""
+    """Trains arrived as dense as they left: a lower bound."""
 
     @property
     def told(self) -> str:
-        """In words."""
+        """The capacity as text."""
         if self.least:
             return f"at least {self.mbps:.1f} Mbit/s: {self.trains} trains arrived as dense as they were sent"
         return (
@@ -90,7 +97,7 @@ class Capacity:
 
 
 def capacity(mbps: Floats, spread: Floats) -> Capacity | None:
-    """What trains say together; None: too few."""
+    """Capacity from all trains; None if too few."""
     fine = ~np.isnan(mbps)
     own = mbps[fine]
     if len(own) < FEWEST_TRAINS:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Start-up and steady state of transfers, as Claypool et al. (2021) see them; of simulated ones, too.
+"""Start-up and steady state of transfers, measured or simulated, as defined by Claypool et al.
 
-Steady state is the last half of a transfer's bytes; start-up its first 50 MB (or half of it, where it is shorter), over
-the time from the beginning of its connection.
+(2021).
+
+Steady state is the last half of a transfer's bytes; start-up its first 50 MB (or half of it, if it
+is shorter), over the time since the start of its connection.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ if TYPE_CHECKING:
 SIZES_MB = (1, 5, 10, 30, 50)
 START_UP_BYTES = 50e6
 FEWEST = 3
-"""Transfers of a kind from which on they are compared."""
+"""Least number of transfers of a kind for a comparison."""
 LEAST_ROWS = 4
 KERNELS = {"newreno": ("reno",)}
-"""What campaigns call a scheme, by Linux's names, where we call it otherwise."""
+"""Names of schemes in Linux, and so in campaigns, where ours differ."""
 METRICS = {
     "steady_mbps": "steady throughput, Mbit/s",
     "startup_mbps": "start-up throughput, Mbit/s",
@@ -38,13 +40,13 @@ METRICS = {
     "steady_retransmits": "retransmissions in steady state, share of packets",
     **{f"t_{mb}mb_s": f"time to {mb} MB, s" for mb in SIZES_MB},
 }
-"""Of a transfer; those that are compared first come first."""
+"""Metrics of a transfer, in the order of comparison."""
 TESTED = ("steady_mbps", "startup_mbps")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Transfers that were alike but for their scheme."""
+    """Transfers with equal parameters and scheme."""
 
     name: str
     cc: str
@@ -57,7 +59,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two schemes in one metric."""
+    """Comparison of two schemes in one metric."""
 
     name: str
     metric: str
@@ -69,7 +71,7 @@ class Compared:
 
 
 def kinds(runs: Sequence[Run]) -> list[Kind]:
-    """All transfers of these runs, those of one name and scheme together."""
+    """All transfers of these runs, grouped by name and scheme."""
     found: dict[tuple[str, str], Kind] = {}
     for run in runs:
         for flow in run.table("flow_totals").to_pylist():
@@ -86,19 +88,19 @@ def kinds(runs: Sequence[Run]) -> list[Kind]:
 
 
 def _which(run: Run, cc: str) -> str:
-    """What a measured record's name has behind its scheme to tell its transfers from others."""
+    """Suffix of a measured record's scheme that distinguishes its transfers."""
     if run.manifest.backend != "measure":
         return ""
     return run.cc.removeprefix(cc).removeprefix("-up").removeprefix("-")
 
 
 def _without_scheme(name: str, cc: str) -> str:
-    """What flows of different schemes have in common in their names."""
+    """Name of a flow without its scheme."""
     return " ".join(w for w in name.split() if w not in (cc, *KERNELS.get(cc, ()))) or name
 
 
 def of_flow(run: Run, flow: dict[str, Any]) -> dict[str, float] | None:
-    """The metrics of a transfer; NaN where it was too short. None: there is next to nothing of it."""
+    """The metrics of a transfer; NaN where it was too short. None if it has hardly any samples."""
     import pyarrow.compute as pc
 
     rows = run.columns("flows", ["t_ns", "flow", "delivered_bytes", "rtt_ns", "sent_packets", "retransmits"])
@@ -128,7 +130,7 @@ def of_flow(run: Run, flow: dict[str, Any]) -> dict[str, float] | None:
 
 
 def when(t: Floats, total: Floats, amount: float) -> float:
-    """When so much had arrived, by a line between samples; NaN: never."""
+    """Time at which this amount had arrived, interpolated linearly; NaN: never."""
     k = int(np.argmax(total >= amount))
     if total[k] < amount:
         return math.nan
@@ -143,7 +145,7 @@ def _mean(values: Floats) -> float:
 
 
 def _share(frame: Any, steady: npt.NDArray[np.bool_]) -> float:
-    """Packets sent again, of those sent."""
+    """Share of retransmissions among packets sent."""
     sent, again = (np.asarray(frame[c], dtype=float)[steady] for c in ("sent_packets", "retransmits"))
     fine = ~np.isnan(sent) & ~np.isnan(again)
     if fine.sum() < 2:
@@ -153,7 +155,7 @@ def _share(frame: Any, steady: npt.NDArray[np.bool_]) -> float:
 
 
 def compared(found: Sequence[Kind], metrics: Sequence[str] = TESTED) -> list[Compared]:
-    """Every two schemes of a name, by Student's and Welch's two-sided tests of equal means."""
+    """Student's and Welch's two-sided tests of equal means, for all pairs of schemes of a name."""
     out = []
     for i, a in enumerate(found):
         for b in found[i + 1 :]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What Wireshark's own analysis of TCP says of a capture, flow by flow, beside ours: tshark's `tcp.analysis` flags."""
+"""Flags of Wireshark's analysis of TCP (`tcp.analysis`), compared with ours by flow."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ OF_DATA = {
     "window_full": "window full",
 }
 OF_ANSWERS = {"duplicate_ack": "duplicate ACKs", "zero_window": "zero windows"}
-"""Flags that are set on packets of the receiver."""
+"""Flags set on packets of the receiver."""
 FLAGS = (*OF_DATA, *OF_ANSWERS)
 OURS = ("retransmits", "capture.needless_packets", "capture.reordered_packets", "timeouts")
 MOST_FLOWS = 100
-"""Flows of the table, those with most retransmissions."""
+"""Number of flows in the table, those with most retransmissions."""
 KEY = "wireshark"
-"""Of the manifest."""
+"""Key of the manifest."""
 
 
 def classified(file: Path) -> dict[str, Any]:
     """Version of tshark, and its counts for each flow, `ADDRESS:PORT > ADDRESS:PORT`.
 
-    Raises RecordError: there is no tshark, or it cannot read the file.
+    Raises RecordError if there is no tshark or it cannot read the file.
     """
     tshark = shutil.which("tshark")
     if tshark is None:
@@ -61,7 +61,7 @@ def classified(file: Path) -> dict[str, Any]:
                     origin, target = ends if flag in OF_DATA else ends[::-1]
                     flows.setdefault(f"{origin} > {target}", Counter())[flag] += 1
         said = process.stderr.read().strip()
-    # A file that breaks off ends tshark with 2, when all before that was read.
+    # On a truncated file, tshark reads all of it and exits with 2.
     if process.returncode not in (0, 2):
         raise RecordError(f"{file}: tshark cannot read it: {said.splitlines()[-1] if said else process.returncode}")
     return {"version": version, "flows": {name: dict(counts) for name, counts in flows.items()}}
@@ -72,7 +72,7 @@ def _end(v4: str, v6: str, port: str) -> str:
 
 
 def section(run: Run) -> dict[str, Any] | None:
-    """Both classifications as a table of the report; None where tshark was not asked."""
+    """Both classifications as a table of the report; None if tshark was not used."""
     theirs = run.manifest.get(KEY)
     if theirs is None:
         return None
@@ -95,7 +95,7 @@ def section(run: Run) -> dict[str, Any] | None:
 
 
 def _last_rows(run: Run) -> dict[int, dict[str, Any]]:
-    """The last row of each flow: its counters."""
+    """The last row of each flow, with its counters."""
     table = run.table("flows")
     names = ["flow", *(n for n in OURS if n in table.column_names and "." in n)]
     return {row["flow"]: row for row in table.select(names).to_pylist()}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""From a record to a scenario: what is seen of a path, its model, the files that replay it, and how well they do."""
+"""Scenarios fitted to records: observations of a path, its model, the replay, its quality."""

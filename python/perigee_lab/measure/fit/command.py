@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee fit`: from records to a scenario, and what is said of it."""
+"""`perigee fit`: from records to a scenario and its report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.record import Run
 
 FIT_ON = ("cubic", "newreno", "bbr", "bbr3")
-"""What a fit prefers of the flows that there are: those that fill a queue."""
+"""Schemes to fit on, by preference: those that fill a queue."""
 
 
 FATES = {
@@ -45,10 +45,11 @@ def fit(
     None, score: bool = True, tell: Callable[[str], None] = lambda _: None, given: Given | None = None,
     queue_bytes: float | None = None,
 ) -> Fit:  # fmt: skip
-    """Fits a path to these runs, or to the recordings `given`, and writes scenario, schedule and picture into `folder`.
+    """Fits a path to these runs, or to the recordings `given`.
 
-    Distances are those of a fit with every other probe and one flow, on the probes and flows that it has not seen;
-    what is written is the fit with all probes. Raises MeasureError: what is missing; ScenarioError.
+    Writes scenario, schedule and figure into `folder`. Distances are those of a fit with every
+    other probe and one flow, on the probes and flows held out from it; the fit that is written uses
+    all probes. Raises MeasureError if data are missing, and ScenarioError.
     """
     with tempfile.TemporaryDirectory() as scratch:
         recorded = None if given is None or not given.any else read(given, File(scratch))
@@ -67,11 +68,11 @@ def fit(
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a fit may see, and what it is held to."""
+    """Input of a fit, and the data it is compared with."""
 
     probes: Probes
     exact: Probes
-    """Those that the replay is compared with: the same, or what a recording gives to probes."""
+    """Probes to compare the replay with: the same, or those replayed over a recording."""
     chosen: list[Load]
     loads: list[Load]
     fitted: Callable[[Probes], Path]
@@ -95,7 +96,7 @@ def _seen(
 
 
 def _scored(seen: _Seen, found: Fit, scratch: File, tell: Callable[[str], None]) -> Fit:
-    """How well it does: by a fit that has seen half of the probes, on the other half and on flows."""
+    """Quality of a fit that has used half of the probes, on the other half and on flows."""
     known = _known()
     if any(x.cc == UNKNOWN for x in seen.loads):
         found.path.unknown.append(
@@ -119,7 +120,7 @@ def _scored(seen: _Seen, found: Fit, scratch: File, tell: Callable[[str], None])
 
 
 def _chosen(loads: Sequence[Load], on: str | None) -> list[Load]:
-    """The flow that the fit may see."""
+    """The flow that the fit may use."""
     order = [on] if on is not None else list(FIT_ON)
     for cc in order:
         for load in loads:
@@ -135,7 +136,7 @@ def _known() -> set[str]:
 
 
 def lines(found: Fit) -> list[str]:
-    """What a fit says, for a terminal."""
+    """The report of a fit as lines for a terminal."""
     p = found.path
     out = [
         f"base RTT: {len(p.base)} values, {min(v for _, v in p.base):.2f} to {max(v for _, v in p.base):.2f} ms; "

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Queues that drop at random before they are full: a flow begins to lose while what waits goes on growing.
+"""Random early drops: losses that start while the queue still grows.
 
-A drop-tail queue that loses is full: it cannot grow any more. Random early detection (Floyd and Jacobson, 1993) drops
-some from a threshold on, the more the more waits. What tells them apart is a flow in slow start, which hears of its
-first loss an RTT late.
+A drop-tail queue that loses packets is full and cannot grow any more. Random early detection (Floyd
+and Jacobson, 1993) drops a share of packets above a threshold, which increases with the queue
+length. A flow in slow start distinguishes the two, since it learns of its first loss an RTT late.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 GROWS, SURELY = 0.1, 20
-"""What waits grows by this share of the threshold while so many packets are lost at least."""
+"""The queue grows by this share of the threshold, while at least this many packets are lost."""
 MOST_LOST = 0.3
-"""Share that is lost then: more has met a full queue."""
+"""Largest share lost meanwhile; above this, the queue was full."""
 ALIKE = 0.2
-"""Losses that begin at levels further apart (quartiles over the median) are not the queue's."""
+"""Losses that start at levels with a larger spread than this (interquartile range over median) are
+not the queue's."""
 
 
 @dataclass(frozen=True)
 class Early:
-    """From where on it drops, and the share that it drops for each byte above."""
+    """Threshold of the drops, and their share per byte above it."""
 
     threshold_bytes: float
     share_per_byte: float
@@ -38,10 +39,11 @@ class Early:
 def early(
     onsets: Sequence[float], episodes: Sequence[tuple[Floats, Floats, Floats]], steady: float = ALIKE
 ) -> Early | None:
-    """Whether losses look like random early drops; None where not.
+    """Detects random early drops; None if losses do not look like them.
 
-    `onsets` are what waited, in bytes, as losses began after a quiet time; `episodes`, for each, of the RTT that
-    follows, sample by sample: what waits (NaN: unknown), packets sent, packets lost.
+    `onsets` are queue lengths in bytes at the first losses after a quiet time; `episodes`, one for
+    each, describe the RTT that follows, sample by sample: queue length (NaN: unknown), packets
+    sent, packets lost.
     """
     if not onsets:
         return None
@@ -55,7 +57,7 @@ def early(
             continue
         top = int(np.nanargmax(waits))
         growth = float(waits[top]) / onset - 1
-        # While it grows: afterwards the flow has heard of it.
+        # While the queue grows: afterwards the flow has reacted to the losses.
         rising = known & (np.arange(len(waits)) <= top) & (sent > 0)
         packets, gone = float(sent[rising].sum()), float(lost[rising].sum())
         if growth < GROWS or gone < SURELY or packets == 0 or gone > MOST_LOST * packets:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 SCENARIO, SCHEDULE = "replay.toml", "path.csv"
 ACCESS_BPS = 10e9
 CONTINUED_S = 3600.0
-"""A schedule with a grid goes on for so long after its record."""
+"""A schedule with a grid is continued for this long after its record."""
 FEWEST_SLOTS = 4
 LEAD_S = 0.25
-"""Steps are found this much early at most: a slot is taken from there."""
+"""Steps are detected up to this much early, so that slots start this much before the grid."""
 LEAST_GAP_S = 1e-6
 
 
@@ -50,7 +50,7 @@ def schedule_rows(path: Path) -> list[str]:
     if path.grid is not None and path.grid.found:
         changes |= _continued(path, path.grid, changes)
     columns = ["rate_mbps", "rtt_ms", *(["outage_ms"] if path.outages else [])]
-    # A rate of zero blocks: what waits, waits.
+    # A rate of zero blocks the port and keeps its queue.
     now = {"rate_mbps": path.rates[0][1] / 1e6, "rtt_ms": path.base[0][1]}
     rows = ["t_s," + ",".join(columns)]
     for t in sorted(changes):
@@ -61,7 +61,10 @@ def schedule_rows(path: Path) -> list[str]:
 
 
 def _continued(path: Path, grid: Grid, changes: Mapping[float, Mapping[str, float]]) -> dict[float, dict[str, float]]:
-    """What follows the record on its grid: slots of the record, drawn anew, so that longer replays go on changing."""
+    """Continuation on the record's grid.
+
+    Slots of the record are drawn at random, so that longer replays vary.
+    """
     slots = np.arange(grid.phase_s % grid.period_s, path.duration_s + 1e-9, grid.period_s) - LEAD_S
     whole = slots[(slots >= 0) & (slots + grid.period_s <= path.duration_s)]
     if len(whole) < FEWEST_SLOTS:
@@ -78,7 +81,7 @@ def _continued(path: Path, grid: Grid, changes: Mapping[float, Mapping[str, floa
             own[t] = own.get(t, {}) | dict(changes[t])
         for t, values in own.items():
             moved = round(float(at) + t - begin, 6)
-            # What the record itself shows stays.
+            # Changes within the record are kept.
             if moved > path.duration_s:
                 found[moved] = values
     return found
@@ -105,7 +108,7 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
         "[port.all]",
         f'rate = "{max(ACCESS_BPS, 10 * rate) / 1e6:.0f} Mbit"',
         'queue = "1 GB"',
-        # Nothing on a real path writes telemetry.
+        # No router of a real path writes telemetry.
         "metered = false",
         "",
         "[port.bottleneck]",
@@ -123,14 +126,17 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
 
 
 def queue_bytes(path: Path) -> float:
-    """The queue's size; of one that is not known, two bandwidth-delay products: of the usual rate and RTT."""
+    """The queue's size; if unknown, two bandwidth-delay products at usual rate and median RTT."""
     if path.queue_bytes is not None:
         return path.queue_bytes
     return 2 * path.usual_bps / 8 * float(np.median([ms for _, ms in path.base])) / 1e3
 
 
 def _queue(path: Path, bytes_: float) -> list[str]:
-    """Its size; one that drops early has twice the threshold, over which the share grows as was seen."""
+    """Keys of the queue.
+
+    One with early drops has twice the threshold; the share of drops increases over it as observed.
+    """
     if path.early is None:
         return [f'queue = "{max(1500.0, bytes_):.0f} B"']
     low = path.early.threshold_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a fit is given: records, and logs and captures of others, which are imported for it."""
+"""Inputs of a fit: records, and logs and captures, which are imported."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 GZIP = b"\x1f\x8b"
 CAPTURES = {bytes.fromhex(m) for m in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")}
-"""What pcap (of microseconds and nanoseconds, either byte order) and pcapng begin with."""
+"""Magic numbers of pcap (microseconds and nanoseconds, either byte order) and pcapng."""
 FINE_NS = 20_000_000
-"""Time between rows of a capture: outages of a handover are to be seen."""
+"""Time between rows of an imported capture, short enough to resolve outages of a handover."""
 
 
 def runs_of(given: Sequence[Path], scratch: Path) -> list[Run]:
-    """The records among these paths, and those made of the others in `scratch`, which has to stay as long as they.
+    """The records among these paths, and imports of the others.
 
-    Raises RecordError: what is no record, log or capture, or needs to be told something; OSError.
+    Imports are written to `scratch`, which must exist as long as they do.
+
+    Raises RecordError if a path is no record, log or capture, or needs an option; OSError.
     """
     found: list[Run] = []
     for number, path in enumerate(given):
@@ -57,7 +59,7 @@ def _log(path: Path, out: Path) -> None:
 
 
 def _is_capture(path: Path) -> bool:
-    """By its first bytes, packed or not."""
+    """Whether a file is a capture, by its first bytes, compressed or not."""
     with path.open("rb") as opened:
         head = opened.read(4)
     if head[:2] == GZIP:
@@ -65,6 +67,6 @@ def _is_capture(path: Path) -> bool:
             with gzip.open(path) as packed:
                 head = packed.read(4)
         except (OSError, EOFError):
-            # The readers of logs say what is damaged.
+            # Damage is reported by the readers of logs.
             return False
     return head in CAPTURES

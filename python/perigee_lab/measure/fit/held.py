@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Outages that keep what waits: no probe is lost, but for a while none comes, and then many come at once.
+"""Outages that hold packets.
 
-Where an outage loses what waits, its probes are missing. What comes after it tells the two apart.
+No probe is lost, but none arrives for a while, then many arrive at once. An outage that drops the
+queue loses its probes. The arrivals after the outage distinguish the two.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ if TYPE_CHECKING:
     from perigee_lab.measure.fit.seen import Probes
 
 LEAST_INTERVALS = 3.0
-"""Silence shorter than so many intervals of probes is no outage that could be told."""
+"""Silences shorter than this many probe intervals cannot be recognised as outages."""
 BUNCH = 0.6
-"""Of the probes due in the silence, this share comes within an RTT behind it."""
+"""This share of the probes due in the silence arrives within an RTT after it."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """When they began, how long, s; and which probes waited for their end."""
+    """Starts and lengths of outages in s, and the probes held by them."""
 
     outages: list[tuple[float, float]]
     waited: npt.NDArray[np.bool_]
 
 
 def held(probes: Probes) -> Held:
-    """Silences that end with all that was due in them."""
+    """Silences that end with the arrival of all probes due in them."""
     waited = np.zeros(len(probes.sent_s), dtype=bool)
     known = np.flatnonzero(probes.answered)
     sent = probes.sent_s[known]
@@ -41,12 +42,13 @@ def held(probes: Probes) -> Held:
     for k in np.flatnonzero(np.diff(came) > LEAST_INTERVALS * interval) + 1:
         silence = float(came[k] - came[k - 1])
         if known[k] != known[k - 1] + 1:
-            # Some were lost: another kind.
+            # Some were lost: an outage of the other kind.
             continue
-        # What waited on the way there comes later than what waited on the way back.
+        # Probes held on the forward path arrive later than answers held on the return path.
         window = interval + usual
         bunch = np.flatnonzero(came[k:] < came[k] + window) + k
-        # Counted by their times: a record of a run has one row for answers that come together.
+        # Counted by send times: records of simulated runs have one row for answers that arrive
+        # together.
         numbers = (float(sent[bunch].max()) - float(sent[k - 1])) / interval
         if numbers - window / interval < BUNCH * silence / interval:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The model of a path, and how it is found: base RTT over time, jitter, losses, capacity, queue."""
+"""Path model and its estimation: base RTT over time, jitter, losses, capacity, queue."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ QUANTILES = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9
 NO_JITTER_MS = 0.3
 """Residuals within this are the network's own steps, not jitter."""
 CHANCE = 0.05
-"""Probes lost in a row are an outage where independent losses would give such a run less often than this."""
+"""Consecutive losses are an outage if independent losses would cause such a run less often than
+this."""
 SLOW_S = 0.1
-"""Of slower probes a lost one is no outage that could be timed."""
+"""With probes slower than this, outages cannot be timed."""
 BASE_WINDOW_S = 5.0
 STANDING = 0.1
-"""A queue stands where RTTs exceed the base by this share of it, and by 3 ms."""
+"""There is a standing queue where RTTs exceed the base by this share of it, and by 3 ms."""
 STANDING_MS = 3.0
 STEADY = 0.12
-"""A capacity whose middle 80 % lie within this of the median is constant."""
+"""A capacity is constant if its middle 80 % are within this of the median."""
 CAPACITY_BIN_S = 1.0
 FEWEST_BINS = 5
 QUIET_S = 0.5
@@ -44,40 +45,41 @@ QUIET_S = 0.5
 
 @dataclass
 class Path:
-    """A path, as far as it could be known. Times in s since the first probe's time 0."""
+    """A path as far as it can be estimated. Times in s since time 0 of the probes."""
 
     duration_s: float
     base: list[tuple[float, float]]
-    """From when on, RTT in ms; the first at 0."""
+    """Start in s and RTT in ms of each level; the first starts at 0."""
     steps: list[series.Step]
     added: list[tuple[float, float]] = field(default_factory=list)
     """Jitter: share in %, ms above the base; empty = none."""
     correlation_s: float = 0.0
     jitter_step_s: float = 0.02
     outages: list[tuple[float, float]] = field(default_factory=list)
-    """When, how long, s."""
+    """Start and length, s."""
     mode: str = "flush"
-    """What outages do to what waits, in the words of scenarios: flush loses it, hold keeps it, blackhole serves it."""
+    """Fate of queued packets in an outage, as in scenarios: flush, hold or blackhole."""
     seen: Votes | None = None
-    """How many outages a flow met that told what lossy ones do; None: there was no question."""
+    """Votes of a flow's outages on flush or blackhole; None: not needed."""
     loss: float = 0.0
-    """Of packets at random, besides."""
+    """Share of packets lost at random."""
     events: tuple[float, float, float, int] | None = None
-    """Instead, loss events: every so many s, share of single ones, mean length of others and the longest, in slots."""
+    """Instead of `loss`, events: mean distance in s, share of single losses, mean and largest
+    length of others in slots."""
     slot_s: float = 0.2
     bursts: tuple[float, float, float] | None = None
-    """Instead, bursts (Gilbert and Elliott): s apart, s long, loss inside."""
+    """Instead of `loss`, bursts (Gilbert and Elliott): distance in s, length in s, loss inside."""
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """From when on, bit/s on the wire."""
+    """Start in s and rate in bit/s on the wire of each level."""
     dispersion: dict[str, Capacity] = field(default_factory=dict)
-    """By way (there, back), where trains of probes told its rate."""
+    """Rates estimated from trains of probes, by direction (there, back)."""
     reverse_bps: float | None = None
     queue_bytes: float | None = None
     early: Early | None = None
-    """It drops at random before it is full."""
+    """Random early drops, if detected."""
     grid: series.Grid | None = None
     unknown: list[str] = field(default_factory=list)
-    """What cannot be known, in words."""
+    """Properties that could not be estimated, as text."""
 
     def base_at(self, t_s: Floats) -> Floats:
         """The base RTT at these times."""
@@ -87,7 +89,7 @@ class Path:
 
     @property
     def usual_bps(self) -> float:
-        """The capacity, where one number is wanted."""
+        """The median capacity."""
         return float(np.median([bps for _, bps in self.rates if bps > 0]))
 
     def rate_at(self, t_s: Floats) -> Floats:
@@ -101,10 +103,12 @@ def fitted(
     probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
     told: Sequence[Told] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
 ) -> Path:  # fmt: skip
-    """The path behind these probes and flows; `rate_bps` where nothing else can tell, `back`: flows the other way.
+    """The path that explains these probes and flows.
 
-    `told`: trains, which tell a rate where no flow does. The way there is that of `loads`; without any, it is down.
-    `recorded`: rates that stand for flows and trains; `queue_bytes`: of a queue that is known.
+    `rate_bps`: the capacity, if known; `loads`, `back`: flows in both directions. `told`: trains of
+    probes, which give a rate where no flow does. The forward direction is that of `loads`, or down
+    without any. `recorded`: rates that replace flows and trains; `queue_bytes`: the queue's size,
+    if known.
 
     Raises MeasureError.
     """
@@ -130,7 +134,7 @@ def fitted(
         path.queue_bytes, path.early = queue_bytes, None
     _reverse(path, back, trains.get("back"))
     if probes.source == "probes":
-        # What a probe takes at the slowest port of each way is no propagation.
+        # A probe's serialisation at the slowest port of each direction is no propagation delay.
         own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.usual_bps, path.reverse_bps or path.usual_bps))
         path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
     _unknown(path, probes, loads, recorded)
@@ -138,7 +142,10 @@ def fitted(
 
 
 def _base(path: Path, t: Floats, rtt: Floats) -> list[tuple[float, float]]:
-    """Between steps by windows whose length is some time of correlation; constant where nothing but noise moves it."""
+    """Levels between steps, by windows of some correlation times.
+
+    A single one if only noise moves the RTT.
+    """
     tau = series.correlation_s(t, rtt - _smooth(rtt, t, 30.0))
     window = float(np.clip(10 * tau, 0.5, BASE_WINDOW_S)) if path.steps else max(BASE_WINDOW_S, 10 * tau)
     if not path.steps:
@@ -172,7 +179,7 @@ def _smooth(values: Floats, t: Floats, over_s: float) -> Floats:
 
 
 def _jitter(path: Path, t: Floats, rtt: Floats, interval_s: float) -> None:
-    """What is above the base, as quantiles, with the time over which it resembles itself."""
+    """Quantiles of the RTT above the base, and their correlation time."""
     above = np.maximum(0.0, rtt - path.base_at(t))
     if np.quantile(above, 0.99) - np.quantile(above, 0.01) < NO_JITTER_MS:
         return
@@ -184,13 +191,14 @@ def _jitter(path: Path, t: Floats, rtt: Floats, interval_s: float) -> None:
 
 
 def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
-    """Long runs are outages at their times; short ones are events in time, bursts, or the fate of single packets."""
+    """Long runs are outages; short ones become timed events, bursts, or independent losses."""
     found = series.losses(~probes.answered)
     n, slow = len(probes.sent_s), probes.interval_s > SLOW_S
     alone = max(1, int((found.lengths == 1).sum())) / n
     long = (found.lengths > 1) & (n * alone ** found.lengths.astype(float) < CHANCE) & (not slow)
     for start, length in zip(found.starts[long], found.lengths[long], strict=True):
-        # Between the last answered and the next one: on average half an interval before the first lost one.
+        # Between the last answered probe and the next: on average half an interval before the first
+        # lost one.
         at = float(probes.sent_s[start]) - probes.interval_s / 2
         path.outages.append((max(0.0, at), float(length * probes.interval_s)))
     lengths = found.lengths[~long]
@@ -218,7 +226,10 @@ def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
 
 
 def _fate(path: Path, kept: Held) -> None:
-    """Whether outages keep what waits or lose it: what most of them do, as a schedule has one way for all."""
+    """Whether outages hold queued packets or lose them.
+
+    A schedule has one mode for all of them: the more frequent one.
+    """
     if not kept.outages:
         return
     left_out = min(len(path.outages), len(kept.outages))
@@ -232,7 +243,7 @@ def _fate(path: Path, kept: Held) -> None:
 
 
 def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
-    """What lossy outages do to the queue, where a flow that filled it met some."""
+    """Fate of the queue in lossy outages, if a flow that filled it met some."""
     if not path.outages or path.mode == "hold":
         return
     each = [votes(silences(x, _base_of(path, x)), path.outages, interval_s, together=x.together) for x in loads]
@@ -242,7 +253,7 @@ def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
 
 
 def _base_of(path: Path, load: Load) -> Floats:
-    """The base RTT beside a flow; of one that ran at another time the usual one, or its own least."""
+    """The base RTT during a flow; for one at another time, the usual one or its own minimum."""
     if load.together:
         return path.base_at(load.t_s)
     usual = float(np.median(path.base_at(np.linspace(0, path.duration_s, 1000))))
@@ -252,7 +263,7 @@ def _base_of(path: Path, load: Load) -> Floats:
 
 
 def _random_share(load: Load) -> float:
-    """What single packets lose at random, at most: from the share of seconds in which nothing was sent again."""
+    """Upper bound of random loss, from the share of seconds without retransmissions."""
     fine = ~np.isnan(load.sent) & ~np.isnan(load.again)
     if fine.sum() < 4:
         return 1.0
@@ -265,7 +276,7 @@ def _random_share(load: Load) -> float:
 
 
 def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
-    """Samples in which a queue stood: what arrived then is what the path can carry."""
+    """Samples with a standing queue: arrivals then show the path's capacity."""
     base = _base_of(path, load)
     spread = path.added[-4][1] if len(path.added) > 4 else 0.0
     above = load.rtt_ms - base - spread
@@ -273,7 +284,7 @@ def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
 
 
 def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacity]:
-    """What trains say of the way of these flows, and of the other one."""
+    """Capacities from trains, in the direction of these flows and the other one."""
     there = next((x.way for x in loads if x.way), "down")
     found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in told}
     return {way: said for way, said in found.items() if said is not None}
@@ -282,7 +293,7 @@ def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacit
 def _capacity(
     path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None, carried_bps: float | None
 ) -> None:
-    """The rate at which data arrived while a queue stood; where it never did, that of trains."""
+    """Rate of arrivals during standing queues; without any, that of trains."""
     if rate_bps is not None:
         path.rates = [(0.0, rate_bps)]
         return
@@ -309,12 +320,12 @@ def _capacity(
     if high - low < 2 * STEADY * middle:
         path.rates = [(0.0, middle)]
         return
-    # Held from one bin to the next in which a queue stood.
+    # Held until the next bin with a standing queue.
     path.rates = [(0.0 if i == 0 else float(a), float(r)) for i, (a, r) in enumerate(zip(t, rates, strict=True))]
 
 
 def _recorded(rates: Sequence[tuple[float, float]], until_s: float) -> list[tuple[float, float]]:
-    """Recorded rates; one, where they hardly differ from second to second."""
+    """Recorded rates; a single one if they hardly differ from second to second."""
     at = np.arange(0, max(until_s, 1e-3), 1e-2)
     times, values = (np.array(c) for c in zip(*rates, strict=True))
     fine = values[np.maximum(np.searchsorted(times, at + 1e-9, side="right") - 1, 0)]
@@ -327,7 +338,7 @@ def _recorded(rates: Sequence[tuple[float, float]], until_s: float) -> list[tupl
 
 
 def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
-    """Bins in which a queue stood all the time, and what arrived in them on the wire, bit/s."""
+    """Bins with a standing queue throughout, and their rate of arrivals on the wire, bit/s."""
     if len(load.t_s) < 4:
         return np.zeros(0), np.zeros(0)
     standing = _standing(path, load)
@@ -343,7 +354,7 @@ def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
 
 
 def _queue(path: Path, loads: Sequence[Load]) -> None:
-    """How much waited when a flow began to lose packets, outages apart: the median over these moments."""
+    """Median queue length at the moments when a flow started to lose packets, outages excluded."""
     found: list[float] = []
     episodes: list[tuple[Floats, Floats, Floats]] = []
     for load in loads:
@@ -353,7 +364,7 @@ def _queue(path: Path, loads: Sequence[Load]) -> None:
             if np.isnan(above[k]).all():
                 continue
             found.append(float(np.nanmax(above[k])))
-            # Until the flow's answer to the first loss has reached the queue, and shows.
+            # Until the flow's reaction to the first loss has reached the queue and shows.
             until = load.t_s[k.stop - 1] + 2.5 * float(np.nanmax(load.rtt_ms[k])) / 1e3
             after = slice(k.stop - 1, int(np.searchsorted(load.t_s, until)))
             episodes.append((above[after], sent[after], lost[after]))
@@ -363,7 +374,7 @@ def _queue(path: Path, loads: Sequence[Load]) -> None:
 
 
 def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
-    """The rate of the way back: at which data arrived there while a queue stood, or that of trains; else unknown."""
+    """Rate of the return path, from arrivals during standing queues or from trains, if known."""
     rates = [r for load in back for r in _arrivals(path, load)[1]]
     if len(rates) >= FEWEST_BINS:
         path.reverse_bps = float(np.median(rates))
@@ -372,7 +383,7 @@ def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
 
 
 def _before_losses(path: Path, load: Load) -> list[slice]:
-    """The samples of some RTTs before each loss that follows a quiet time."""
+    """The samples within some RTTs before each loss that follows a quiet time."""
     again = np.nan_to_num(load.again)
     # Of a flow that ran at another time than the probes only its own silences are known.
     own = silences(load, _base_of(path, load))
@@ -429,7 +440,7 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load], recorded: Record
 
 
 def _of_probes(probes: Probes, recorded: Recording | None) -> list[str]:
-    """What probes, or that which stands for them, do not tell."""
+    """Properties that probes, or their substitute, do not show."""
     shared = "how the delay is shared between both ways, and queues before the slowest one"
     if probes.source == "said":
         return ["how the RTT varies: one value was said", "losses and outages: recordings of rates have none"]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What an outage that loses packets does to those that wait, as a flow that fills the queue sees it.
+"""Fate of queued packets in a lossy outage, as observed by a flow that fills the queue.
 
-An interface that goes down loses its queue (flush): the first packets that arrive afterwards were sent afterwards, and
-met an empty queue. One that sends into nothing (blackhole) goes on serving its queue: the first that arrive afterwards
-were sent before, and waited as long as the others. So the first RTT samples behind a silence tell; senders take none of
-packets that were sent again. Those that have the silence in them are of packets that came before it, whose
-acknowledgements were lost, and tell nothing. Probes of a quiet path cannot tell: nothing waits.
+An interface that goes down loses its queue (flush): the first packets that arrive afterwards were
+sent afterwards, and met an empty queue. One that transmits into the void (blackhole) continues to
+serve its queue: the first packets that arrive afterwards were sent before, and waited as long as
+the others. So the first RTT samples after a silence distinguish the two; senders take no samples of
+retransmitted packets. Samples that include the silence belong to packets that arrived before it and
+lost their acknowledgements; they carry no information. Nor do probes of a quiet path: its queue is
+empty.
 """
 
 from __future__ import annotations
@@ -25,30 +27,31 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 LEAST_ROWS, LEAST_S = 2.5, 0.025
-"""Silence shorter than so many rows, or than this, is none that could be told."""
+"""Silences shorter than this many rows, or this time, cannot be recognised."""
 LEAST_WAIT_MS = 10.0
-"""A queue shorter than this may as well have come anew."""
+"""A queue shorter than this may also have formed afterwards."""
 KEPT, GONE = 0.5, 0.25
-"""Of the wait before: as much or more behind the silence was kept; as much or less is a queue that begins anew."""
+"""Shares of the wait before: at least the first was kept; at most the second is a new queue."""
 SOON = 4.0
-"""What comes within so many RTTs behind a silence is soon."""
+"""Samples within this many RTTs after a silence count as the first ones."""
 AROUND_S = 0.15
-"""An outage and the silence that it makes begin within this time of each other, the way to the sender apart."""
+"""Largest distance between the starts of an outage and of its silence, apart from the way to the
+sender."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """A time in which nothing came back, in the flow's time."""
+    """An interval without any arrival at the sender, in the flow's time."""
 
     begin_s: float
     end_s: float
     base_ms: float
     before_ms: float
-    """What RTTs had above the base."""
+    """RTT above the base before it."""
     after_ms: float
-    """The same of the first that came without the silence in it; NaN: none did soon."""
+    """The same of the first sample that does not include the silence; NaN: none arrived soon."""
     lost: float
-    """Packets that were sent again because of it."""
+    """Packets retransmitted because of it."""
 
     @property
     def length_s(self) -> float:
@@ -58,19 +61,22 @@ class Silence:
 
 @dataclass(frozen=True)
 class Votes:
-    """Of how many outages a flow showed what became of the queue."""
+    """Numbers of outages in which the queue was lost and served."""
 
     lost: int
     served: int
 
     @property
     def decided(self) -> bool:
-        """Whether one of both is clear."""
+        """Whether one has a clear majority."""
         return max(self.lost, self.served) > 3 * min(self.lost, self.served)
 
 
 def silences(load: Load, base_ms: Floats) -> list[Silence]:
-    """Where no sample of the RTT came for a while, though a queue stood; smoothed RTTs remember too long to tell."""
+    """Intervals without RTT samples during a standing queue.
+
+    There are none for smoothed RTTs, which average over them.
+    """
     known = np.flatnonzero(~np.isnan(load.rtt_ms))
     if load.smoothed or len(known) < 2:
         return []
@@ -78,7 +84,7 @@ def silences(load: Load, base_ms: Floats) -> list[Silence]:
     again = np.nan_to_num(load.again)
     found = []
     for a, b in pairwise(int(k) for k in known):
-        # A row holds what came since the one before it.
+        # A row holds the arrivals since the previous one.
         begin, end = float(t[a]), float(t[b]) - load.step_s
         if end - begin < max(LEAST_ROWS * load.step_s, LEAST_S) or above[a] < LEAST_WAIT_MS:
             continue
@@ -95,17 +101,17 @@ def silences(load: Load, base_ms: Floats) -> list[Silence]:
 def votes(
     found: Sequence[Silence], outages: Sequence[tuple[float, float]], interval_s: float, *, together: bool
 ) -> Votes:
-    """What silences say. `outages`: when and how long, by probes that are `interval_s` apart.
+    """Votes of silences. `outages`: starts and lengths, from probes sent every `interval_s`.
 
-    `together`: the flow ran while they were measured; then only silences count that go with one of them, and else all
-    of about their length.
+    `together`: the flow ran at the same time as the probes; then only silences that coincide with
+    an outage count, otherwise all of about their length.
     """
     lost = served = 0
     for s in found:
         lengths = [n for at, n in outages if not together or abs(at + s.base_ms / 1e3 - s.begin_s) < AROUND_S]
         if not lengths or s.length_s < min(lengths) / 2 - interval_s:
             continue
-        # Longer outages leave nothing of the queue either way.
+        # After longer outages the queue is empty either way.
         left = (s.base_ms + s.before_ms) / 1e3 - float(np.median(lengths)) - interval_s
         if s.after_ms >= KEPT * s.before_ms:
             served += 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Quality of a fitted path: its probes and flows, simulated, compared with those of the record.
 
-Distances between two samples of RTTs: Kolmogorov and Smirnov's (largest difference of the distribution functions) and
-Wasserstein's (mean shift, ms). Neighbours resemble each other, so that intervals come from resampling blocks of
-seconds.
+Distances between two samples of RTTs: Kolmogorov and Smirnov's (largest difference of the
+distribution functions) and Wasserstein's (mean shift, ms). Neighbours are correlated, so that
+intervals come from resampling blocks of seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_SAMPLES = 20_000
 
 @dataclass(frozen=True)
 class Distance:
-    """Between two samples, with the 95 % interval over resampled blocks."""
+    """Distance between two samples, with the 95 % interval over resampled blocks."""
 
     ks: float
     shift_ms: float
@@ -42,32 +42,32 @@ class Distance:
     here: tuple[float, ...]
     """Quantiles of the record, ms, at SHOWN."""
     there: tuple[float, ...]
-    """The same of the replay."""
+    """Quantiles of the replay."""
 
 
 NONE = Distance(float("nan"), float("nan"), float("nan"), float("nan"), (), ())
-"""Where nothing is compared."""
+"""Placeholder where nothing is compared."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow of the record beside its replay."""
+    """A flow of the record and its replay."""
 
     cc: str
     goodput_bps: float
     replayed_bps: float
     rtt: Distance | None
     seen: bool
-    """The fit has used it."""
+    """The fit has used this flow."""
 
     @property
     def error(self) -> float:
-        """Of the goodput."""
+        """Relative error of the goodput."""
         return self.replayed_bps / max(1.0, self.goodput_bps) - 1
 
 
 def replayed_probes(scenario: File, like: Probes) -> Probes:
-    """Probes over the fitted path, at the pace of others."""
+    """Probes over the fitted path, at the interval of others."""
     ms = like.interval_s * 1e3
     flow = f'{FLOW}\nname = "probes"\napp = "ping"\ninterval = "{ms:.3f} ms"\nsize = {like.bytes}\n'
     run = _run(scenario, flow, {"run.sample": f"{max(1.0, ms):.3f} ms"}, None)
@@ -75,7 +75,7 @@ def replayed_probes(scenario: File, like: Probes) -> Probes:
 
 
 def replayed_load(scenario: File, load: Load) -> Load:
-    """A flow over the fitted path, from when to when the other ran."""
+    """A flow over the fitted path, with start and end of the original."""
     size = "" if load.bytes is None else f'bytes = "{load.bytes:.0f} B"\n'
     flow = f'{FLOW}\ncc = "*"\nstart = "{load.start_s:.6f} s"\n{size}'
     sets: dict[str, object] = {"run.sample": f"{max(1.0, load.step_s * 1e3):.3f} ms"}
@@ -92,7 +92,7 @@ def _run(scenario: File, flow: str, sets: dict[str, object], cc: str | None) -> 
 
 
 def flow_beside(scenario: File, load: Load, *, seen: bool) -> Flow:
-    """A flow of the record beside its replay."""
+    """Compares a flow of the record with its replay."""
     other = replayed_load(scenario, load)
     rtt = None
     if not load.smoothed and len(load.rtts[0]) and len(other.rtts[0]):
@@ -101,7 +101,7 @@ def flow_beside(scenario: File, load: Load, *, seen: bool) -> Flow:
 
 
 def _spread(load: Load) -> Floats:
-    """RTT samples, thinned to what a comparison needs."""
+    """RTT samples, thinned to the number that a comparison needs."""
     ms, count = load.rtts
     share = np.cumsum(count) / count.sum()
     found: Floats = ms[
@@ -113,7 +113,10 @@ def _spread(load: Load) -> Floats:
 
 
 def distance(here: Floats, there: Floats, times_s: Floats | None) -> Distance:
-    """Between the RTTs of a record and of its replay; `times_s` of the record's samples, for blocks."""
+    """Distance between the RTTs of record and replay.
+
+    `times_s`: times of the record's samples, for blocks.
+    """
     from scipy import stats
 
     shift = float(stats.wasserstein_distance(here, there))
@@ -146,13 +149,13 @@ def _interval(here: Floats, there: Floats, times_s: Floats | None) -> tuple[floa
 
 
 def probes_beside(unseen: Probes, replay: Probes) -> Distance:
-    """Probes that the fit has not seen beside those of the replay."""
+    """Compares probes held out from the fit with those of the replay."""
     fine = unseen.answered
     return distance(unseen.rtt_ms[fine], replay.rtt_ms[replay.answered], unseen.sent_s[fine])
 
 
 def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load, Load]]) -> None:
-    """Record and replay side by side, as a picture."""
+    """Plots record and replay side by side."""
     import matplotlib.pyplot as plt
 
     wide = 3 if flows else 2

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Recordings of a link: rates as mahimahi writes them (mm-link(1)), delays as LeoReplayer does, with or without gzip.
+"""Recordings of a link: rates and delays.
 
-They are read as `[source.trace]` reads them, by the core. What they say is put where a measurement's probes and flows
-stand; replayed exactly, they are what the fit is held to.
+Rates are in the format of mahimahi (mm-link(1)), delays in that of LeoReplayer, both also gzipped.
+The core reads them as `[source.trace]`. They take the place of a measurement's probes and flows;
+replayed exactly, they are the reference for the fit.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ GZIP = b"\x1f\x8b"
 MAX_BYTES = 1 << 28
 LEAST_S = 5.0
 LONGEST_S = 21_601.0
-"""Longer traces the core refuses, with their line."""
+"""The core rejects longer traces with a line number."""
 PROBE_BYTES = 28
-"""The shortest ping: a recorded delay has no transmission in it."""
+"""The shortest ping: a recorded delay contains no serialisation."""
 CHECKED_ON = ("cubic", "bbr")
-"""Schemes that run over the recording itself and over what was fitted to it."""
+"""Schemes that run over the recording itself and over the fit."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """Files and what is said of them."""
+    """Files and their parameters."""
 
     rates: Path | None = None
     back: Path | None = None
@@ -48,40 +49,41 @@ class Given:
     rate_step_s: float = 0.1
     delay_step_s: float = 0.01
     rtt_ms: float | None = None
-    """Where there are no delays."""
+    """Substitute for delays."""
     rate_bps: float | None = None
-    """Where there are no rates."""
+    """Substitute for rates."""
 
     @property
     def any(self) -> bool:
-        """Whether there is a recording."""
+        """Whether any recording is given."""
         return not (self.rates is None and self.delays is None)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was recorded."""
+    """Contents of the recordings."""
 
     rates: list[tuple[float, float]]
-    """From when on, bit/s; zero: nothing gets through."""
+    """Start in s and rate in bit/s of each level; zero blocks the link."""
     back_bps: float | None
-    """Median of the way back."""
+    """Median rate of the return path."""
     probes: Probes | None
-    """Delays, there and back; None: they are not in it."""
+    """Sum of both one-way delays; None: not recorded."""
     source: str
-    """The section that replays it exactly."""
+    """The scenario section that replays the recording exactly."""
     remarks: list[str]
 
 
 def read(given: Given, scratch: Path) -> Recording:
-    """Reads the files; what has to be unpacked is put into `scratch`.
+    """Reads the files; uncompressed copies are written into `scratch`.
 
-    Raises MeasureError: a file that is none, or what is missing; ScenarioError names file and line.
+    Raises MeasureError if a file is no recording or one is missing; ScenarioError with file and
+    line.
     """
     plain = {k: None if f is None else _plain(f, scratch) for k, f in _files(given).items()}
     spans = {k: _span(f, k, given) for k, f in plain.items() if f is not None}
     length = min(spans.values())
-    # What the core refuses is said first: the length of a damaged file is no length.
+    # The core's errors come first: a damaged file has no meaningful length.
     if given.rates is None and given.rate_bps is None:
         raise MeasureError("delays alone do not tell the capacity: --rates FILE, or one value: --rate 100Mbit")
     source = _source(given, plain, scratch, length)
@@ -113,7 +115,7 @@ def _files(given: Given) -> dict[str, Path | None]:
 
 
 def _plain(file: Path, scratch: Path) -> Path:
-    """The file itself, or what was packed in it."""
+    """The file itself, or an uncompressed copy."""
     if not file.is_file():
         raise MeasureError(f"{file}: " + ("it is no plain file" if file.exists() else "there is no such file"))
     with file.open("rb") as opened:
@@ -128,14 +130,14 @@ def _plain(file: Path, scratch: Path) -> Path:
         ) from None
     if len(data) > MAX_BYTES:
         raise MeasureError(f"{file}: it is longer than {MAX_BYTES >> 20} MB; take a part of it")
-    # Errors name the file: its name stays.
+    # The name is kept, since errors contain it.
     target = scratch / file.name
     target.write_bytes(data)
     return target
 
 
 def _span(file: Path, kind: str, given: Given) -> float:
-    """How long a file goes on, s; what is wrong with it the core says, which reads it next."""
+    """Time that a file covers, s; its errors are left to the core, which reads it next."""
     if file.stat().st_size > MAX_BYTES:
         raise MeasureError(f"{file}: it is longer than {MAX_BYTES >> 20} MB; take a part of it")
     words = file.read_text(encoding="utf-8", errors="replace").split()
@@ -195,7 +197,7 @@ def _blocked(t_s: Floats, bps: Floats, outages: Sequence[tuple[float, float]]) -
 
 
 def _changes(t_s: Floats, bps: Floats) -> list[tuple[float, float]]:
-    """Where a rate differs from the one before."""
+    """Rows with a rate that differs from the previous one."""
     new = np.concatenate(([True], np.diff(bps) != 0))
     return [(float(t), float(v)) for t, v in zip(t_s[new], bps[new], strict=True)]
 
@@ -214,7 +216,7 @@ def _remarks(given: Given, spans: dict[str, float], length_s: float, rates: Floa
 
 
 def exactly(recording: Recording, queue_bytes: float, reverse_bps: float, until_s: float) -> tuple[Probes, list[Load]]:
-    """Probes and flows over the recording itself."""
+    """Simulates probes and flows over the recording itself."""
     assert recording.probes is not None
     ports = [f'queue = "{queue_bytes:.0f} B"']
     if recording.back_bps is None:

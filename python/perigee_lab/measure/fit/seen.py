@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a record shows of a path: quiet probes, and what a flow under load got and waited.
+"""Observations of a path in records: probes without load, and goodput and RTTs of flows.
 
-Nothing is taken of what only a simulator knows (base RTTs, events of the network, queues): a fit sees what a
-measurement could have seen.
+Simulator-only data (base RTTs, events of the network, queues) are not used: a fit has only
+observations that a measurement could have.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 PLAIN_SHARE = 1448 / 1500
-"""Payload of a packet of TCP over IPv4 with timestamps, of 1500 bytes: where the record does not know it."""
+"""Payload share of a 1500-byte TCP packet over IPv4 with timestamps, if the record has none."""
 FEWEST_PROBES = 100
 BESIDE_SHARE = 0.02
-"""What all others carry beside a flow that has the path to itself, in its bytes."""
+"""Bytes of all concurrent flows, relative to those of a flow that counts as alone."""
 IDLE_BPS, IDLE_SHARE = 1e6, 0.05
-"""A terminal that carries no more than this, or than this share of the most that it carried, is idle."""
+"""A terminal is idle below this rate, or below this share of its largest."""
 UDP_HEADERS = 28
-"""Bytes of IPv4 and UDP around a probe that was measured."""
+"""Bytes of IPv4 and UDP headers of a measured probe."""
 USUAL_BYTES = 84
-"""IP packets of ping by default: where a log does not say how long its probes were."""
+"""Default IP packet length of ping, for logs without a length of probes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probes:
-    """Probes of a quiet path, in the order of sending."""
+    """Probes of a path without load, in send order."""
 
     sent_s: Floats
     rtt_ms: Floats
@@ -49,30 +49,31 @@ class Probes:
     bytes: int = 64
     """Length of a probe's IP packet."""
     busy: int = field(default=0, kw_only=True)
-    """So many were left out, as the path was not idle then."""
+    """Number of probes left out because the path was busy."""
     carried_bps: float | None = field(default=None, kw_only=True)
-    """The most that it carried beside them, where that was counted."""
+    """The highest rate carried alongside them, where it was counted."""
     size_known: bool = field(default=True, kw_only=True)
-    """Else it is the usual one of ping."""
+    """Otherwise `bytes` is the default of ping."""
     source: str = field(default="probes", kw_only=True)
-    """Else what stands for them: delays of a recording, or one value that was said."""
+    """"delays": of a recording; "said": one given value."""
     clock_s: float | None = field(default=0.0, kw_only=True)
-    """When time 0 is, since 1970; of simulated runs 0, as they share their scenario's time; None: unknown."""
+    """When time 0 is, in s since 1970; 0 for simulated runs, which share their scenario's time;
+    None: unknown."""
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
-        """Which of them came back."""
+        """Mask of answered probes."""
         return ~np.isnan(self.rtt_ms)
 
     def part(self, which: slice) -> Probes:
-        """Some of them."""
+        """A slice of them."""
         step = which.step or 1
         return replace(self, sent_s=self.sent_s[which], rtt_ms=self.rtt_ms[which], interval_s=self.interval_s * step)
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A flow over TCP that took what it could get."""
+    """A greedy TCP flow."""
 
     cc: str
     name: str
@@ -81,29 +82,29 @@ class Load:
     t_s: Floats
     step_s: float
     delivered: Floats
-    """Bytes, in order."""
+    """Bytes delivered in order so far."""
     rtt_ms: Floats
     sent: Floats
     again: Floats
-    """Packets so far; NaN where the record does not know."""
+    """Packets so far; NaN where the record has no value."""
     payload_share: float
     start_s: float
     stop_s: float
     smoothed: bool
-    """RTTs are the kernel's smoothed values."""
+    """RTTs are the kernel's smoothed values (SRTT)."""
     rtts: tuple[Floats, Floats]
-    """All of its RTT samples: ms, and how often each came."""
+    """All of its RTT samples: ms, and the count of each value."""
     bytes: float | None
-    """Its limit."""
+    """Its size, if limited."""
     way: str = ""
-    """down or up, where who measured says it."""
+    """down or up, if the measurement states it."""
     clock_s: float | None = 0.0
-    """As that of probes."""
+    """As in `Probes`."""
     together: bool = True
-    """It ran while the probes did, and its times are theirs; else they are its own."""
+    """It ran at the same time as the probes, and shares their time axis."""
 
     def beside(self, probes: Probes) -> Load:
-        """The same in the time of these probes, if it ran while they did."""
+        """The flow on the time axis of these probes, if it ran at the same time."""
         if self.clock_s is None or probes.clock_s is None:
             return replace(self, together=False)
         by = self.clock_s - probes.clock_s
@@ -115,24 +116,24 @@ class Load:
 
     @property
     def goodput_bps(self) -> float:
-        """Over its life."""
+        """Mean over its lifetime."""
         return float(self.delivered[-1] * 8 / max(1e-9, self.stop_s - self.start_s)) if len(self.delivered) else 0.0
 
 
 @dataclass(frozen=True)
 class Told:
-    """What trains of probes say of one way."""
+    """Rates of trains of probes in one direction."""
 
     way: str
-    """down: to who measured; up."""
+    """down (towards the client) or up."""
     mbps: Floats
-    """On the wire, of each train."""
+    """Rate on the wire of each train."""
     spread: Floats
-    """Time that each took to arrive over that to leave."""
+    """Arrival duration of each train over its send duration."""
 
 
 def told_of(runs: Sequence[Run]) -> list[Told]:
-    """Each way's trains, of all runs together."""
+    """Trains of all runs, by direction."""
     found: dict[str, list[tuple[Floats, Floats]]] = {}
     for run in runs:
         for flow in run.table("flow_totals").to_pylist():
@@ -154,7 +155,10 @@ def _is_trains(run: Run, flow: dict[str, Any]) -> bool:
 
 
 def probes_of(runs: Sequence[Run]) -> Probes:
-    """The longest series of probes beside which no flow over TCP ran. Raises MeasureError: there is none."""
+    """The longest series of probes without a concurrent TCP flow.
+
+    Raises MeasureError: there is none.
+    """
     found = []
     for run in runs:
         totals = run.table("flow_totals").to_pylist()
@@ -176,12 +180,15 @@ def probes_of(runs: Sequence[Run]) -> Probes:
 
 
 def _is_telemetry(run: Run) -> bool:
-    """A table of a terminal's own counters: its rates are what was used, not what a flow could get."""
+    """Whether a table has a terminal's own counters, with rates used rather than available."""
     return run.manifest.backend == "log" and run.manifest["log"]["format"] == "table"
 
 
 def _idle(run: Run, probes: Probes, totals: Sequence[dict[str, Any]]) -> Probes:
-    """Those probes beside which the terminal carried little, either way; how many were left out goes with them."""
+    """Probes at times when the terminal carried little in both directions.
+
+    The number of those left out is stored with them.
+    """
     rates = next(t for t in totals if t["cc"] not in WITHOUT_TCP)
     more = ["log.upload_bps"] if "log.upload_bps" in run.table("flows").column_names else []
     rows = _rows(run, rates["flow"], more)
@@ -215,7 +222,7 @@ def _probes(run: Run, flow: dict[str, Any]) -> Probes:
 
 
 def _probe_bytes(run: Run, flow: int) -> int | None:
-    """Of a probe's IP packet, as the record says; None where it does not."""
+    """Length of a probe's IP packet in the record; None if unknown."""
     backend = run.manifest.backend
     if backend == "measure":
         return int(run.manifest["measure"]["flows"][flow]["size"]) + UDP_HEADERS
@@ -227,7 +234,7 @@ def _probe_bytes(run: Run, flow: int) -> int | None:
 
 
 def _clock(run: Run) -> float | None:
-    """When time 0 of a record is, s since 1970; None where it does not say."""
+    """Time 0 of a record, s since 1970; None if unknown."""
     if not is_measured(run):
         return 0.0
     began = run.manifest["measured"]["began_ns"]
@@ -235,7 +242,10 @@ def _clock(run: Run) -> float | None:
 
 
 def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats) -> tuple[Floats, Floats]:
-    """A run samples its probes: with a row for each interval an answer's row and RTT tell which probe it answers."""
+    """Send times and RTTs of a simulated run's probes.
+
+    A run samples its probes: with a row per interval, row and RTT of an answer identify the probe.
+    """
     sent = rows["sent_packets"].to_numpy(zero_copy_only=False).astype(float)
     new = np.diff(np.concatenate(([0.0], sent)))
     interval = run.manifest.sample_ns / 1e9
@@ -256,11 +266,14 @@ def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats
 
 
 def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
-    """Probes whose answers share a row, as where the RTT falls; `lost` is how many have no answer."""
+    """Probes that share a row of answers, as where the RTT falls.
+
+    `lost`: the number without an answer.
+    """
     known = np.flatnonzero(~np.isnan(rtt_ms))
     runs = [(float(rtt_ms[a] - rtt_ms[b]) / (b - a), int(a), int(b)) for a, b in pairwise(known) if b > a + 1]
     found = np.zeros(len(rtt_ms), dtype=bool)
-    # Where it falls least they were lost: as many as never came.
+    # The runs with the smallest fall were lost, up to the number without an answer.
     for _, a, b in sorted(runs):
         if lost < b - a - 1:
             found[a + 1 : b] = True
@@ -270,18 +283,18 @@ def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
 
 
 def loads_of(runs: Sequence[Run]) -> list[Load]:
-    """Flows over TCP that had the path to themselves, but for the like of control connections."""
+    """TCP flows that ran alone, apart from small ones such as control connections."""
     found = []
     for run in runs:
         flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
-        # What a terminal counted is not what its path can carry.
+        # A terminal's counters show its use, not the capacity of its path.
         if not _is_telemetry(run):
             found += [_load(run, t) for t in flows if _is_alone(t, flows)]
     return found
 
 
 def _is_alone(flow: dict[str, Any], flows: Sequence[dict[str, Any]]) -> bool:
-    """Of several that share a path, what one got is not what the path can carry."""
+    """Whether a flow ran alone; goodputs of concurrent flows do not show the capacity."""
     begin, end = _life(flow)
     beside = [t for t in flows if t is not flow and _life(t)[0] < end and _life(t)[1] > begin]
     return sum(int(t["goodput_bytes"]) for t in beside) <= BESIDE_SHARE * int(flow["goodput_bytes"])
@@ -304,7 +317,7 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
     counted = run.to_pandas("rtt")
     counted = counted[counted["flow"] == flow["flow"]]
     done = flow["completed_ns"]
-    # The name of a measured record may say more than its scheme.
+    # The name of a measured record may contain more than its scheme.
     cc = str(flow["cc"]) if run.manifest.backend == "measure" else run.cc
     return Load(
         cc=cc, name=flow["name"], origin=flow["from"], target=flow["to"], t_s=t,

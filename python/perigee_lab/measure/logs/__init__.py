@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Logs of other tools: a module each, found by what is in the file; `model` is what they are read into."""
+"""Logs of other tools: a module per family, chosen by content; `model` has the common result."""

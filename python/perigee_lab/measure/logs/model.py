@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a log says, whatever its format: flows with their samples, and what of it was not understood."""
+"""Log model, independent of the format: flows with samples, and unparsed lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perigee_lab.common.errors import PerigeeError
 
 NS_PER_S = 10**9
 MAX_TOLD = 5
-"""Lines that were not understood are quoted up to this number."""
+"""Largest number of unparsed lines to quote."""
 UNITS: dict[str, dict[str, float]] = {
     "time": {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
     "rate": {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9, "Bps": 8, "kBps": 8 * 10**3, "MBps": 8 * 10**6},
@@ -24,39 +24,42 @@ UNITS: dict[str, dict[str, float]] = {
 
 
 class LogError(PerigeeError):
-    """A log cannot be read, or needs to be told something; for a person, with the remedy."""
+    """A log cannot be read or needs an option; the message has the remedy."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user says of a log; nothing of it is guessed."""
+    """Options of an import of a log, as given by the user."""
 
     interval_ns: int | None = None
-    """Between samples, where the log has no times."""
+    """Time between samples, for logs without times."""
     zone: tzinfo | None = None
-    """Of times without one."""
+    """Time zone of times without one."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Of a table: name of its column → what it is (time, rtt, loss, goodput, …)."""
+    """Tables: column name → role (time, rtt, loss, goodput, …)."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """Of a table: name of its column → unit."""
+    """Tables: column name → unit."""
 
 
 @dataclass
 class Probe:
-    """A ping; times in ns since 1970, or since the first where no clock is known."""
+    """A ping; times in ns since 1970, or since the first one if the clock is unknown."""
 
     sent_ns: int
     number: int
     rtt_ns: int | None
     """None = lost."""
     out_ns: int | None = None
-    """One way there, as far as clocks agree."""
+    """One-way delay of the forward path, by the clocks of both ends."""
     back_ns: int | None = None
 
 
 @dataclass
 class Flow:
-    """A flow of a log. Rows have columns of the table `flows` (`t_ns` since 1970) and others of their own."""
+    """A flow of a log.
+
+    Rows have columns of the table `flows` (`t_ns` since 1970), and columns of the format's own.
+    """
 
     name: str
     origin: str
@@ -65,33 +68,33 @@ class Flow:
     rows: list[dict[str, Any]] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     totals: dict[str, Any] = field(default_factory=dict)
-    """Columns of flow_totals that the log itself sums up."""
+    """Columns of flow_totals that the log itself contains."""
     duplicates: int = 0
     probe_bytes: int | None = None
-    """Length of a probe's IP packet, where the log says it."""
+    """Length of a probe's IP packet, if the log has it."""
 
 
 @dataclass
 class Log:
-    """What was read."""
+    """The contents of a log."""
 
     format: str
     flows: list[Flow] = field(default_factory=list)
     has_clock: bool = True
-    """Times are since 1970; else since the first."""
+    """Times are since 1970; otherwise since the first."""
     remarks: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
-    """What was not understood, with its place."""
+    """Unparsed input with its position."""
 
     def not_understood(self) -> list[str]:
-        """Lines for a person."""
+        """Human-readable lines on unparsed input."""
         told = [f"not understood: {s}" for s in self.strange[:MAX_TOLD]]
         more = len(self.strange) - MAX_TOLD
         return told + ([f"not understood: {more} more places"] if more > 0 else [])
 
 
 def zone_of(text: str) -> tzinfo:
-    """A time zone: its name (Europe/London), UTC, or an offset such as +01:00. Raises LogError."""
+    """Parses a time zone: name (Europe/London), UTC, or offset (+01:00). Raises LogError."""
     if match := re.fullmatch(r"([+-])(\d\d):?(\d\d)", text):
         offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         return timezone(-offset if match[1] == "-" else offset)
@@ -106,7 +109,7 @@ def zone_of(text: str) -> tzinfo:
 
 
 def instant_ns(text: str, asked: Asked, where: str) -> int:
-    """A date and time as ns since 1970. Raises LogError: no time, or one without a zone."""
+    """Parses date and time as ns since 1970. Raises LogError if there is no time or no zone."""
     # Python reads at most six digits of a second.
     short = re.sub(r"(\.\d{6})\d+", r"\1", text.strip().replace("Z", "+00:00"))
     try:
@@ -122,7 +125,7 @@ def instant_ns(text: str, asked: Asked, where: str) -> int:
 
 
 def number(value: Any) -> float | None:
-    """A number that is one; None for whatever else."""
+    """A finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     found = float(value)
@@ -130,7 +133,7 @@ def number(value: Any) -> float | None:
 
 
 def at(data: Any, *path: str | int) -> Any:
-    """What stands at a path of keys and indices of JSON; None where there is nothing."""
+    """The JSON value at a path of keys and indices; None if there is none."""
     for key in path:
         if isinstance(key, int):
             data = data[key] if isinstance(data, list) and -len(data) <= key < len(data) else None

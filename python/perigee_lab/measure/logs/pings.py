@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What ping prints (iputils with and without -D, BSD, BusyBox, Windows), JSON of irtt and of mtr."""
+"""Ping logs: output of ping (iputils, with or without -D, BSD, BusyBox, Windows), irtt, mtr."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ LOST = re.compile(
     r"|Request timed out|From .* icmp_seq=(?P<from>\d+) .*)"
 )
 HEAD = re.compile(r"^(?:PING|Pinging) (\S+)")
-# iputils says both the data and the IP packet, others the data alone.
+# iputils prints the lengths of data and IP packet, others that of the data only.
 SIZE = re.compile(
     r"^PING .*\) .*?\d+\((?P<whole>\d+)\)|^(?:PING|Pinging) .*?(?P<data>\d+) (?:data )?bytes(?: of data)?"
 )
 HEADERS = {False: 28, True: 48}
-"""Of ICMP or UDP, and of IP: version 4, version 6."""
+"""Bytes of ICMP or UDP headers plus IP headers: version 4, version 6."""
 MOST_MISSING = 1_000_000
 TOTAL = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
 IGNORED = re.compile(r"^(---|rtt |round-trip |Ping statistics|Approximate|\s+(Packets:|Minimum)|\s*$|PING|Pinging)")
 
 
 def is_ping(head: str) -> bool:
-    """Whether a text begins as ping's output does."""
+    """Whether a text starts like the output of ping."""
     return any(REPLY.match(line) or HEAD.match(line) for line in head.splitlines()[:20])
 
 
 def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """A probe for each number; what has none is lost."""
+    """Reads a probe per sequence number; missing numbers are lost probes."""
     log = Log("ping")
     seen: list[tuple[float | None, int | None, int | None]] = []
     target, total_ms, sent, duplicates, size = "?", None, None, 0, None
@@ -68,7 +68,7 @@ def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
 
 
 def _size(line: str) -> int | None:
-    """Of a probe's IP packet, by ping's first line."""
+    """Length of a probe's IP packet, by ping's first line."""
     match = SIZE.match(line)
     if match is None:
         return None
@@ -83,7 +83,7 @@ def _probes(
     asked: Asked,
     log: Log,
 ) -> list[Probe]:
-    # Windows has no numbers: the order is all there is.
+    # Windows prints no sequence numbers; the order replaces them.
     numbers = _unwrapped([n for _, n, _ in seen]) if all(n is not None for _, n, _ in seen) else list(range(len(seen)))
     answers: dict[int, tuple[float | None, int | None]] = {}
     for n, (stamp, _, rtt) in zip(numbers, seen, strict=True):
@@ -118,7 +118,7 @@ def _probes(
 
 
 def _unwrapped(numbers: list[int | None]) -> list[int]:
-    """Numbers of 16 bits, counted on."""
+    """Unwraps sequence numbers of 16 bits."""
     found: list[int] = []
     for n in numbers:
         value = int(n or 0)
@@ -140,12 +140,12 @@ def _int(text: str | None) -> int | None:
 
 
 def is_irtt(data: Any) -> bool:
-    """JSON of `irtt client -o`."""
+    """Whether this is JSON of `irtt client -o`."""
     return isinstance(at(data, "round_trips"), list) and at(data, "config") is not None
 
 
 def read_irtt(data: Any, asked: Asked) -> Log:
-    """A probe for each round trip, with its one-way delays by the clocks of both ends."""
+    """Reads a probe per round trip, with one-way delays by the clocks of both ends."""
     log = Log("irtt")
     target = str(at(data, "config", "remote_address") or at(data, "config", "remoteAddress") or "server")
     flow = Flow("irtt", "here", target, "ping")
@@ -183,12 +183,12 @@ def _whole(value: float | None) -> int | None:
 
 
 def is_mtr(data: Any) -> bool:
-    """JSON of `mtr --json`."""
+    """Whether this is JSON of `mtr --json`."""
     return isinstance(at(data, "report", "hubs"), list)
 
 
 def read_mtr(data: Any, asked: Asked) -> Log:
-    """A flow for each hop, with its totals: mtr keeps no samples."""
+    """Reads a flow per hop, with totals only: mtr writes no samples."""
     log = Log("mtr", has_clock=False)
     source = str(at(data, "report", "mtr", "src") or "here")
     for i, hub in enumerate(data["report"]["hubs"]):
@@ -217,7 +217,7 @@ def read_mtr(data: Any, asked: Asked) -> Log:
 
 
 def first_json(text: str) -> Any:
-    """The JSON of a text, or of its first line. None if there is none."""
+    """Parses JSON of a text or of its first line; None if there is none."""
     for part in (text, text.partition("\n")[0]):
         try:
             return json.loads(part)
@@ -227,7 +227,7 @@ def first_json(text: str) -> Any:
 
 
 def time_of(value: Any, asked: Asked, where: str) -> int:
-    """A time of JSON: text, or seconds since 1970."""
+    """A JSON time in ns since 1970: text, or seconds since 1970."""
     seconds = number(value)
     if seconds is not None:
         return round(seconds * NS_PER_S)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""qlog, what QUIC stacks write of their inside (draft-ietf-quic-qlog-main-schema).
+"""qlog, the event logs of QUIC stacks (draft-ietf-quic-qlog-main-schema).
 
-JSON, and JSON text sequences (RFC 7464). Read are the recovery metrics (RTTs, congestion window, bytes in flight,
-pacing) and packets sent, acknowledged and lost, of versions 0.3 and later, whose events are objects with a name.
+JSON, and JSON text sequences (RFC 7464). Recovery metrics (RTTs, congestion window, bytes in
+flight, pacing) and packets sent, acknowledged and lost are read, of versions 0.3 and later, in
+which events are objects with a name.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ COLUMNS = {
 """Metric → column and factor: qlog has times in ms, amounts in bytes, rates in bit/s."""
 FLOATS = {"log.min_rtt_ms"}
 MOST_RANGE = 1 << 20
-"""Packets that one range of an acknowledgement may name."""
+"""Largest number of packets in one range of an acknowledgement."""
 EPOCH_MS = 1e11
 """Times above this are since 1970."""
 
 
 def is_qlog(head: str) -> bool:
-    """Whether a text begins as a qlog does."""
+    """Whether a text starts like a qlog."""
     start = head.lstrip(SEPARATOR + " \r\n")[:4096]
     return start.startswith("{") and any(f'"{k}"' in start for k in ("qlog_version", "qlog_format", "file_schema"))
 
 
 class _Trace:
-    """What one end of a connection wrote."""
+    """The trace of one end of a connection."""
 
     def __init__(self, description: Any, number_of: int) -> None:
         place = str(at(description, "vantage_point", "type") or "end")
@@ -53,7 +54,10 @@ class _Trace:
         self.first_ns: int | None = None
 
     def time_ns(self, event: Any) -> int | None:
-        """When an event was: since 1970 where the trace says since when it counts, else since its beginning."""
+        """Time of an event in ns.
+
+        Counted from 1970 if the trace has a reference time, otherwise from the trace's start.
+        """
         time_ms = number(at(event, "time"))
         if time_ms is None:
             return None
@@ -71,7 +75,7 @@ class _Trace:
         return round((time_ms + (0.0 if absolute else zero)) * 1e6)
 
     def event(self, event: Any, log: Log, where: str) -> None:
-        """One event more."""
+        """Adds an event."""
         name, data = at(event, "name"), at(event, "data")
         t_ns = self.time_ns(event)
         if not isinstance(name, str) or t_ns is None:
@@ -120,7 +124,7 @@ class _Trace:
                 fresh[column] = value * factor if column in FLOATS else round(value * factor)
         if not fresh:
             return
-        # Only what has changed is written: the rest holds; an RTT sample is one once.
+        # Only changed metrics are logged, the others persist; but an RTT sample counts once.
         self.now = {k: v for k, v in self.now.items() if k != "rtt_ns"} | fresh
         rows = self.flow.rows
         since = t_ns - rows[-1]["t_ns"] if rows else 0
@@ -133,7 +137,7 @@ class _Trace:
 
 
 def _space(data: dict[str, Any]) -> str:
-    """Packets are numbered by encryption level."""
+    """Packet number space."""
     kind = str(at(data, "header", "packet_type") or "1RTT")
     return kind if kind in ("initial", "handshake") else "application"
 
@@ -143,7 +147,7 @@ def _number_of(data: dict[str, Any]) -> tuple[str, int]:
 
 
 def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """A flow for each trace, a row for each update of its metrics. Raises LogError."""
+    """Reads a flow per trace, a row per update of its metrics. Raises LogError."""
     log = Log("qlog")
     traces: list[_Trace] = []
     whole: list[str] = []
@@ -153,7 +157,7 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
             continue
         data = _object(text) if not whole else None
         if data is None:
-            # One JSON over several lines, or damage.
+            # JSON over several lines, or damage.
             whole.append(line)
         elif at(data, "traces") is not None or (not traces and at(data, "trace") is None and at(data, "name") is None):
             whole.append(line)
@@ -191,7 +195,7 @@ def _object(text: str) -> Any:
 
 
 def _whole(text: str, log: Log) -> list[_Trace]:
-    """Traces of a qlog that is one JSON."""
+    """Traces of a qlog that is a single JSON document."""
     data = _object(text.strip().lstrip(SEPARATOR))
     rows = at(data, "traces")
     if not isinstance(rows, list):

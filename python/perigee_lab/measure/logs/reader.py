@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Finds by its contents what wrote a log, and reads it."""
+"""Detection of a log's format by its contents, and reading of it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perigee_lab.measure.logs import pings, qlog, tables, transfers
 from perigee_lab.measure.logs.model import Asked, Log, LogError
 
 HEAD_CHARS = 1 << 16
-# JSON is read as a whole; iperf3 writes some 300 bytes per stream and interval.
+# JSON is read into memory completely; iperf3 writes some 300 bytes per stream and interval.
 MAX_JSON_CHARS = 1 << 28
 MAX_LINE_CHARS = 1 << 16
 GZIP = b"\x1f\x8b"
-# Windows' shell writes what it redirects so.
+# The shell of Windows writes redirected output as UTF-16.
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Lines = Callable[[Iterable[tuple[int, str]], Asked], Log]
@@ -38,10 +38,12 @@ FORMATS = (*BY_LINES, *BY_JSON, "speedtest")
 
 
 def read_log(file: Path, asked: Asked, written_by: str | None = None) -> Log:
-    """The log in a file, compressed with gzip or not; `written_by` is one of FORMATS, None = found from what is in it.
+    """Reads the log in a file, compressed with gzip or not.
+
+    `written_by` is one of FORMATS; None = detected.
 
     Raises:
-        LogError: it is no log that is known, is damaged, or needs to be told something.
+        LogError: the format is unknown, the log is damaged, or it needs an option.
         OSError: it cannot be read.
     """
     if not file.is_file():
@@ -73,17 +75,17 @@ def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
         if name is None:
             raise LogError(f"it is no log of {', '.join(FORMATS)} (table: CSV with names of columns in its first line)")
     with closing(_open(file)) as opened:
-        # JSON may be one line of any length.
+        # JSON may be a single line of any length.
         longest = MAX_JSON_CHARS if name == "qlog" else MAX_LINE_CHARS
         return BY_LINES[name][1](_lines(opened, longest), asked)
 
 
 def _refuse_idle(log: Log, asked: Asked) -> None:
-    """What was said of a log and has no effect on it is an error."""
+    """Raises LogError for options without effect on this log."""
     if log.format != "table" and (asked.columns or asked.units):
         given = "--column" if asked.columns else "--unit"
         raise LogError(f"{given} is for tables (CSV), and it is a log of {log.format}: leave it out")
-    # Of pings their reader knows whether the interval was needed: one stamp tells none.
+    # The reader of pings decides whether the interval is needed: a single timestamp has none.
     if asked.interval_ns is not None and log.format != "ping" and (log.has_clock or log.format != "ss"):
         raise LogError(f"--interval is for logs without times, and this log of {log.format} has its own: leave it out")
 
@@ -115,7 +117,10 @@ def _open(file: Path) -> IO[str]:
 
 
 def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; one that never ends is cut and told as what it is: not understood."""
+    """Lines with their numbers.
+
+    One longer than `longest` is split and then reported as not understood.
+    """
     number = 0
     while line := opened.readline(longest):
         number += 1

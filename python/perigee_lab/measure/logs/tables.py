@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Any CSV with named columns: telemetry of dishes, ping logs of data sets, tables of one's own."""
+"""CSV with named columns: telemetry of dishes, ping logs of data sets, custom tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROLES = {
     "bytes": "bytes",
     "number": "",
 }
-"""What a column may be, with the kind of its unit."""
+"""Roles of columns, with the kind of their unit."""
 NAMES = {
     "time": r"(?:date_?)?time(?:stamp)?(?:_utc)?|t|ts|epoch|utc|datetimestamp(?:_utc)?|date",
     "rtt": r"rtt|ping|latency|pop_ping_latency|ping_latency|round_trip(?:_time)?",
@@ -44,7 +44,7 @@ EMPTY = {"", "nan", "null", "none", "na", "n/a", "-"}
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: where it stands and what it is; without a unit times are dates."""
+    """A column of the table: position, role and unit; times without a unit are dates."""
 
     index: int
     name: str
@@ -53,7 +53,7 @@ class Column:
 
 
 def is_table(head: str) -> bool:
-    """Whether a text begins with a line of names and has another below with as many cells."""
+    """Whether a text starts with a line of names and another with as many cells."""
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("#")][:2]
     if len(lines) < 2:
         return False
@@ -66,7 +66,10 @@ def _delimiter(line: str) -> str:
 
 
 def read_table(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """Rows as samples: RTTs and losses of probes, or rates of a transfer; further numbers are kept as `log.NAME`."""
+    """Reads rows as samples: RTTs and losses of probes, or rates of a transfer.
+
+    Further numbers become columns `log.NAME`.
+    """
     log = Log("table")
     columns: list[Column] = []
     delimiter, flow, rates, t_before = (
@@ -140,7 +143,7 @@ def _add(row: dict[str, Any], t_ns: int, flow: Flow, rates: Flow) -> None:
 
 
 def columns_of(names: list[str], asked: Asked) -> list[Column]:
-    """What each column is: said by the user, or known by its name. Raises LogError."""
+    """Roles of columns: given by the user, or known by name. Raises LogError."""
     for given in (*asked.columns, *asked.units):
         if given not in names:
             raise LogError(f"there is no column {given!r}; there are {', '.join(names)}")
@@ -182,7 +185,7 @@ def _column(index: int, name: str, asked: Asked) -> Column:
     kind = ROLES[role]
     if unit is not None and kind and unit not in UNITS[kind]:
         raise LogError(f"column {name}: {role} has no unit {unit!r}; it may be {', '.join(UNITS[kind])}")
-    # Rates of drops count from 0 to 1 by their name; all else must say its unit.
+    # Drop rates are shares of 1 by their name; all others need a unit.
     if unit is None and plain in ("pop_ping_drop_rate", "lost"):
         unit = "share"
     if unit is None and kind and role not in ("time", "bytes"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Transfers in logs: JSON of iperf3, results of speedtest tools, series of `ss -ti`."""
+"""Logs of transfers: JSON of iperf3, results of speedtest tools, series of `ss -ti`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from perigee_lab.measure.logs.pings import time_of
 
 
 def is_iperf3(data: Any) -> bool:
-    """JSON of `iperf3 -J`."""
+    """Whether this is JSON of `iperf3 -J`."""
     return isinstance(at(data, "intervals"), list) and at(data, "start") is not None
 
 
 def read_iperf3(data: Any, asked: Asked) -> Log:
-    """A flow for each stream, a row for each interval."""
+    """Reads a flow per stream, a row per interval."""
     if (error := at(data, "error")) and not data["intervals"]:
         raise LogError(f"iperf3 failed: {error}")
     log = Log("iperf3")
@@ -78,13 +78,13 @@ def read_iperf3(data: Any, asked: Asked) -> Log:
 
 
 def is_speedtest(data: Any) -> bool:
-    """A result of Ookla's client or of speedtest-cli."""
+    """Whether this is a result of Ookla's client or of speedtest-cli."""
     ookla = number(at(data, "download", "bandwidth")) is not None
     return ookla or (number(at(data, "download")) is not None and number(at(data, "ping")) is not None)
 
 
 def read_speedtest(results: list[tuple[str, Any]], asked: Asked) -> Log:
-    """A row for each result: what went down and up."""
+    """Reads a row per result, with download and upload."""
     log = Log("speedtest")
     down, up = Flow("download", "server", "here", "unknown"), Flow("upload", "here", "server", "unknown")
     for where, data in results:
@@ -122,7 +122,7 @@ def read_speedtest(results: list[tuple[str, Any]], asked: Asked) -> Log:
 
 
 def lines_of_json(lines: Iterable[tuple[int, str]]) -> list[tuple[str, Any]]:
-    """A JSON value on each line; lines that hold none are None."""
+    """JSON values, one per line; None for lines without one."""
     found: list[tuple[str, Any]] = []
     for where, line in lines:
         if not line.strip():
@@ -144,12 +144,15 @@ FACTORS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def is_ss(head: str) -> bool:
-    """Whether a text has sockets as `ss -ti` shows them."""
+    """Whether a text has sockets in the format of `ss -ti`."""
     return "cwnd:" in head and any(SOCKET.match(line) for line in head.splitlines())
 
 
 def read_ss(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """A flow for each pair of ends, a row each time it is shown. Times stand on lines of their own (`date +%s.%N`)."""
+    """Reads a flow per pair of ends, a row per appearance.
+
+    Times are on lines of their own (`date +%s.%N`).
+    """
     log = Log("ss")
     flows: dict[tuple[str, str], Flow] = {}
     now, shown, ends, known_time = None, 0, None, False
@@ -159,7 +162,7 @@ def read_ss(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
         elif re.match(r"^\s*\d{4}-\d\d-\d\d[T ]", line):
             now, known_time = instant_ns(line, asked, f"line {where}"), True
         elif line.startswith(("State", "Recv-Q")):
-            # A header begins what one call of ss shows.
+            # Each call of ss starts with a header.
             if asked.interval_ns is not None and not known_time:
                 now = shown * asked.interval_ns
                 shown += 1

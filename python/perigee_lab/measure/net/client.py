@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The client's side: connections that know the server, downloads and uploads."""
+"""Measurement client: authenticated connections, downloads and uploads."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from perigee_lab.measure.net.protocol import Channel, MeasureError, StrangerErro
 
 PATIENCE_S = 15.0
 EARLY = "ended early"
-"""In the remark on a transfer that was cut."""
-# A server that greets and hangs up at our first message, so many times in a row, has another key. Once it may have been
-# stopped, or an outage may have cost it the patience that it has for strangers.
+"""Part of the warning on a truncated transfer."""
+# A server that greets and then closes the connection at our first message, this many times in a
+# row, has another key. A single time it may have been stopped, or an outage exceeded its timeout
+# for unauthenticated clients.
 REFUSALS, REFUSED_PAUSE_S = 3, 0.5
 MAX_BYTES = 1 << 50
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A server and the key that it shares with us."""
+    """A server and the shared key."""
 
     host: str
     port: int
@@ -35,36 +36,39 @@ class Peer:
 
 @dataclass
 class Asked:
-    """A channel to a server, with its first answer."""
+    """A channel to a server, with its first reply."""
 
     channel: Channel
     reply: dict[str, Any]
     began_ns: int
-    """Monotonic: when the connection began."""
+    """Start of the connection on the monotonic clock."""
     connect_ns: int
-    """How long TCP's handshake took: an RTT."""
+    """Duration of the TCP handshake: an RTT."""
 
 
 @dataclass
 class Transfer:
-    """What both ends saw of a transfer; times in ns since its connection began."""
+    """Observations of a transfer at both ends; times in ns since the start of its connection."""
 
     cc: str
     receiver: transfer.Series
     sender: transfer.Series | None
-    """None: the sender could not be asked."""
+    """None: the sender could not be queried."""
     sender_zero_ns: int
-    """When the sender's own clock began, on the receiver's: known to half an RTT's asymmetry."""
+    """Zero of the sender's clock on the receiver's; exact up to half the asymmetry of the RTT."""
     connect_ns: int
     origin: str
     target: str
     buffer: int | None = None
-    """Payload that the socket buffer of the far end may hold, where one was asked for."""
+    """Payload capacity of the far end's socket buffer, if one was requested."""
     remarks: list[str] = field(default_factory=list)
 
 
 def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer: int | None = None) -> Asked:
-    """Connects and asks. Raises MeasureError: a reason that does not go away; OSError: one that may."""
+    """Connects and sends a request.
+
+    Raises MeasureError on permanent errors, OSError on those that may be temporary.
+    """
     for _ in range(REFUSALS - 1):
         try:
             return _ask_once(peer, request, cc, buffer)
@@ -80,7 +84,7 @@ def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer
 
 
 class _HungUpError(ConnectionError):
-    """The server greeted us and closed the connection when we had spoken."""
+    """The server greeted us and closed the connection at our first message."""
 
 
 def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: int | None) -> Asked:
@@ -99,7 +103,7 @@ def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: in
         raise MeasureError(f"{peer}: {error}") from None
     except ConnectionError as error:
         sock.close()
-        # A server that does not know the key closes without a word; so does one that is being stopped.
+        # Without the key, the server closes without a message; so does one that is being stopped.
         kind = _HungUpError if greeted else ConnectionError
         raise kind(f"{peer}: {error.strerror or error}") from None
     except OSError:
@@ -116,13 +120,13 @@ def _connected(peer: Peer, cc: str | None, buffer: int | None) -> socket.socket:
     try:
         addresses = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
-        # Names may be unknown while a network is down.
+        # Name resolution may fail while a network is down.
         raise OSError(f"{peer.host}: {error.strerror}") from None
     problem: OSError = OSError("it has no address")
     for family, kind, protocol, _, address in addresses:
         sock = socket.socket(family, kind, protocol)
         try:
-            # Buffers decide the window scale, which is told in the SYN.
+            # Buffers determine the window scale, which is sent in the SYN.
             if buffer is not None:
                 kernel.buffers(sock, buffer, sending=False)
             if cc is not None:
@@ -144,7 +148,7 @@ def download(
     peer: Peer, *, cc: str | None, most_bytes: int | None, most_ns: int | None, sample_ns: int, limit_ns: int,
     buffer: int | None = None,
 ) -> Transfer:  # fmt: skip
-    """Takes bulk data from the server. Raises MeasureError, OSError: nothing came."""
+    """Downloads bulk data from the server. Raises MeasureError; OSError if nothing arrived."""
     request = {"do": "download", "cc": cc, "bytes": most_bytes, "ns": most_ns, "sample_ns": sample_ns, "buffer": buffer}
     asked = ask(peer, request, buffer=buffer)
     sock, reply = asked.channel.sock, asked.reply
@@ -174,7 +178,10 @@ def download(
 
 
 def _cut_short(got: transfer.Series, most_ns: int, rtt_ns: int) -> bool:
-    """Whether data stopped long before their time; a sender that waits for ACKs is silent for an RTT, not longer."""
+    """Whether data stopped long before their time.
+
+    A sender that waits for ACKs is silent for an RTT, not longer.
+    """
     return got.first_ns is None or got.done_ns - got.first_ns + 2 * rtt_ns < 0.9 * most_ns
 
 
@@ -182,7 +189,7 @@ def upload(
     peer: Peer, *, cc: str | None, most_bytes: int | None, most_ns: int | None, sample_ns: int, limit_ns: int,
     buffer: int | None = None,
 ) -> Transfer:  # fmt: skip
-    """Sends bulk data to the server. Raises MeasureError, OSError: nothing was sent."""
+    """Uploads bulk data to the server. Raises MeasureError; OSError if nothing was sent."""
     request = {"do": "upload", "bytes": most_bytes, "ns": most_ns, "sample_ns": sample_ns, "buffer": buffer}
     asked = ask(peer, request, cc=cc)
     sock = asked.channel.sock
@@ -200,7 +207,8 @@ def upload(
         except (OSError, StrangerError) as error:
             remarks.append(f"what the receiver saw is missing: {error}")
             got = _as_received(sent)
-    # The receiver's clock began when its answer left: half an RTT before the sender's.
+    # Zero of the receiver's clock is the departure of its answer: half an RTT before the sender's
+    # zero.
     early = zero - asked.connect_ns // 2
     got.t_ns = [t + early for t in got.t_ns]
     got.first_ns = None if got.first_ns is None else got.first_ns + early
@@ -212,7 +220,7 @@ def upload(
 
 
 def _as_received(sent: transfer.Series) -> transfer.Series:
-    """What was acknowledged, where the receiver cannot be asked."""
+    """Acknowledged data, as substitute for the receiver's series."""
     found = transfer.Series(sent.started_ns, list(sent.t_ns), list(sent.total))
     at = kernel.NAMES.index("bytes_acked")
     if len(sent.info) == len(sent.t_ns):
@@ -222,7 +230,7 @@ def _as_received(sent: transfer.Series) -> transfer.Series:
 
 
 def _series(message: Mapping[str, Any]) -> transfer.Series:
-    """A series of the other end, whose kernel may know more or less. Raises MeasureError."""
+    """Decodes a series of the other end; its kernel may have other fields. Raises MeasureError."""
     try:
         t = [int(v) for v in message["t_ns"]]
         total = [int(v) for v in message["total"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the kernel knows of a socket: TCP_INFO (`struct tcp_info` of linux/tcp.h), schemes, times of arrival."""
+"""Socket options: TCP_INFO (`struct tcp_info`), congestion control, buffers, arrival times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRAIN_BUFFER_BYTES = 1 << 20
 INFINITE = 0x7FFF_FFFF
 NO_LIMIT = (1 << 64) - 1
 
-# Offsets in `struct tcp_info`; an older kernel's is shorter, and ends where it does not know more.
+# Offsets in `struct tcp_info`; that of an older kernel is shorter.
 FIELDS: dict[str, tuple[int, str]] = {
     "state": (0, "B"), "ca_state": (1, "B"), "unacked": (24, "I"), "sacked": (28, "I"), "lost": (32, "I"),
     "retrans": (36, "I"), "rtt_us": (68, "I"), "rttvar_us": (72, "I"), "ssthresh": (76, "I"), "cwnd": (80, "I"),
@@ -35,7 +35,7 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
 def tcp_info(sock: socket.socket) -> list[int]:
-    """TCP_INFO in the order of NAMES; -1 where this kernel does not tell. Empty on other systems."""
+    """TCP_INFO in the order of NAMES; -1 for fields this kernel lacks. Empty on other systems."""
     if not LINUX:
         return []
     try:
@@ -49,7 +49,7 @@ def tcp_info(sock: socket.socket) -> list[int]:
 
 
 def schemes() -> list[str]:
-    """Congestion controls that a user may choose here; without Linux none is known."""
+    """Available congestion controls; none on other systems than Linux."""
     try:
         text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
     except OSError:
@@ -58,7 +58,10 @@ def schemes() -> list[str]:
 
 
 def choose(sock: socket.socket, cc: str | None) -> str:
-    """Sets the congestion control of a socket, if one is named; returns what it has. Raises ValueError: no such one."""
+    """Sets the congestion control of a socket, if one is named; returns the one in use.
+
+    Raises ValueError if it is not available.
+    """
     if not LINUX:
         if cc is not None:
             raise ValueError("congestion controls can be chosen on Linux only")
@@ -75,7 +78,10 @@ def choose(sock: socket.socket, cc: str | None) -> str:
 
 
 def buffers(sock: socket.socket, size: int, *, sending: bool) -> int:
-    """Asks for a socket buffer of so many bytes; returns what the kernel gave (it counts double what it can carry)."""
+    """Requests a socket buffer of this many bytes; returns its size.
+
+    The kernel's own figure is twice the payload.
+    """
     plain, forced = (socket.SO_SNDBUF, SO_SNDBUFFORCE) if sending else (socket.SO_RCVBUF, SO_RCVBUFFORCE)
     size = min(size, (1 << 30) - 1)
     try:
@@ -89,22 +95,22 @@ def buffers(sock: socket.socket, size: int, *, sending: bool) -> int:
 
 
 def limit_rate(sock: socket.socket, bytes_per_s: int) -> None:
-    """No more than this leaves the socket: fq's or TCP's own pacing holds it."""
+    """Limits the socket's rate by pacing, in fq or in TCP."""
     if LINUX:
         sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("=Q", bytes_per_s))
 
 
 def want_arrivals(sock: socket.socket) -> None:
-    """Asks for the kernel's times of arrival."""
+    """Requests the kernel's arrival timestamps."""
     if LINUX:
         sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
 
 
 def arrival(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """When a packet arrived, by this machine's monotonic clock, ns: the kernel's time if it told, else now.
+    """Arrival of a packet on this machine's monotonic clock, ns; now without a timestamp.
 
-    The kernel stamps by the clock of the day; its age is taken from the present, so that a clock that is set does not
-    matter unless it happens in these microseconds.
+    The kernel stamps by the wall clock; the packet's age is subtracted from the present, so that a
+    step of the wall clock does not matter unless it happens within these microseconds.
     """
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= TIMESPEC.size:

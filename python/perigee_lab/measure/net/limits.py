@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a server gives at most, whoever asks: nobody with a key can make it send without end."""
+"""Server-side limits on rate and duration, for every holder of a key."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a server; times in ns, amounts in bytes."""
+    """Limits of a server; times in ns, amounts in bytes."""
 
     transfer_bytes: int = 10 * 10**9
     transfer_ns: int = 1800 * 10**9
     daily_bytes: int = 1000 * 10**9
     rate_bytes_per_s: int | None = None
-    """Of each connection, both ways; None = as the network lets it."""
+    """Rate of each connection, both directions; None = unlimited."""
     probes_per_s: int = 2000
-    """Of each session."""
+    """Probes a second of each session."""
     probe_bytes: int = 1400
     connections: int = 64
-    """At once."""
+    """Concurrent connections."""
     strangers: int = 16
-    """Connections at once that have not shown that they know the key."""
+    """Concurrent unauthenticated connections."""
     patience_s: float = 5.0
-    """For those."""
+    """Timeout for unauthenticated connections."""
     sessions: int = 64
-    """Of probes, at once."""
+    """Concurrent sessions of probes."""
 
 
 class Daily:
-    """Bytes of the last day."""
+    """Limit on the bytes of the last 24 hours."""
 
     def __init__(self, most: int) -> None:
-        """With a limit."""
+        """Sets the limit in bytes."""
         self.most = most
         self.given: deque[tuple[float, int]] = deque()
         self.total = 0
         self.lock = threading.Lock()
 
     def left(self) -> int:
-        """What may still be given."""
+        """Bytes left."""
         with self.lock:
             self._forget()
             return max(0, self.most - self.total)
 
     def count(self, amount: int) -> None:
-        """So much was given."""
+        """Counts bytes sent or received."""
         with self.lock:
             self._forget()
             self.given.append((time.monotonic(), amount))
@@ -63,14 +63,14 @@ class Daily:
 
 
 class Bucket:
-    """So many a second, with as many at once."""
+    """Token bucket: a rate per second, with a second's tokens as burst."""
 
     def __init__(self, per_s: float) -> None:
-        """Full at first."""
+        """Starts full."""
         self.per_s, self.there, self.at_ns = per_s, per_s, time.monotonic_ns()
 
     def take(self, now_ns: int) -> bool:
-        """Whether one more may pass."""
+        """Takes a token; False if there is none."""
         self.there = min(self.per_s, self.there + (now_ns - self.at_ns) * self.per_s / 1e9)
         self.at_ns = now_ns
         if self.there < 1:

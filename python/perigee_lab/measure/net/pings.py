@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Probes: UDP packets at a steady pace, or trains of them, that the server answers, each with four times."""
+"""Probes: UDP packets at a constant rate, or in trains, with four timestamps each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perigee_lab.measure.net.client import Asked, Peer, ask
 from perigee_lab.measure.net.protocol import MeasureError, StrangerError
 
 LATE_S = 5.0
-"""An answer is waited for so long after the last probe."""
+"""Longest wait for answers after the last probe."""
 SPEAK_S = 60.0
 AGAIN_S = 10.0
 LOST = -1
@@ -27,25 +27,29 @@ LOST = -1
 
 @dataclass(frozen=True)
 class Pace:
-    """How probes are sent; times in ns."""
+    """Schedule and size of probes; times in ns."""
 
     interval_ns: int = 20_000_000
     burst: int = 1
-    """Probes one right behind the other, each time."""
+    """Probes sent back to back each time."""
     size: int = 64
-    """Payload of UDP, bytes."""
+    """UDP payload, bytes."""
     train: bool = False
-    """A burst is answered as a whole: how far it is spread tells the rate of each way."""
+    """A burst is answered after its last probe; its dispersion gives the rate of each direction."""
 
     @property
     def per_s(self) -> int:
-        """Probes a second."""
+        """Probes per second."""
         return max(1, round(self.burst * 1e9 / self.interval_ns))
 
 
 @dataclass
 class Probes:
-    """Probes by number. Times are of the client's monotonic clock, but `arrived` and `left` of the server's."""
+    """Columns of probes by number.
+
+    Times are of the client's monotonic clock, except `arrived` and `left`, which are of the
+    server's.
+    """
 
     began_ns: int
     sent: array[int] = field(default_factory=lambda: array("q"))
@@ -54,24 +58,24 @@ class Probes:
     arrived: array[int] = field(default_factory=lambda: array("q"))
     left: array[int] = field(default_factory=lambda: array("q"))
     epoch: array[int] = field(default_factory=lambda: array("q"))
-    """Sessions so far: server clocks of different ones need not agree."""
+    """Number of the session; the server's clocks of different sessions may differ."""
     came: array[int] = field(default_factory=lambda: array("q"))
-    """1: it reached the server; 0: it did not; LOST: nobody can tell."""
+    """1: it reached the server; 0: it did not; LOST: unknown."""
     duplicates: int = 0
-    """Answers that came twice."""
+    """Duplicate answers."""
     there_twice: int = 0
-    """Probes that reached the server twice."""
+    """Duplicate probes at the server."""
     reordered: int = 0
-    """Answers that came after one to a later probe."""
+    """Answers that arrived after one to a later probe."""
     there_reordered: int = 0
     wall: array[int] = field(default_factory=lambda: array("q"))
-    """Pairs: monotonic clock, clock of the day; now and then."""
+    """Pairs of monotonic clock and wall clock, sampled occasionally."""
     header_bytes: int = 28
-    """Of IP and UDP, on each probe."""
+    """IP and UDP headers of a probe."""
     remarks: list[str] = field(default_factory=list)
 
     def add(self, now: int, epoch: int) -> int:
-        """Room for a probe that is sent now; its number."""
+        """Adds a row for a probe sent now; returns its number."""
         self.sent.append(now)
         for column in (self.back, self.arrived, self.left, self.came):
             column.append(LOST)
@@ -94,27 +98,30 @@ class _Joined:
 
 
 class Pinger:
-    """Sends probes and takes their answers in one thread: the waits between probes are waits for answers."""
+    """Sends probes and receives answers in one thread: it waits for answers between probes."""
 
     def __init__(self, peer: Peer, pace: Pace, stop: threading.Event | None = None) -> None:
-        """`stop` ends it early."""
+        """Setting `stop` ends it early."""
         self.peer, self.pace, self.stop = peer, pace, stop or threading.Event()
         self.joined: _Joined | None = None
         self.coming: queue.SimpleQueue[_Joined] = queue.SimpleQueue()
-        """A session that another thread has got: probes use it from the next one on."""
+        """New sessions from another thread, for the next probes."""
         self.rejoining: threading.Thread | None = None
         self.epoch = 0
         self.first = 0
-        """Number of the session's first probe."""
+        """Number of the first probe of the session."""
         self.highest = -1
         self.begin_ns = 0
 
     def run(
         self, duration_ns: int, kept: Callable[[Probes], None] | None = None, keep_every_ns: int = 60 * 10**9
     ) -> Probes:
-        """Probes for so long; `kept` is told of them now and then, so that a crash costs little.
+        """Sends probes for this time.
 
-        Raises MeasureError: the server refuses; OSError: it cannot be reached at the beginning.
+        `kept` receives them periodically, so that a crash loses little.
+
+        Raises MeasureError if the server rejects the request; OSError if it is unreachable at the
+        start.
         """
         self.joined = self._join()
         probes = Probes(time.monotonic_ns(), header_bytes=28 if self.joined.sock.family == socket.AF_INET else 48)
@@ -129,7 +136,7 @@ class Pinger:
             due = probes.began_ns + k * self.pace.interval_ns
             now = time.monotonic_ns()
             if now > due + 10**9:
-                # The machine slept, or has other things to do: the missed ones are not made up for.
+                # The machine slept or was busy: missed probes are skipped.
                 skipped = (now - due) // self.pace.interval_ns + 1
                 probes.remarks.append(
                     f"{skipped} probes from {(due - probes.began_ns) / 1e9:.1f} s on were not sent in time"
@@ -147,7 +154,7 @@ class Pinger:
         return probes
 
     def _wait_ns(self, probes: Probes) -> int:
-        """Until the last answers should be here: four times the longest RTT so far, within bounds."""
+        """Time to wait for the last answers: four times the longest RTT so far, within bounds."""
         rtts = [b - s for s, b in zip(probes.sent[-5000:], probes.back[-5000:], strict=True) if b != LOST]
         return int(min(LATE_S * 1e9, max(2e8, 4 * max(rtts)))) if rtts else int(LATE_S * 1e9)
 
@@ -161,9 +168,9 @@ class Pinger:
         address = control.getpeername()
         sock = socket.socket(control.family, socket.SOCK_DGRAM)
         kernel.want_arrivals(sock)
-        # A train of the longest packets must fit.
+        # Must hold a train of the longest packets.
         kernel.buffers(sock, kernel.TRAIN_BUFFER_BYTES, sending=False)
-        # Connected: what others send does not even arrive.
+        # A connected socket drops datagrams of others.
         sock.connect((address[0], int(asked.reply["port"]), *address[2:]))
         sock.setblocking(False)
         return _Joined(asked, sock, number, key)
@@ -175,7 +182,7 @@ class Pinger:
             for _ in range(self.pace.burst):
                 self._send(probes, joined)
             return
-        # Signed before the first of them leaves: a train is as dense as this machine can make it.
+        # Signed before the first one leaves, so that the train is as dense as this machine allows.
         now = time.monotonic_ns()
         numbers = range(first - self.first, last + 1)
         packets = [protocol.probe(joined.key, joined.number, n, now, self.pace.size, last) for n in numbers]
@@ -194,7 +201,8 @@ class Pinger:
             packet = protocol.probe(joined.key, joined.number, number, time.monotonic_ns(), self.pace.size)
         self._note(probes, time.monotonic_ns())
         if joined is not None and packet is not None:
-            # An interface that is down or full loses it: that is what is measured.
+            # An interface that is down or full loses the probe: such losses are part of the
+            # measurement.
             with contextlib.suppress(OSError):
                 joined.sock.send(packet)
 
@@ -203,7 +211,10 @@ class Pinger:
             probes.wall.extend((at, time.time_ns() - (time.monotonic_ns() - at)))
 
     def _answers(self, probes: Probes, until_ns: int, *, late: bool = False) -> None:
-        """Takes answers until then, or until it is stopped; `late`: those to the last probes, in any case."""
+        """Receives answers until then, or until stopped.
+
+        `late`: those to the last probes, even if stopped.
+        """
         while True:
             wait = (until_ns - time.monotonic_ns()) / 1e9
             if wait <= 0 or (self.stop.is_set() and not late):
@@ -217,7 +228,7 @@ class Pinger:
             try:
                 packet, ancillary, _, _ = sock.recvmsg(2048, kernel.ANCILLARY_BYTES)
             except OSError:
-                # ICMP says that nobody listens: a probe is lost.
+                # ICMP port unreachable: the probe is lost.
                 continue
             self._answer(probes, self.joined, packet, kernel.arrival(ancillary))
 
@@ -239,7 +250,7 @@ class Pinger:
         probes.came[number] = 1
 
     def _speak(self, probes: Probes) -> None:
-        """Tells the server that we are here; where that fails, it is joined anew."""
+        """Keeps the session alive; if that fails, opens a new one."""
         try:
             if self.joined is None:
                 raise OSError
@@ -254,12 +265,12 @@ class Pinger:
                 self.rejoining.start()
 
     def _again(self) -> None:
-        """In a thread of its own: probes that nobody takes go on being counted meanwhile."""
+        """Runs in its own thread: lost probes are counted in the meantime."""
         with contextlib.suppress(OSError, MeasureError):
             self.coming.put(self._join())
 
     def _adopt(self, probes: Probes) -> None:
-        """Takes a new session, if one has come."""
+        """Switches to a new session, if there is one."""
         with contextlib.suppress(queue.Empty):
             found = self.coming.get_nowait()
             self._close()
@@ -270,7 +281,7 @@ class Pinger:
             probes.remarks.append(f"the server had forgotten us; probes go on with a new session from {since:.1f} s on")
 
     def _leave(self, probes: Probes) -> None:
-        """Asks what of the lost ones had come."""
+        """Requests the list of lost probes that had reached the server."""
         try:
             if self.joined is None:
                 raise OSError("the server is gone")
@@ -301,6 +312,6 @@ class Pinger:
         if self.joined is not None:
             self.joined.close()
         self.joined = None
-        # One that came too late, or twice.
+        # A session that was opened too late, or twice.
         with contextlib.suppress(queue.Empty):
             self.coming.get_nowait().close()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Measurement protocol: messages and authentication.
 
-A TCP connection begins with 24 bytes of the client (magic, version, nonce); the server answers with 16 (its nonce), and
-with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a key of both nonces and the shared key.
-So a stranger gets less than he sent. Messages are JSON, deflated, each with its length and its HMAC, which counts them.
+A TCP connection starts with 24 bytes of the client (magic, version, nonce); the server answers with
+16 (its nonce), and with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a
+key of both nonces and the shared key. So an unauthenticated client receives less than it sent.
+Messages are JSON, deflated, each with its length and its HMAC over body and sequence number.
 
-Probes are UDP packets with an HMAC of 128 bits under a key of their session; an answer is as long as what it answers.
-Those of a train are answered together, one right behind the other, when its last one has come.
+Probes are UDP packets with an HMAC of 128 bits under a key of their session; an answer is as long
+as its probe. Those of a train are answered back to back after the arrival of the last one.
 """
 
 from __future__ import annotations
@@ -36,31 +37,31 @@ HELLO = struct.Struct(">4sB3x16s")
 LENGTH = struct.Struct(">I")
 MAC_BYTES = 32
 STRANGER_BYTES = 4096
-"""Longest message of somebody who has not said anything valid yet."""
+"""Longest message before authentication."""
 MOST_BYTES = 32 << 20
 KEY_VARIABLE = "PERIGEE_MEASURE_KEY"
 LEAST_KEY_BYTES = 16
 HASH = "sha256"
 
-# magic, kind, session, number, the client's time of sending; the server adds its times and how many came before.
-# Of a train the client says in place of that number which probe is its last.
+# magic, kind, session, number, the client's send time; the server adds its times and the count of
+# earlier probes. In trains the client replaces that count by the number of the last probe.
 PROBE = struct.Struct(">4sB3xQIqqqI")
 PROBE_MAC_BYTES = 16
 PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
-"""Shortest probe: payload of UDP."""
+"""UDP payload of the shortest probe."""
 ASK, ANSWER, TRAIN = 1, 2, 3
 
 
 class MeasureError(PerigeeError):
-    """A measurement cannot go on; for a person, with the remedy."""
+    """A measurement cannot continue; the message has the remedy."""
 
 
 class StrangerError(Exception):
-    """The other end does not know the key, or speaks something else."""
+    """The other end has another key or another protocol."""
 
 
 def read_key(file: Path | None) -> bytes:
-    """The shared key: the words of a file or of PERIGEE_MEASURE_KEY. Raises MeasureError."""
+    """Reads the shared key from a file or PERIGEE_MEASURE_KEY. Raises MeasureError."""
     if file is None:
         text = os.environ.get(KEY_VARIABLE, "")
         where = f"the variable {KEY_VARIABLE}"
@@ -94,25 +95,25 @@ def _warn_of_readers(file: Path) -> None:
 
 
 def new_key() -> str:
-    """A key that nobody guesses: 256 bits."""
+    """A random key of 256 bits."""
     return secrets.token_hex(32)
 
 
 def derived(key: bytes, *parts: bytes) -> bytes:
-    """A key for one purpose."""
+    """Derives a key for one purpose."""
     return hmac.digest(key, b"".join(struct.pack(">I", len(p)) + p for p in parts), HASH)
 
 
 class Channel:
-    """A connection over which both ends know each other."""
+    """An authenticated connection."""
 
     def __init__(self, sock: socket.socket, session: bytes, *, server: bool) -> None:
-        """After the nonces were exchanged."""
+        """`session` is the key derived from both nonces."""
         self.sock, self.session = sock, session
         self.ours, self.theirs = (b"s", b"c") if server else (b"c", b"s")
         self.sent = self.received = 0
         self.known = not server
-        """Whether the other end has said anything valid: a server waits for it with little patience."""
+        """Whether the other end is authenticated; until then, a server uses a short timeout."""
 
     @classmethod
     def connect(cls, sock: socket.socket, key: bytes) -> Channel:
@@ -140,7 +141,10 @@ class Channel:
         self.sock.sendall(LENGTH.pack(len(body)) + mac + body)
 
     def receive(self) -> dict[str, Any]:
-        """The next message. Raises StrangerError: not the other end's; OSError: the connection broke or is slow."""
+        """Receives the next message.
+
+        Raises StrangerError if it is not authentic; OSError if the connection failed or timed out.
+        """
         (length,) = LENGTH.unpack(exactly(self.sock, LENGTH.size))
         if length > (MOST_BYTES if self.known else STRANGER_BYTES):
             raise StrangerError("a message of an unlikely length")
@@ -153,7 +157,7 @@ class Channel:
         return _parsed(body)
 
     def key_for(self, purpose: bytes) -> bytes:
-        """A key that both ends have."""
+        """A key derived at both ends."""
         return derived(self.session, purpose)
 
     def _mac(self, side: bytes, number: int, body: bytes) -> bytes:
@@ -169,14 +173,14 @@ def _parsed(body: bytes) -> dict[str, Any]:
         raise StrangerError("a message that is no JSON") from None
     if not isinstance(found, dict):
         raise StrangerError("a message that is no object")
-    # Only escapes and what is not ASCII can be no visible character.
+    # Only escapes and non-ASCII text can contain invisible characters.
     if (b"\\" in text or not text.isascii()) and (why := names.problem_in(found)) is not None:
         raise StrangerError(f"a message in which a text {why.partition(';')[0]}")
     return found
 
 
 def exactly(sock: socket.socket, size: int) -> bytes:
-    """So many bytes. Raises ConnectionError if the connection ends before."""
+    """Receives exactly `size` bytes. Raises ConnectionError if the connection ends before."""
     parts = bytearray()
     while len(parts) < size:
         part = sock.recv(min(size - len(parts), 1 << 16))
@@ -188,7 +192,7 @@ def exactly(sock: socket.socket, size: int) -> bytes:
 
 @dataclass(frozen=True)
 class Seen:
-    """A probe as it came: times in ns of the clocks of who wrote them."""
+    """A received probe; times in ns of the clock of their writer."""
 
     session: int
     number: int
@@ -196,30 +200,31 @@ class Seen:
     arrived_ns: int
     left_ns: int
     before: int
-    """Probes that the server had from this session, this one too; of a train, as it comes there: its last number."""
+    """Probes of this session that the server has received, this one included; in trains from the
+    client, the last number."""
 
 
 def probe(key: bytes, session: int, number: int, sent_ns: int, size: int, last: int | None = None) -> bytes:
-    """A probe of the client; `last`: number of the last one of its train."""
+    """Encodes a client's probe; `last`: number of the last one of its train."""
     kind = ASK if last is None else TRAIN
     return _signed(key, PROBE.pack(MAGIC, kind, session, number, sent_ns, 0, 0, last or 0), size)
 
 
 def answer(key: bytes, asked: Seen, arrived_ns: int, left_ns: int, before: int, size: int) -> bytes:
-    """What the server makes of a probe; as long as it."""
+    """Encodes the answer to a probe, of the same length."""
     head = PROBE.pack(MAGIC, ANSWER, asked.session, asked.number, asked.sent_ns, arrived_ns, left_ns, before)
     return _signed(key, head, size)
 
 
 def session_of(packet: bytes, *kinds: int) -> int | None:
-    """The session that a packet claims; None: it is no probe. Nothing is verified yet."""
+    """The session number in a packet, unverified; None if it is no probe."""
     if len(packet) < PROBE_BYTES or packet[:4] != MAGIC or packet[4] not in kinds:
         return None
     return int.from_bytes(packet[8:16], "big")
 
 
 def verified(key: bytes, packet: bytes) -> Seen | None:
-    """The probe in a packet of a known session; None: its signature is wrong."""
+    """Verifies and decodes a probe of a known session; None if its HMAC is wrong."""
     mac = packet[PROBE.size : PROBE_BYTES]
     if not hmac.compare_digest(mac, _mac(key, packet[: PROBE.size], packet[PROBE_BYTES:])):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee measure serve`: answers probes, sends and takes bulk data, for those who know the key and nobody else."""
+"""`perigee measure serve`: probes and bulk transfers for authenticated clients."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ KEPT_S = 3600.0
 LEAST_SAMPLE_NS = 10_000_000
 MAX_TOLD_GAPS = 100_000
 SILENCE_S = 300.0
-"""A session whose client says nothing for so long is over."""
+"""A session ends after this time without a message of its client."""
 HOLD_NS = 500_000_000
-"""Answers to a train whose last probe was lost leave after so long."""
+"""Delay of answers to a train that lost its last probe."""
 LOOK_S = 0.25
 MOST_IN_TRAIN = 100
 LEAST_BUFFER_BYTES = 1 << 16
@@ -33,27 +33,27 @@ LEAST_BUFFER_BYTES = 1 << 16
 
 @dataclass
 class Session:
-    """Probes of one client."""
+    """A client's session of probes."""
 
     number: int
     key: bytes
     address: str
-    """Only from here, and only to here."""
+    """Probes are accepted from, and answered to, this address only."""
     size: int
     bucket: Bucket
     train: int = 0
-    """Probes of a train; 0: each is answered at once."""
+    """Probes per train; 0: each is answered at once."""
     held: list[tuple[protocol.Seen, int, Any]] = field(default_factory=list)
-    """Of a train that is not over: the probe, when it arrived, where from."""
+    """Probes of an incomplete train, with arrival time and source address."""
     seen: bytearray = field(default_factory=bytearray)
-    """A bit for each number."""
+    """Bitmap of received numbers."""
     came: int = 0
     duplicates: int = 0
     reordered: int = 0
     highest: int = -1
 
     def first_time(self, number: int) -> bool:
-        """Notes a probe; False: it was here before."""
+        """Registers a probe; False if it is a duplicate."""
         at, bit = number >> 3, 1 << (number & 7)
         if at >= len(self.seen):
             self.seen.extend(bytes(max(4096, at + 1 - len(self.seen))))
@@ -67,7 +67,7 @@ class Session:
         return True
 
     def missing(self, below: int) -> list[list[int]]:
-        """Numbers that never came, as first and last of each run."""
+        """Ranges of numbers that were not received, as first and last."""
         found: list[list[int]] = []
         for n in range(min(below, MAX_NUMBER)):
             at = n >> 3
@@ -81,7 +81,7 @@ class Session:
 
 
 class Server:
-    """Listens on one port, TCP and UDP."""
+    """Measurement server on one port, TCP and UDP."""
 
     def __init__(self, key: bytes, host: str = "", port: int = protocol.PORT, limits: Limits | None = None) -> None:
         """Binds the port. Raises MeasureError."""
@@ -89,7 +89,7 @@ class Server:
         self.daily = Daily(self.limits.daily_bytes)
         self.sessions: dict[int, Session] = {}
         self.holding: dict[int, Session] = {}
-        """Sessions that hold answers; only the thread that answers knows of it."""
+        """Sessions that hold answers; used by the answering thread only."""
         self.series: dict[str, tuple[float, dict[str, Any]]] = {}
         self.counts: Counter[str] = Counter()
         self.lock = threading.Lock()
@@ -100,12 +100,12 @@ class Server:
         self.port: int = self.tcp.getsockname()[1]
 
     def start(self) -> None:
-        """Serves in threads of its own."""
+        """Starts the serving threads."""
         for work in (self._accept, self._answer):
             threading.Thread(target=work, daemon=True, name=f"measure{work.__name__}").start()
 
     def stop(self) -> None:
-        """Ends it; what is under way breaks off."""
+        """Stops the server; transfers in progress are cut."""
         self.stopped.set()
         for sock in (self.tcp, self.udp):
             sock.close()
@@ -113,7 +113,7 @@ class Server:
     # Probes.
 
     def _answer(self) -> None:
-        """Answers probes; whatever is not one costs a look at it and nothing else."""
+        """Answers probes; other datagrams are dropped after a look at their header."""
         while not self.stopped.is_set():
             try:
                 packet, ancillary, _, address = self.udp.recvmsg(2048, kernel.ANCILLARY_BYTES)
@@ -139,7 +139,7 @@ class Server:
         if asked is None or asked.number >= MAX_NUMBER or not session.bucket.take(arrived):
             self.counts["strange datagrams"] += 1
             return
-        # What came before is not answered again: whoever recorded a probe gets nothing for it.
+        # Duplicates are not answered, so that a recorded probe cannot be replayed.
         if not session.first_time(asked.number):
             return
         if session.train == 0:
@@ -159,14 +159,14 @@ class Server:
             self.counts["answers"] += 1
 
     def _leave(self, session: Session) -> None:
-        """Answers what came of a train, one probe right behind the other."""
+        """Answers the received probes of a train back to back."""
         for asked, arrived, address in session.held:
             self._reply(session, asked, arrived, address)
         session.held.clear()
         self.holding.pop(session.number, None)
 
     def _leave_late(self, now: int) -> None:
-        """The same for trains whose last probe did not come."""
+        """Answers trains that lost their last probe."""
         for session in [s for s in self.holding.values() if now - s.held[0][1] > HOLD_NS]:
             self._leave(session)
 
@@ -191,10 +191,10 @@ class Server:
             threading.Thread(target=self._serve, args=(sock, address), daemon=True).start()
 
     def _serve(self, sock: socket.socket, address: Any) -> None:
-        """One connection, from its greeting on."""
+        """Serves one connection."""
         with sock:
             try:
-                # Small answers must not wait for others' acknowledgements.
+                # Small answers must not wait for acknowledgements of previous ones.
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 channel, request = self._greeted(sock)
             except (OSError, StrangerError):
@@ -214,7 +214,7 @@ class Server:
                 self.connections.release()
 
     def _greeted(self, sock: socket.socket) -> tuple[Channel, dict[str, Any]]:
-        """Until the first valid message; all of it within the patience for strangers."""
+        """Receives greeting and first message, within the timeout for unauthenticated clients."""
         sock.settimeout(self.limits.patience_s)
         guard = threading.Timer(self.limits.patience_s, _cut, (sock,))
         guard.daemon = True
@@ -243,13 +243,13 @@ class Server:
             channel.send({"error": str(why)})
 
     def _pings(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
-        """Answers probes until the client says that it is over, or is gone."""
+        """Runs a session of probes until the client ends it or disappears."""
         limits = self.limits
         size = _whole(request, "size", protocol.PROBE_BYTES, limits.probe_bytes)
         rate = _whole(request, "per_s", 1, limits.probes_per_s)
         train = _whole(request, "train", 2, MOST_IN_TRAIN) if request["do"] == "trains" else 0
         number = secrets.randbits(64)
-        # Some more than agreed: what waited somewhere comes at once.
+        # Some more than agreed, since queued probes arrive in bursts.
         session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)), train)
         with self.lock:
             if len(self.sessions) >= limits.sessions:
@@ -257,7 +257,7 @@ class Server:
             self.sessions[number] = session
         try:
             channel.send({"session": number, "port": self.port})
-            # The client speaks up every minute.
+            # The client sends a keep-alive every minute.
             channel.sock.settimeout(SILENCE_S)
             while True:
                 asked = channel.receive()
@@ -272,7 +272,7 @@ class Server:
                 del self.sessions[number]
 
     def _download(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
-        """Sends bulk data; its series waits to be asked for."""
+        """Sends bulk data; keeps its series for a later request."""
         most_bytes, most_ns, sample_ns = self._agreed(request)
         sock = channel.sock
         cc = _chosen(sock, request)
@@ -286,15 +286,15 @@ class Server:
         self._keep(ticket, found.message() | {"cc": cc})
 
     def _upload(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
-        """Takes bulk data and says what came when."""
+        """Receives bulk data and returns its series."""
         most_bytes, _, sample_ns = self._agreed(request)
         given = _buffer(channel.sock, request, sending=False)
         channel.send({"buffer": given})
         most = self.limits.transfer_bytes if most_bytes is None else most_bytes
         limits = self.limits
         if limits.rate_bytes_per_s is not None and request.get("buffer") is None:
-            # What waits in the buffer has crossed the network already: no more than a second's worth, which is also
-            # the longest RTT at which the window lets the rate through.
+            # Data in the socket buffer have already crossed the network: at most a second's worth,
+            # which is also the longest RTT at which the window permits the rate.
             kernel.buffers(channel.sock, max(LEAST_BUFFER_BYTES, limits.rate_bytes_per_s), sending=False)
         found = transfer.receive(
             channel.sock,
@@ -308,7 +308,7 @@ class Server:
         channel.send(found.message())
 
     def _told(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
-        """The series of a download that is over."""
+        """Sends the series of a completed download."""
         ticket = str(request.get("ticket"))
         until = time.monotonic() + 10.0
         while True:
@@ -343,7 +343,7 @@ class Server:
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """What was asked for is more than the server gives."""
+    """A request exceeds the server's limits."""
 
 
 def _whole(request: dict[str, Any], key: str, least: int, most: int) -> int:
@@ -375,7 +375,7 @@ def _cut(sock: socket.socket) -> None:
 
 
 def _bound(host: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """Both sockets on one port, for IPv6 and IPv4 where the machine has both. Raises MeasureError."""
+    """Binds both sockets to one port, for IPv6 and IPv4 if available. Raises MeasureError."""
     try:
         dual = not host and socket.has_dualstack_ipv6()
         family = socket.AF_INET6 if dual or ":" in host else socket.AF_INET

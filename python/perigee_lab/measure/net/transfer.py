@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Sending and receiving bulk data over a socket, with what is known of it sampled on the way. Both ends use it."""
+"""Bulk transfer over a socket, sampled at the sending or the receiving end."""
 
 from __future__ import annotations
 
@@ -12,31 +12,34 @@ from typing import Any
 
 from perigee_lab.measure.net.kernel import NAMES, tcp_info
 
-# Random, so that nothing on the way makes it smaller.
+# Random, so that no middlebox can compress it.
 BLOCK = memoryview(os.urandom(1 << 20))
 PIECE_BYTES = 1 << 17
 NOTHING_TAKEN_S = 0.001
-# Of a reader that holds a rate: how finely, and how little is not worth a call.
+# A rate-limited reader's time step, and the least amount worth a call.
 PACED_S, LEAST_READ_BYTES = 0.01, 1500
 STALLED_S = 60.0
-"""A transfer in which nothing moves for so long is given up."""
+"""Timeout of a transfer without progress."""
 
 
 @dataclass
 class Series:
-    """Samples of one end: times in ns since the end's own beginning, bytes so far, and TCP_INFO of a sender."""
+    """Samples of one end.
+
+    These are times in ns since this end's start, bytes so far, and TCP_INFO of a sender.
+    """
 
     started_ns: int
-    """By this end's monotonic clock."""
+    """Start on this end's monotonic clock."""
     t_ns: list[int] = field(default_factory=list)
     total: list[int] = field(default_factory=list)
     info: list[list[int]] = field(default_factory=list)
     """In the order of `names`; empty at receivers."""
     first_ns: int | None = None
-    """When the first data came."""
+    """Arrival of the first data."""
     done_ns: int = 0
     why: str = ""
-    """What ended it early; empty = nothing."""
+    """Reason of an early end; empty = none."""
 
     def message(self) -> dict[str, Any]:
         """As JSON."""
@@ -47,7 +50,7 @@ class Series:
 
 
 class _Clock:
-    """Instants at which samples are due."""
+    """Sampling instants."""
 
     def __init__(self, sample_ns: int) -> None:
         self.begin = time.monotonic_ns()
@@ -67,9 +70,9 @@ class _Clock:
 
 
 def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns: int | None, limit_ns: int) -> Series:
-    """Sends so many bytes, or for so long, and ends the sending direction; at most for `limit_ns`.
+    """Sends an amount, or for a time, and shuts down the sending direction; at most for `limit_ns`.
 
-    The series goes on until all of it was acknowledged.
+    The series continues until everything is acknowledged.
     """
     clock = _Clock(sample_ns)
     series = Series(clock.begin)
@@ -91,7 +94,8 @@ def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns
             at = sent % (len(BLOCK) - PIECE_BYTES)
             taken = _sent(sock, BLOCK[at : at + left])
             if taken == 0:
-                # A kernel at the limit of TCP's memory (tcp_mem) calls a socket writable that takes nothing.
+                # A kernel at TCP's memory limit (tcp_mem) reports writable sockets that accept
+                # nothing.
                 time.sleep(NOTHING_TAKEN_S)
                 continue
             sent, moved = sent + taken, clock.now()
@@ -113,7 +117,7 @@ def _sent(sock: socket.socket, data: memoryview) -> int:
 
 
 def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_ns: int) -> None:
-    """Samples until everything was acknowledged, the other end is gone, or time is over."""
+    """Samples until everything is acknowledged, the other end is gone, or time is over."""
     begin = clock.now()
     acked = NAMES.index("bytes_acked")
     while True:
@@ -121,14 +125,14 @@ def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_
         if clock.due(now):
             _sample(series, sock, now, sent)
             row = series.info[-1] if series.info else []
-            # The acknowledged bytes count SYN and FIN of some kernels: what is missing is what matters.
+            # Some kernels count SYN and FIN in bytes_acked; only missing data matter.
             if not row or row[acked] >= sent + 1 or now > limit_ns or now - begin > STALLED_S * 1e9:
                 return
         time.sleep(clock.wait_s(clock.now()))
 
 
 def _allowed(bytes_per_s: int, now_ns: int, total: int) -> int:
-    """How much may be read now; nothing until it is worth it."""
+    """Bytes that may be read now; 0 below the least amount."""
     there = int(bytes_per_s * (now_ns / 1e9 + PACED_S)) - total
     return there if there >= min(LEAST_READ_BYTES, bytes_per_s) else 0
 
@@ -150,10 +154,10 @@ def receive(
     begin_ns: int | None = None,
     bytes_per_s: int | None = None,
 ) -> Series:
-    """Takes what comes until the other end has sent all; at most `most_bytes` and for `limit_ns`.
+    """Receives until the other end has sent everything; at most `most_bytes` and for `limit_ns`.
 
-    With `bytes_per_s` it is read no faster: TCP's window then holds the other end to it, but for what the socket's
-    buffer takes at first.
+    With `bytes_per_s`, reading is limited to this rate: TCP's window then limits the sender too,
+    except for the amount that fits the socket buffer at the start.
     """
     clock = _Clock(sample_ns)
     if begin_ns is not None:
@@ -173,7 +177,7 @@ def receive(
                 break
             room = len(space) if bytes_per_s is None else _allowed(bytes_per_s, now, total)
             if room <= 0:
-                # A pause of ours is none of the other end's.
+                # Pauses of the reader are no stalls of the sender.
                 time.sleep(min(clock.wait_s(now), PACED_S))
                 moved = now
                 continue
