@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Real hosts: the Linux kernels that Perigee builds for them, and where these are kept."""
+"""Real hosts: building and storing of Linux kernels, and hosts in real time."""

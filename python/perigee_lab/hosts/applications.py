@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Applications of hosts in real time that do not send all the time: on/off sources, clients that ask for objects.
+"""Intermittent applications of hosts in real time: on/off sources and request-response clients.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library. All that is drawn comes with the
-job; the agent of a guest does the same in virtual time (`agent/apps.c`).
+A part of the script `namespaces.py`: it uses Python's standard library only. All random draws come
+with the job; the agent of a guest does the same in virtual time (`agent/apps.c`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Kinds of reports (`report.rs`).
 IDLE, BUSY, OBJECT = 10, 11, 12
-# Payload of a request: with its headers the 200 bytes of the simulator's.
+# Payload of a request: with headers 200 bytes, as in the simulator.
 REQUEST = bytes(148)
 SHORTEST_NS = 1000
 WITHOUT_END = (1 << 64) - 1
@@ -29,52 +29,52 @@ WITHOUT_END = (1 << 64) - 1
 
 @dataclass
 class Application:
-    """What happens to it; the functions do nothing where it does not mind."""
+    """Event handlers of an application; by default they do nothing."""
 
     due_ns: int = NEVER_NS
-    """It acts then."""
+    """Next action."""
 
     def connected(self, transfers: Transfers, flow: Transfer) -> None:
-        """The sender has its connection."""
+        """The sender's connection is established."""
 
     def accepted(self, transfers: Transfers, flow: Transfer) -> None:
-        """The receiver has it."""
+        """The receiver has accepted the connection."""
 
     def readable(self, flow: Transfer) -> None:
-        """Something has come to the sender, perhaps."""
+        """The sender's socket is readable."""
 
     def received(self, transfers: Transfers, flow: Transfer) -> None:
-        """Something has come to the receiver."""
+        """The receiver has received data."""
 
     def on_time(self, transfers: Transfers, flow: Transfer, now_ns: int) -> None:
-        """It is time."""
+        """`due_ns` has been reached."""
 
 
 @dataclass
 class OnOff(Application):
-    """Sends for some time, is silent for some, and so on."""
+    """On/off source."""
 
     lengths_ns: list[int] = field(default_factory=list)
     next: int = 0
     sending: bool = False
     silent: bool = False
-    """Nothing of it is under way."""
+    """No data of it is in flight."""
 
     def connected(self, transfers: Transfers, flow: Transfer) -> None:
-        """Its first turn begins."""
+        """Starts the first turn."""
         self.on_time(transfers, flow, transfers.now_ns())
         transfers.due_by(self.due_ns)
 
     def received(self, transfers: Transfers, flow: Transfer) -> None:
-        """Perhaps that was all."""
+        """Checks whether all data has arrived."""
         self._note_silence(transfers, flow)
 
     def on_time(self, transfers: Transfers, flow: Transfer, now_ns: int) -> None:
-        """The other one of its turns begins."""
+        """Starts the next turn."""
         self.sending = not self.sending
-        # What is drawn lasts until the flow stops.
+        # The draws cover the time until the flow stops.
         if self.next < len(self.lengths_ns):
-            # From the instant that was due, not from the one at which we came to it, but for the first.
+            # From the due instant rather than the current one, except for the first turn.
             begun_ns = now_ns if self.due_ns == NEVER_NS else self.due_ns
             self.due_ns = begun_ns + self.lengths_ns[self.next]
             self.next += 1
@@ -97,34 +97,34 @@ class OnOff(Application):
 
 @dataclass
 class Request(Application):
-    """A client at the receiver asks for one object after the other."""
+    """A client at the receiver that requests one object after the other."""
 
     wanted: int = 0
-    """Objects in all."""
+    """Number of objects."""
     period_ns: int = SHORTEST_NS
     """Shortest time between two requests."""
     objects: list[tuple[int, int]] = field(default_factory=list)
-    """Bytes, and time in ns from its end to the next request."""
+    """Bytes of each object, and time in ns from its end to the next request."""
     next: int = 0
     asking: bool = False
     asked_ns: int = 0
     first_ns: int | None = None
     before: int = 0
-    """Bytes received before the present object; with it: `end`."""
+    """Bytes received before the current object; including it: `end`."""
     end: int = 0
     requested: int = 0
     """Bytes of requests that the server has read."""
     answered: int = 0
 
     def accepted(self, transfers: Transfers, flow: Transfer) -> None:
-        """Asks for the first."""
+        """Requests the first object."""
         assert flow.receiving is not None, "it was accepted"
         flow.receiving.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not flow.stopped:
             self._ask(transfers, flow)
 
     def readable(self, flow: Transfer) -> None:
-        """The server reads requests and offers what they ask for."""
+        """The server reads requests and offers the requested bytes."""
         assert flow.sending is not None, "it is waited for"
         try:
             while got := flow.sending.recv(8 * len(REQUEST)):
@@ -136,7 +136,7 @@ class Request(Application):
             self.answered += 1
 
     def received(self, transfers: Transfers, flow: Transfer) -> None:
-        """Perhaps the object is complete."""
+        """Checks whether the object is complete."""
         if not self.asking:
             return
         now_ns = transfers.now_ns()
@@ -146,7 +146,7 @@ class Request(Application):
             self._complete(transfers, flow, now_ns)
 
     def on_time(self, transfers: Transfers, flow: Transfer, now_ns: int) -> None:
-        """Asks for the next."""
+        """Requests the next object."""
         self._ask(transfers, flow)
 
     def _ask(self, transfers: Transfers, flow: Transfer) -> None:
@@ -163,7 +163,7 @@ class Request(Application):
         self.next += 1
         transfers.tell(BUSY, flow.number, b"", -1)
         try:
-            # One request is under way at a time: there is room for it.
+            # One request is in flight at a time, so that it fits the buffer.
             flow.receiving.send(REQUEST)
         except OSError as error:
             transfers.fail(flow, error)
@@ -180,12 +180,12 @@ class Request(Application):
 
 
 def on_off(words: Sequence[str]) -> OnOff:
-    """From lengths of its turns, of sending first."""
+    """Parses an on/off source from the lengths of its turns, on first."""
     return OnOff(lengths_ns=[int(w) for w in words])
 
 
 def request(words: Sequence[str]) -> Request:
-    """From the number wanted, the period, and size and time of each object."""
+    """Parses a client from number of objects, period, and size and think time of each object."""
     wanted, period, *drawn = map(int, words)
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     return Request(wanted=wanted, period_ns=max(period, SHORTEST_NS), objects=pairs)

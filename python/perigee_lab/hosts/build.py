@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Builds a kernel into the cache, or takes what is there.
+"""Kernel build into the cache, with reuse of earlier builds.
 
-The kernel itself takes minutes. It is made once for all that have the same source, patches and configuration, together
-with a kit (headers, configuration, symbols) that modules are compiled with: another module or agent takes seconds.
+The kernel itself takes minutes. It is built once for all requests with the same source, patches and
+configuration, together with a kit (headers, configuration, symbols) for compiling modules: another
+module or agent takes seconds.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from perigee_lab.hosts.own import hashed, sha256
 from perigee_lab.hosts.recipe import Recipe, vanished
 from perigee_lab.hosts.steps import Progress, call, counting
 
-# Modules are compiled here within a kit: a relative name, so that none of the machine gets into them.
+# Modules are compiled in this subfolder of a kit: a relative name, so that no path of the machine
+# enters them.
 USER = "user"
 MAKE = ("make", "ARCH=um")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for."""
+    """Options of a build."""
 
     source: Path | None = None
     patches: tuple[Path, ...] = ()
@@ -44,22 +46,22 @@ class Asked:
 
 @dataclass(frozen=True)
 class Built:
-    """What came of it."""
+    """Result of a build."""
 
     kernel: Kernel
     fresh: bool
-    """False: it was there."""
+    """False: it was in the cache."""
     warnings: tuple[str, ...]
     tree: Path | None
-    """Where the source was built, if it was to be kept."""
+    """The built source tree, if `keep` was set."""
 
 
 def build(asked: Asked, progress: Progress) -> Built:
-    """Builds a kernel, unless it is there.
+    """Builds a kernel, unless it is in the cache.
 
     Raises:
-        KernelError: it cannot be built; nothing is left of it.
-        OSError: there is no room for it.
+        KernelError: it cannot be built; partial results are removed.
+        OSError: the disk is full or not writable.
     """
     needs.check_machine()
     needs.check_path(kernels.store())
@@ -73,7 +75,7 @@ def build(asked: Asked, progress: Progress) -> Built:
 
 @contextmanager
 def _workplace() -> Iterator[Path]:
-    """A folder for one build at a time; what a killed one left there goes."""
+    """A folder for one build at a time, cleared of a killed build's files."""
     work = kernels.store() / kernels.WORK
     try:
         with claimed(work, fresh=True):
@@ -96,7 +98,7 @@ def _clear(work: Path) -> None:
 
 
 class _Build:
-    """One build, from the source to the cache."""
+    """One build, from source to cache."""
 
     def __init__(self, asked: Asked, recipe: Recipe, work: Path, progress: Progress) -> None:
         self.asked, self.recipe, self.work, self.progress = asked, recipe, work, progress
@@ -106,7 +108,7 @@ class _Build:
         self.kept: Path | None = None
 
     def run(self) -> Built:
-        """Takes as much as there is of an earlier build."""
+        """Builds, reusing as much of an earlier build as possible."""
         origin = source.identify(self.asked.source, self.work, self.progress)
         if (there := self._there(origin)) is None and origin.at is None and self._base(origin) is None:
             needs.check_room(self.work, lean=self._lean(origin))
@@ -133,16 +135,16 @@ class _Build:
         return Built(kernel, fresh=True, warnings=tuple(self.warnings), tree=self.kept)
 
     def _from_source(self, origin: source.Origin) -> Kernel:
-        """A kernel without modules: it is kept also where one of them cannot be compiled."""
+        """Builds a kernel without modules; it is kept even if a module cannot be compiled."""
         parts = self.work / "parts"
         parts.mkdir()
-        # First, because it takes no time.
+        # First, because it is fast.
         self._agent(parts)
         version = self._compile(origin, parts)
         return self._store(replace(self.recipe, modules=()), origin.source, parts, version)
 
     def _from_base(self, base: Kernel, known: Source) -> Kernel:
-        """A kernel with another agent or other modules."""
+        """Builds a kernel with another agent or other modules."""
         parts = self.work / "parts-and-modules"
         parts.mkdir()
         _share(base.folder, parts)
@@ -151,7 +153,7 @@ class _Build:
         return self._store(self.recipe, known, parts, base.manifest.version, self.asked.name)
 
     def _lean(self, origin: source.Origin) -> bool:
-        """Whether files can be left out of which the kernel is not made: those of this source are known."""
+        """Whether unused source files can be left out (known for the pinned source only)."""
         return origin.source.pinned and not self.asked.keep and not self.recipe.extra_patches
 
     def _there(self, origin: source.Origin) -> Kernel | None:
@@ -159,11 +161,11 @@ class _Build:
         return next((k for k in kernels.sound() if k.manifest.key == key), None)
 
     def _base(self, origin: source.Origin) -> Kernel | None:
-        """A kernel that differs in agent and modules at most."""
+        """A cached kernel that differs at most in agent and modules."""
         base = self.recipe.base(origin.source)
         return next((k for k in kernels.sound() if k.manifest.base == base), None)
 
-    # ---- the kernel itself -----------------------------------------------------------------------------------------
+    # ---- the kernel itself -----------------------------------------------------------------------
 
     def _compile(self, origin: source.Origin, parts: Path) -> str:
         lean = self._lean(origin)
@@ -186,7 +188,7 @@ class _Build:
 
     def _patch(self, patch: Path, *, ours: bool) -> None:
         self.progress(f"patching: {patch.name}", 0, 0)
-        # Ours fit exactly; others may have been made for a neighbouring version.
+        # Ours apply exactly; user-supplied ones may have been made for a neighbouring version.
         strict = ["--fuzz=0"] if ours else []
         words = ["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", *strict, "-i", patch.resolve()]
         done = call(words, self.tree)
@@ -211,17 +213,17 @@ class _Build:
             raise KernelError(f"{words[0]} failed:\n{done.errors}", FAILED)
 
     def _pack_kit(self, kit: Path) -> None:
-        """What `make M=…` needs of a built tree, after scripts/package/install-extmod-build."""
+        """Packs the files that `make M=…` needs, after scripts/package/install-extmod-build."""
         every = ["Makefile", "Kbuild", ".config", "Module.symvers", "scripts", "include"]
         every += ["arch/um", "arch/x86/include", "arch/x86/um", "arch/x86/Kbuild"]
         every += [str(p.relative_to(self.tree)) for p in sorted(self.tree.glob("arch/x86/Makefile*"))]
-        # include/config has an empty file per setting, for rebuilding the kernel only.
+        # include/config has an empty file per setting, needed to rebuild the kernel only.
         left_out = ["*.o", "*.a", ".*.cmd", "scripts/dtc", "scripts/atomic", "scripts/kconfig", "include/config/[A-Z]*"]
         there = [name for name in every if (self.tree / name).exists()]
         same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]
         self._must(["tar", "-czf", kit, *same, *(f"--exclude={pattern}" for pattern in left_out), *there])
 
-    # ---- agent and modules -----------------------------------------------------------------------------------------
+    # ---- agent and modules -----------------------------------------------------------------------
 
     def _agent(self, parts: Path) -> None:
         programs = [p.name for p in self.recipe.agent if p.suffix == ".c"]
@@ -253,7 +255,7 @@ class _Build:
         for module in self.recipe.modules:
             shutil.copyfile(kit / USER / f"{module.stem}.ko", parts / MODULES / f"{module.stem}.ko")
 
-    # ---- the cache -------------------------------------------------------------------------------------------------
+    # ---- the cache -------------------------------------------------------------------------------
 
     def _store(self, r: Recipe, known: Source, parts: Path, version: str, name: str | None = None) -> Kernel:
         inside = sorted(p for p in parts.rglob("*") if p.is_file())
@@ -277,7 +279,7 @@ class _Build:
         )
         folder = kernels.store() / manifest.key
         if folder.exists():
-            # Damaged, or it would have been taken.
+            # It is damaged, otherwise it would have been used.
             kernels.remove(folder)
         kernels.write_manifest(parts, manifest)
         with filled(folder) as partial:
@@ -286,7 +288,7 @@ class _Build:
 
 
 def _hunks(lines: list[str]) -> str:
-    """What `patch` refused, by file and hunk."""
+    """Rejected hunks of `patch`, by file."""
     file, found = "", []
     for line in lines:
         if match := re.match(r"(?:patching|checking) file (.+)", line):
@@ -301,7 +303,7 @@ def _hunks(lines: list[str]) -> str:
 
 
 def _share(base: Path, parts: Path) -> None:
-    """The kernel itself and its kit, from another kernel's folder: the same bytes on disk where that can be."""
+    """Links kernel and kit from another kernel's folder, or copies them if linking fails."""
     for name in (LINUX, KIT):
         try:
             os.link(base / name, parts / name)

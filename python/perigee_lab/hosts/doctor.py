@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Boots a kernel for a second: whether real hosts work on this machine, and if not, why, in one line."""
+"""Boot test of a kernel: whether real hosts work on this machine, with a one-line diagnosis."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from perigee_lab.hosts.steps import environment
 
 MEMORY_MB = 256
 PATIENCE_S = 30.0
-# Where a kernel's memory is a file, unless TMPDIR says another place.
+# Folder of the file that backs a kernel's memory, unless TMPDIR is set.
 SHARED = "/dev/shm"
-# What the agent prints before it powers off.
+# Printed by the agent before it powers off.
 WELL = "perigee: ok"
 LAST_LINES = 8
 
 
 @dataclass(frozen=True)
 class Health:
-    """What came of a boot."""
+    """Result of a boot."""
 
     kernel: str
-    """Name and key."""
+    """Name and key of the kernel."""
     ok: bool
     message: str
-    """One line: what is wrong, and what helps."""
+    """One line: the error and its remedy."""
     console: tuple[str, ...]
     """The last lines that the kernel printed."""
     wall_s: float
 
 
 def examine(name: str | None = None, patience_s: float = PATIENCE_S) -> Health:
-    """Boots a kernel with the agent, which says that it is there and powers off.
+    """Boots a kernel with the agent, which reports and powers off.
 
     Raises:
-        KernelError: there is nothing to boot.
+        KernelError: there is no kernel to boot.
     """
     needs.check_machine()
     kernel = find(name)
@@ -65,7 +65,7 @@ def examine(name: str | None = None, patience_s: float = PATIENCE_S) -> Health:
 
 
 def memory() -> str:
-    """The folder in which a kernel makes the file that is its memory."""
+    """The folder of the file that backs a kernel's memory."""
     return os.environ.get("TMPDIR") or SHARED
 
 
@@ -83,7 +83,7 @@ def _lacks_memory() -> str | None:
 
 
 def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
-    """The lines of the console, and how the kernel ended; None if it had to be ended."""
+    """Console output, and the exit code of the kernel; None if it was killed."""
     with tempfile.TemporaryDirectory(prefix="perigee-doctor-") as root:
         for name in ("dev", "proc", "sys", "tmp", "run"):
             (Path(root) / name).mkdir()
@@ -96,7 +96,7 @@ def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
             "time-travel=inf-cpu",
             "root=/dev/root",
             "rootfstype=hostfs",
-            # By a name without spaces and commas, whatever the folder's own is.
+            # A path without spaces and commas, whatever the folder's name.
             "rootflags=/proc/self/cwd/.",
             "ro",
             "uml_dir=run",
@@ -117,19 +117,19 @@ def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
         try:
             text, ended = _read(process, time.monotonic() + patience_s)
         finally:
-            # Processes of the guest are ours, too.
+            # Kills the guest's processes as well.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            assert process.stdout is not None  # asked for above
+            assert process.stdout is not None  # requested above
             process.stdout.close()
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
     return [line for line in lines if line], ended
 
 
 def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, int | None]:
-    """What a process prints until it ends, and its exit code; None if it does not end in time."""
-    assert process.stdout is not None  # asked for
+    """Output of a process and its exit code; None if it does not exit in time."""
+    assert process.stdout is not None  # requested
     text = b""
     while (left := end - time.monotonic()) > 0:
         if not select.select([process.stdout], [], [], left)[0]:
@@ -144,7 +144,7 @@ def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, int | No
 
 
 def diagnosis(lines: list[str], ended: int) -> str:
-    """What is wrong with a machine or a kernel, from what the kernel printed before it ended."""
+    """Diagnosis of a failed boot from the kernel's output."""
     text = "\n".join(lines)
     if "must be not mounted noexec" in text:
         where = memory()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pings between hosts in real time before their run.
+"""Pings between hosts in real time, before the run.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library.
+A part of the script `namespaces.py`: it uses Python's standard library only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perigee_lab.hosts.ports import in_net
 from perigee_lab.hosts.reports import ANSWERED, send
 
 AGAIN_S = 0.1
-# Types of an echo's request and answer (RFC 792, RFC 4443).
+# ICMP types of echo request and reply (RFC 792, RFC 4443).
 ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
 
 Asked = dict[tuple[int, int], socket.socket]
@@ -27,7 +27,7 @@ Asked = dict[tuple[int, int], socket.socket]
 
 @dataclass
 class Ping:
-    """A line of the job: an echo that a host asks of another."""
+    """A ping from one host to another: a line of the job."""
 
     number: int
     host: int
@@ -35,11 +35,11 @@ class Ping:
 
     @property
     def family(self) -> socket.AddressFamily:
-        """Of its address."""
+        """Address family of the target."""
         return socket.AF_INET6 if ":" in self.address else socket.AF_INET
 
     def message(self) -> bytes:
-        """What is sent; the kernel makes the checksum of version 6."""
+        """The ICMP message; the kernel computes the checksum of version 6."""
         kind, _ = ECHO[self.family]
         words = [kind << 8, 0, self.number, 0, *[0] * 28]
         total = sum(words)
@@ -50,7 +50,7 @@ class Ping:
 
 
 def open_pings(pings: list[Ping], net: Callable[[int], int]) -> Asked:
-    """Sockets in the namespaces of the hosts."""
+    """Opens sockets in the namespaces of the hosts."""
     made: Asked = {}
     for ping in pings:
         key = (ping.host, ping.family)
@@ -61,9 +61,9 @@ def open_pings(pings: list[Ping], net: Callable[[int], int]) -> Asked:
 
 
 def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
-    """Sends pings, again while they are not answered, and tells the core of answers, until it says something itself.
+    """Sends pings until they are answered, and reports answers, until the core sends a message.
 
-    An interface that has just been made may lose packets for some milliseconds.
+    An interface that was just created may lose packets for some milliseconds.
     """
     waiting = {ping.number: ping for ping in pings}
     again = 0.0
@@ -73,7 +73,7 @@ def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
         while True:
             if waiting and time.monotonic() >= again:
                 for ping in waiting.values():
-                    # What cannot be sent is missed by the core.
+                    # The core treats unsent pings as unanswered.
                     with contextlib.suppress(OSError):
                         sockets[ping.host, ping.family].sendto(ping.message(), (ping.address, 0))
                 again = time.monotonic() + AGAIN_S
@@ -83,7 +83,7 @@ def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
             for answered in ready:
                 assert isinstance(answered, socket.socket)
                 packet = answered.recv(2048)
-                # Sockets of version 4 see the header, too.
+                # Sockets of version 4 receive the IP header as well.
                 message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
                 if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
                     number = int.from_bytes(message[4:6], "big")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kernels that were built: a folder each in the user's cache, named by the hash of all that went in.
+"""Cache of built kernels: a folder each, named by the hash of all inputs.
 
-`linux` is the program, `agent` what it runs as its first process, `modules/*.ko` what the agent loads, `kit.tar.gz`
-what further modules are compiled with, `kernel.json` the manifest, which is written last.
+`linux` is the program, `agent` its first process, `modules/*.ko` are loaded by the agent,
+`kit.tar.gz` serves to compile further modules, `kernel.json` is the manifest, written last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perigee_lab.hosts.own import File, sha256
 MANIFEST = "kernel.json"
 FORMAT = 1
 LINUX, AGENT, KIT, MODULES = "linux", "agent", "kit.tar.gz", "modules"
-# What is no kernel: where one is being built, and source trees that were kept.
+# Entries of the cache other than kernels: a build in progress, and kept source trees.
 WORK, TREE = "work", "tree-"
 KEY = re.compile(r"[0-9a-f]{16}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
@@ -33,46 +33,46 @@ BUILD = "perigee kernel build"
 
 
 class KernelError(PerigeeError):
-    """A kernel cannot be built, found or booted; the message says why, `code` is what a command ends with."""
+    """A kernel cannot be built, found or booted; `code` is the exit code of the command."""
 
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:
-        """One or more lines, of which the first stands for itself."""
+        """`message` has one or more lines, of which the first is complete by itself."""
         super().__init__(message)
         self.code = code
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a kernel's source came from: a package's or file's name, the hash of the archive or of the whole folder."""
+    """Origin of a kernel's source: name of package or file, and hash of the archive or folder."""
 
     name: str
     sha256: str
     pinned: bool
-    """Whether it is the one of this release (`perigee_lab.hosts.pinned`)."""
+    """Whether it is the source pinned by this release (`perigee_lab.hosts.pinned`)."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a kernel."""
+    """Manifest of a kernel."""
 
     format: int
     name: str
     key: str
-    """Hash of all that went in."""
+    """Hash of all inputs."""
     base: str
-    """Hash of what went into the kernel itself, without agent and modules."""
+    """Hash of the inputs of the kernel itself, without agent and modules."""
     version: str
-    """As `uname -r` has it."""
+    """As printed by `uname -r`."""
     source: Source
     patches: tuple[File, ...]
-    """Perigee's own, in their order."""
+    """Perigee's patches in order."""
     extra_patches: tuple[File, ...]
-    """Those of the command line."""
+    """Patches of the command line."""
     config_sha256: str
     modules: tuple[File, ...]
     """Sources of the modules of the command line."""
     agent_sha256: str | None
-    """Of the agent's sources; None if it was built without."""
+    """Hash of the agent's sources; None without agent."""
     compiler: str
     linker: str
     files: Mapping[str, str]
@@ -91,17 +91,17 @@ class Kernel:
 
     @property
     def key(self) -> str:
-        """Names it in a job."""
+        """Its name in a job."""
         return self.manifest.key
 
     @property
     def plain(self) -> bool:
-        """Whether nothing of the user's own is in it."""
+        """Whether it has no user-supplied patches or modules."""
         return not self.manifest.extra_patches and not self.manifest.modules
 
     @property
     def foreign(self) -> str | None:
-        """What of another version of Perigee is in it: runs need that of this one."""
+        """Components of another version of Perigee, which runs reject; None if there are none."""
         m = self.manifest
         found = {
             "patches": [f.sha256 for f in m.patches] != [f.sha256 for f in own.hashed(own.patches())],
@@ -112,30 +112,30 @@ class Kernel:
 
     @property
     def size(self) -> int:
-        """Bytes on disk; what kernels share (`os.link`) counts for each."""
+        """Bytes on disk; files shared between kernels (`os.link`) count for each."""
         return sum(p.stat().st_size for p in self.folder.rglob("*") if p.is_file())
 
     def as_json(self) -> dict[str, object]:
-        """Manifest, folder and size, for machines."""
+        """Manifest, folder and size, machine-readable."""
         return {**asdict(self.manifest), "folder": str(self.folder), "size_bytes": self.size, "foreign": self.foreign}
 
 
 @dataclass(frozen=True)
 class Damaged:
-    """A folder in the cache that is no kernel any more."""
+    """A damaged kernel in the cache."""
 
     folder: Path
     reason: str
 
 
 def store() -> Path:
-    """Where kernels are kept."""
+    """Folder of the cache."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "perigee" / "kernels"
 
 
 def opened(folder: Path) -> Kernel:
-    """A kernel, after a look at every file that running it needs.
+    """Opens a kernel after a check of every file that running it needs.
 
     Raises:
         KernelError: it is damaged; the message names the file.
@@ -164,10 +164,10 @@ def _check(path: Path, expected: str, *, whole: bool) -> None:
 
 
 def every() -> list[Kernel | Damaged]:
-    """All kernels, then what is damaged.
+    """All kernels, then damaged entries.
 
-    First comes the default one: the latest that has no patches and modules of the user's own, or else the latest. Those
-    of other versions of Perigee, which it does not run, come last.
+    The default kernel comes first: the latest without user-supplied patches and modules, or else
+    the latest. Those of other versions of Perigee, which runs reject, come last.
     """
     kernels: list[Kernel] = []
     damaged: list[Damaged] = []
@@ -190,15 +190,17 @@ def _folders() -> Iterator[Path]:
 
 
 def sound() -> list[Kernel]:
-    """All kernels that can be used, the default one first."""
+    """All usable kernels, the default one first."""
     return [k for k in every() if isinstance(k, Kernel)]
 
 
 def find(name: str | None = None) -> Kernel:
-    """The kernel of this name (the latest of several) or whose key begins so; the default one for None.
+    """The kernel with this name (the latest of several) or a key with this prefix.
+
+    The default one for None.
 
     Raises:
-        KernelError: there is none that this version of Perigee runs, or it is damaged.
+        KernelError: there is none that this version of Perigee can run, or it is damaged.
     """
     found = _default() if name is None else named(name)
     if isinstance(found, Damaged):
@@ -220,7 +222,7 @@ def _default() -> Kernel:
 
 
 def named(name: str) -> Kernel | Damaged:
-    """As `find`, also of those that cannot be run. Raises KernelError if there is none."""
+    """Like `find`, including kernels that cannot be run. Raises KernelError if there is none."""
     there = every()
     kernels = [k for k in there if isinstance(k, Kernel)]
     if same := [k for k in kernels if k.manifest.name == name]:
@@ -235,19 +237,19 @@ def named(name: str) -> Kernel | Damaged:
 
 
 def renamed(kernel: Kernel, name: str) -> Kernel:
-    """The same kernel under another name."""
+    """Renames a kernel."""
     manifest = replace(kernel.manifest, name=name)
     write_manifest(kernel.folder, manifest)
     return Kernel(kernel.folder, manifest)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Writes it, wholly or not at all. Raises OSError."""
+    """Writes the manifest atomically. Raises OSError."""
     write_text(folder / MANIFEST, json.dumps(asdict(manifest), indent=1) + "\n")
 
 
 def remove_one(name: str) -> Path:
-    """Removes the kernel that `named` finds; the folder that is gone.
+    """Removes the kernel that `named` finds; returns its former folder.
 
     Raises:
         KernelError: there is none.
@@ -259,11 +261,11 @@ def remove_one(name: str) -> Path:
 
 
 def remove_all() -> list[Path]:
-    """Removes all kernels, trees that were kept, and what killed builds left behind. Raises OSError."""
+    """Removes all kernels, kept source trees, and files of killed builds. Raises OSError."""
     gone = list(_folders())
     if store().is_dir():
         gone += sorted(store().glob(f"{TREE}*"))
-        # Of a build that goes on nothing is touched.
+        # A build in progress is left alone.
         gone += [p for p in store().glob(WORK) if not is_claimed(p)]
     for folder in gone:
         remove(folder)
@@ -271,6 +273,9 @@ def remove_all() -> list[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder of the cache; the manifest first, so that one cut short leaves no kernel. Raises OSError."""
+    """Removes a folder of the cache. Raises OSError.
+
+    The manifest goes first, so that an interrupted removal leaves no kernel.
+    """
     (folder / MANIFEST).unlink(missing_ok=True)
     shutil.rmtree(folder)

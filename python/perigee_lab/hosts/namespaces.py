@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hosts in real time: network namespaces with a virtual Ethernet pair each, and the programs in them.
+"""Hosts in real time: network namespaces with a virtual Ethernet pair each, and their programs.
 
-The core starts this file as process 1 of a user, network, mount and process namespace (`COMMAND`), with a socket as
-its standard input, and gets descriptors of packet sockets, one per host, and reports of programs. When this process
-ends, or the socket is closed, the kernel ends all programs and removes all namespaces and devices.
-It needs nothing but Python's own library, so that it starts fast.
+The core starts this file as process 1 of a user, network, mount and process namespace (`COMMAND`),
+with a socket as its standard input; it receives descriptors of packet sockets, one per host, and
+reports of programs. When this process exits or the socket is closed, the kernel kills all programs
+and removes all namespaces and devices. It uses Python's standard library only, so that it starts
+fast.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 if not __package__:
-    # As a script it finds its neighbours by their names, and nothing else of the package, which takes long to import.
+    # As a script it imports its neighbours directly, without the package, which takes long to
+    # import.
     for name, folder in (("perigee_lab", Path(__file__).parents[1]), ("perigee_lab.hosts", Path(__file__).parent)):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
@@ -54,28 +56,29 @@ COMMAND = (
     *("--kill-child=SIGKILL", "--mount-proc", "--propagation=private"),
     *(sys.executable, "-I", "-S", str(Path(__file__).resolve())),
 )
-"""Starts this file."""
+"""Command that starts this file."""
 AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
-"""The same for root; arguments after it are what the machine has already: HOST=netns:NAME, HOST=interface:NAME."""
+"""The same for root; arguments are existing places of hosts: HOST=netns:NAME,
+HOST=interface:NAME."""
 NAMED = Path("/run/netns")
 # prctl(2), linux/capability.h
 PR_CAPBSET_READ, PR_CAPBSET_DROP, CAP_SYS_CHROOT = 23, 24, 18
-# Opened before anything forks.
+# Loaded before any fork.
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 # The interface of host 0 is eth1, as in virtual time; the other end of its pair has this prefix.
 OUTER = "sky"
 MOST_WRITTEN = 32768
-# What the core says while a run lasts: number of a host, and whether it has a carrier.
+# The core's messages during a run: number of a host, and its carrier state.
 CARRIER = struct.Struct("=II")
-# A program that reads this has our own standard input and output.
+# A program with this input gets our own standard input and output.
 TERMINAL = b"/dev/tty"
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def ip(lines: list[str]) -> None:
-    """Commands of iproute2, in the current namespace."""
+    """Runs commands of iproute2 in the current namespace."""
     done = subprocess.run(
         ["ip", "-batch", "-"],
         input="\n".join(lines) + "\n",
@@ -89,7 +92,7 @@ def ip(lines: list[str]) -> None:
 
 @dataclass
 class Host:
-    """A line of the job, and its namespace."""
+    """A host of the job, and its namespace."""
 
     name: str
     interface: str
@@ -101,12 +104,12 @@ class Host:
     mac: str = ""
     net: int = -1
     place: str = ""
-    """What the machine has for it: netns:NAME or interface:NAME."""
+    """Existing place of the host: netns:NAME or interface:NAME."""
 
 
 @dataclass
 class Program:
-    """A line of the job."""
+    """A program of the job."""
 
     number: int
     host: int
@@ -116,12 +119,12 @@ class Program:
     environment: list[bytes]
     words: list[bytes]
     given: bytes | None = None
-    """What it reads, where that is in no file."""
+    """Standard input, if it is in no file."""
 
 
 @dataclass
 class Job:
-    """What the core asks for (`job.rs`)."""
+    """The job, as sent by the core (`job.rs`)."""
 
     hosts: list[Host] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
@@ -135,7 +138,7 @@ class Job:
 
     @staticmethod
     def of(text: str) -> Job:
-        """Lines of a kind and words."""
+        """Parses lines of a kind and words."""
         job = Job()
         for line in text.splitlines():
             kind, *words = line.split(" ")
@@ -162,7 +165,7 @@ class Job:
         return job
 
     def describe(self, kind: str, words: list[str]) -> None:
-        """A host, or more of one."""
+        """Parses a line on a host."""
         if kind == "host":
             self.hosts.append(Host(words[0], words[1], words[2:]))
             return
@@ -177,7 +180,7 @@ class Job:
             host.route = route_attributes(*map(int, words[1:]))
 
     def shape(self, kind: str, flow: Transfer, words: list[str]) -> None:
-        """What a flow does beside sending all the time."""
+        """Parses a line on a flow's window, application or relay."""
         if kind == "window":
             flow.window = int(words[0])
         elif kind == "turns":
@@ -187,11 +190,11 @@ class Job:
         else:
             after, standing = self.numbered[int(words[0])], words[2]
             flow.relay, after.fed_by, after.offered = Relay(after, self.open_packets), flow, 0
-            # It begins when a SYN arrives; a standing connection is made before it is needed.
+            # It starts when a SYN arrives; a standing connection is opened in advance.
             after.start_ns = 0 if standing == "1" else NEVER_NS
 
     def open_packets(self, host: int) -> socket.socket:
-        """A packet socket for IP at the interface of a host."""
+        """Opens a packet socket for IP at the interface of a host."""
         made = in_net(self.hosts[host].net, socket.AF_PACKET, socket.SOCK_DGRAM)
         made.setblocking(False)
         with contextlib.ExitStack() as back:
@@ -203,22 +206,22 @@ class Job:
         return made
 
     def open_tcp(self, host: int) -> socket.socket:
-        """A socket in a host's namespace."""
+        """Opens a TCP socket in a host's namespace."""
         return in_net(self.hosts[host].net, socket.AF_INET, socket.SOCK_STREAM)
 
     def open_udp(self, host: int) -> socket.socket:
-        """A socket in a host's namespace."""
+        """Opens a UDP socket in a host's namespace."""
         return in_net(self.hosts[host].net, socket.AF_INET, socket.SOCK_DGRAM)
 
 
 def route_attributes(initial_window: int, quick_acks: int) -> list[str]:
-    """Attributes of a route; 0 = the kernel's own choice."""
+    """Attributes of a route; 0 = kernel default."""
     window = ["initcwnd", str(initial_window)] if initial_window else []
     return [*window, "quickack", "1"] if quick_acks else window
 
 
 def unescaped(word: str) -> bytes:
-    """A word of the job; %00 alone is an empty one."""
+    """Decodes a word of the job; %00 alone is an empty one."""
     return b"" if word == "%00" else unquote_to_bytes(word)
 
 
@@ -230,7 +233,7 @@ def _program(words: list[str]) -> Program:
 
 
 def use_places(hosts: list[Host], places: list[str]) -> None:
-    """Puts hosts where the machine has something for them. Raises NamespaceError."""
+    """Assigns hosts to existing places of the machine. Raises NamespaceError."""
     for place in places:
         name, _, where = place.partition("=")
         found = [h for h in hosts if h.name == name]
@@ -240,9 +243,11 @@ def use_places(hosts: list[Host], places: list[str]) -> None:
 
 
 def make_hosts(hosts: list[Host], machine: int) -> list[socket.socket]:
-    """Namespaces with an interface each; the sockets at the other ends of their pairs.
+    """Makes namespaces with an interface each.
 
-    `machine` is the machine's own namespace, where it is not the present one.
+    Returns the sockets at the other ends of their pairs.
+
+    `machine` is the machine's own namespace, if it is not the current one.
     """
     hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     for host in hosts:
@@ -264,7 +269,7 @@ def make_hosts(hosts: list[Host], machine: int) -> list[socket.socket]:
         outer, pid = f"{OUTER}{number}", os.getpid()
         pair = f"link add {outer} mtu 1500 type veth peer name {host.interface} address {host.mac}"
         ip([f"{pair} netns /proc/{pid}/fd/{host.net}", f"link set {outer} up"])
-        # The hub is silent: it has no addresses, of which version 6 would tell its neighbours.
+        # No IPv6 addresses, so that the hub sends no neighbour discovery.
         Path(f"/proc/sys/net/ipv6/conf/{outer}/disable_ipv6").write_text("1", encoding="ascii")
         plain_frames(outer)
         made.append(packet_socket(outer))
@@ -279,7 +284,7 @@ ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
 def _allowed(scheme: str) -> str:
-    """What this machine lets its users take, and how another one is allowed."""
+    """Hint on the congestion controls that this machine allows, and how to allow another one."""
     try:
         allowed = ALLOWED.read_text(encoding="ascii").strip()
     except OSError:
@@ -291,9 +296,9 @@ def _allowed(scheme: str) -> str:
 
 
 def set_up(host: Host) -> None:
-    """Addresses, neighbours and settings of the host whose namespace is the current one.
+    """Sets addresses, neighbours and settings of the host that has the current namespace.
 
-    A namespace that was there before keeps its settings: they would stay changed.
+    Settings of an existing namespace are not changed, since they would persist.
     """
     for name, value in [] if host.place else host.sysctls:
         path = Path("/proc/sys", *name.split("."))
@@ -303,7 +308,7 @@ def set_up(host: Host) -> None:
             remedy = _allowed(value) if name == CONGESTION and isinstance(error, PermissionError) else ""
             raise NamespaceError(f"{host.name}: {name} = {value!r} cannot be set: {error.strerror}{remedy}") from None
     with contextlib.suppress(OSError):
-        # No duplicate is looked for: addresses serve at once.
+        # No duplicate address detection: addresses are usable at once.
         Path(f"/proc/sys/net/ipv6/conf/{host.interface}/accept_dad").write_text("0", encoding="ascii")
     plain_frames(host.interface)
     lines = ["link set lo up", f"link set {host.interface} up"]
@@ -317,7 +322,7 @@ def set_up(host: Host) -> None:
 
 
 def name_hosts(hosts: list[Host]) -> None:
-    """/etc/hosts of the mount namespace: a file in memory in place of the machine's."""
+    """Replaces /etc/hosts in the mount namespace by a file in memory."""
     lines = ["127.0.0.1 localhost", "::1 localhost"]
     lines += [f"{a.partition('/')[0]} {h.name}" for h in hosts for a in h.addresses]
     flags = {"MS_BIND": 4096}
@@ -328,7 +333,7 @@ def name_hosts(hosts: list[Host]) -> None:
             why = os.strerror(ctypes.get_errno())
             raise NamespaceError(f"{target.decode()} cannot be mounted in the namespace: {why}")
 
-    # Over a folder that every machine has, for a moment.
+    # Mounted briefly over a folder that every machine has.
     mount(b"perigee", place, b"tmpfs", 0)
     file = Path(os.fsdecode(place), "hosts")
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -339,19 +344,19 @@ def name_hosts(hosts: list[Host]) -> None:
 
 @dataclass
 class Running:
-    """A program that has been started."""
+    """A running program."""
 
     program: Program
     pid: int
     pipes: dict[int, int]
-    """Flags of reports by descriptor of its output."""
+    """Flags of reports, by descriptor of the output."""
 
 
 class Rooms:
-    """Starts programs, and tells the core of them."""
+    """Starts programs and reports on them to the core."""
 
     def __init__(self, control: socket.socket, job: Job, stdin: int) -> None:
-        """Nothing runs yet."""
+        """Starts nothing yet."""
         self.control, self.job, self.stdin = control, job, stdin
         self.waiting = sorted(job.programs, key=lambda p: (p.start_ns, p.number))
         self.running: dict[int, Running] = {}
@@ -369,7 +374,7 @@ class Rooms:
         self.probes.listen(self.job.open_udp)
 
     def answer_devices(self, machine: int) -> None:
-        """Devices behind interfaces hear where the other hosts are."""
+        """Answers ARP requests of devices behind interfaces."""
         hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         enter(machine)
         for host in self.job.hosts:
@@ -381,18 +386,18 @@ class Rooms:
         os.close(hub)
 
     def tell(self, kind: int, number: int, more: bytes = b"", at_ns: int = -1) -> None:
-        """A report of a program or flow; -1 = of now."""
+        """Sends a report on a program or flow; `at_ns` -1 = now."""
         send(self.control, kind, number, more, at_ns if at_ns >= 0 else self._now_ns())
 
     def _now_ns(self) -> int:
         return max(monotonic_ns() - self.zero_ns, 0)
 
     def serve(self, zero_ns: int) -> None:
-        """Until the core closes its end."""
+        """Runs until the core closes its end."""
         self.zero_ns = zero_ns
         wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(woken)
-        # A handler, because what is ignored would stay so in programs.
+        # A handler, because ignored signals would stay ignored in programs.
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
         self.selector.register(self.control, selectors.EVENT_READ)
@@ -416,13 +421,13 @@ class Rooms:
                 self._start(self.waiting.pop(0))
 
     def _next_ns(self) -> int:
-        """The machine's time at which something is due next."""
+        """The next instant with work, on the monotonic clock."""
         started_ns = self.waiting[0].start_ns if self.waiting else NEVER_NS
         due_ns = min(self.transfers.due_ns, self.probes.due_ns(), started_ns)
         return NEVER_NS if due_ns >= NEVER_NS else self.zero_ns + due_ns
 
     def _set_carrier(self, host: int, carrier: int) -> None:
-        """An interface has a carrier while the other end of its pair is up."""
+        """Sets the carrier of a host: the state of the other end of its pair."""
         set_up_or_down(self.carriers, f"{OUTER}{host}", up=bool(carrier))
 
     def _start(self, program: Program) -> None:
@@ -430,7 +435,7 @@ class Rooms:
         flag = PROGRAM | program.number
         outputs = [] if terminal else [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
         self.tell(BEGUN, flag)
-        # The program's own files come first, so that its errors do, too.
+        # The program's own files are opened first, so that their errors are reported first.
         pid = os.fork()
         if pid == 0:
             child(self.job.hosts[program.host], program, self.stdin, [w for _, w in outputs])
@@ -443,7 +448,7 @@ class Rooms:
         self.running[pid] = Running(program, pid, pipes)
 
     def _read(self, fd: int, flags: int) -> bool:
-        """Hands on what a program wrote; False at the end, or where there is nothing now."""
+        """Forwards output of a program; False at the end, or if there is none now."""
         try:
             data = os.read(fd, MOST_WRITTEN)
         except BlockingIOError:
@@ -475,7 +480,7 @@ class Rooms:
 
 
 def opened(program: Program) -> int:
-    """What a program reads."""
+    """Opens the standard input of a program."""
     if program.given is None:
         return os.open(program.stdin.removeprefix(b"/world") or b"/dev/null", os.O_RDONLY)
     file = os.memfd_create("input")
@@ -485,7 +490,7 @@ def opened(program: Program) -> int:
 
 
 def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
-    """What a forked process does: it becomes the program, or says why it cannot."""
+    """Body of a forked process: executes the program, or prints the error."""
     try:
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
@@ -500,7 +505,7 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
         environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
         os.execvpe(program.words[0], program.words, environment)
     except OSError as error:
-        # Of a program that is in no folder of PATH the last of them is named.
+        # For a program not found in PATH, the error names the last folder.
         named = os.fsencode(error.filename or b"")
         what = os.fsdecode(program.words[0] if not named or named.endswith(b"/" + program.words[0]) else named)
         os.write(2, f"perigee: {what}: {error.strerror}\n".encode())
@@ -511,7 +516,7 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
 
 
 def drop_chroot() -> None:
-    """Takes CAP_SYS_CHROOT from what this process becomes (capabilities(7)). Raises OSError."""
+    """Drops CAP_SYS_CHROOT for executed programs (capabilities(7)). Raises OSError."""
     if LIBC.prctl(PR_CAPBSET_READ, CAP_SYS_CHROOT, 0, 0, 0) == 1 and LIBC.prctl(
         PR_CAPBSET_DROP, CAP_SYS_CHROOT, 0, 0, 0
     ):
@@ -519,7 +524,7 @@ def drop_chroot() -> None:
 
 
 def receive(control: socket.socket, size: int) -> bytes:
-    """Exactly so many bytes; the core has gone where fewer come."""
+    """Receives exactly `size` bytes; exits if the core has closed the socket."""
     got = b""
     while len(got) < size:
         part = control.recv(size - len(got))
@@ -530,7 +535,7 @@ def receive(control: socket.socket, size: int) -> bytes:
 
 
 def main(places: list[str]) -> None:
-    """Makes the hosts, and serves until the core ends."""
+    """Makes the hosts and serves until the core exits."""
     machine = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     if places:
         os.close(fresh_net())
@@ -564,5 +569,5 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     finally:
-        # Not even an exception leaves programs behind.
+        # Programs are killed even after an exception.
         os._exit(0)

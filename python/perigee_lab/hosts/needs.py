@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a build needs of the machine: said all at once, before minutes are spent."""
+"""Build prerequisites, checked up front."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from perigee_lab.hosts import pinned
 from perigee_lab.hosts.kernels import KernelError
 
-# Program, and the package that has it on Debian and Ubuntu.
+# Programs, and their packages on Debian and Ubuntu.
 PROGRAMS = {
     "gcc": "gcc",
     "ld": "binutils",
@@ -32,14 +32,14 @@ FETCHING = {"apt-get": "apt", "dpkg-deb": "dpkg"}
 
 
 def check_machine() -> None:
-    """Raises KernelError where User-Mode Linux does not exist."""
+    """Raises KernelError on platforms without User-Mode Linux."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         found = f"{platform.system()} on {platform.machine()}"
         raise KernelError(f"kernels for real hosts run on Linux on x86-64 only; this is {found}")
 
 
 def check_path(folder: Path) -> None:
-    """Raises KernelError where Linux refuses to be built."""
+    """Raises KernelError for paths in which Linux cannot be built."""
     if re.search(r"[\s:]", str(folder.resolve())):
         raise KernelError(
             f"Linux cannot be built in {folder}, because of the spaces or colons in this name: "
@@ -48,7 +48,7 @@ def check_path(folder: Path) -> None:
 
 
 def check_tools(*, fetching: bool, archive: Path | None = None) -> None:
-    """Raises KernelError that lists every program that is missing; `fetching` needs Debian's as well."""
+    """Raises KernelError with all missing programs; `fetching` adds those for Debian packages."""
     wanted = {**PROGRAMS, **(FETCHING if fetching else {})}
     if archive is not None and archive.suffix == ".deb":
         wanted["dpkg-deb"] = "dpkg"
@@ -73,7 +73,7 @@ def _compiles() -> bool:
 
 
 def check_room(folder: Path, *, lean: bool) -> None:
-    """Raises KernelError if the file system of a folder has too little room for a build."""
+    """Raises KernelError if a folder's file system has too little space for a build."""
     free = shutil.disk_usage(folder).free
     room = pinned.LESS_ROOM if lean else pinned.ROOM
     if free < room:

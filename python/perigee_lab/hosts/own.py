@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What Perigee itself puts into kernels: a configuration and patches to Linux (`kernel`), and the agent (`agent`)."""
+"""Perigee's own parts of kernels: configuration and patches (`kernel`), and the agent (`agent`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ROOM = Path(__file__).parent
 
 @dataclass(frozen=True)
 class File:
-    """A file that went in."""
+    """An input file of a build."""
 
     name: str
     sha256: str
 
 
 def sha256(path: Path) -> str:
-    """Hash of a file, in pieces: archives are large."""
+    """Hash of a file, read in pieces, since archives are large."""
     found = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
@@ -33,12 +33,12 @@ def hashed(paths: tuple[Path, ...]) -> tuple[File, ...]:
 
 
 def config() -> Path:
-    """The configuration, without what Linux sets by itself."""
+    """The configuration, without Linux's defaults."""
     return ROOM / "kernel/config"
 
 
 def patches() -> tuple[Path, ...]:
-    """Patches, in their order."""
+    """Patches in order."""
     return tuple(sorted((ROOM / "kernel/patches").glob("*.patch")))
 
 

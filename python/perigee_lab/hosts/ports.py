@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Packet sockets at the interfaces of hosts in real time, and devices behind interfaces of the machine.
+"""Packet sockets at the interfaces of hosts in real time, and at interfaces of the machine.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library.
+A part of the script `namespaces.py`: it uses Python's standard library only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import struct
 
 from perigee_lab.common.errors import PerigeeError
 
-# Sockets (linux/if_packet.h, asm-generic/socket.h).
+# Socket options (linux/if_packet.h, asm-generic/socket.h).
 SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_QDISC_BYPASS, PACKET_IGNORE_OUTGOING = 263, 1, 20, 23
 PACKET_MR_PROMISC = 1
 SO_TIMESTAMPNS, SO_RXQ_OVFL = 35, 40
@@ -38,24 +38,24 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NamespaceError(PerigeeError):
-    """What cannot be made, and why."""
+    """A namespace, interface or setting cannot be made."""
 
 
 def enter(net: int) -> None:
-    """The calling thread goes on in a network namespace."""
+    """Moves the calling thread into a network namespace."""
     if libc.setns(net, CLONE_NEWNET) != 0:
         raise NamespaceError(f"a network namespace cannot be entered: {os.strerror(ctypes.get_errno())}")
 
 
 def fresh_net() -> int:
-    """A new network namespace, of which the calling thread becomes a part."""
+    """Moves the calling thread into a new network namespace."""
     if libc.unshare(CLONE_NEWNET) != 0:
         raise NamespaceError(f"no network namespace can be made: {os.strerror(ctypes.get_errno())}")
     return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def in_net(net: int, family: int, kind: int, protocol: int = 0) -> socket.socket:
-    """A socket in another network namespace."""
+    """Opens a socket in another network namespace."""
     hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         enter(net)
@@ -66,7 +66,7 @@ def in_net(net: int, family: int, kind: int, protocol: int = 0) -> socket.socket
 
 
 def set_up_or_down(control: socket.socket, interface: str, *, up: bool) -> None:
-    """Sets an interface of the namespace in which a socket is up or down. One that is gone stays so."""
+    """Sets an interface up or down, in the namespace of a socket; ignores a missing one."""
     request = struct.pack("16sH22x", interface.encode(), 0)
     with contextlib.suppress(OSError):
         [flags] = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, request), 16)
@@ -75,7 +75,7 @@ def set_up_or_down(control: socket.socket, interface: str, *, up: bool) -> None:
 
 
 def plain_frames(interface: str) -> None:
-    """Single packets with their checksums on the wire: no segmentation or checksum is left to a device."""
+    """Disables offloads: single packets, with their checksums, are on the wire."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command, name in OFFLOADS.items():
             value = array.array("B", struct.pack("II", command, 0))
@@ -88,10 +88,11 @@ def plain_frames(interface: str) -> None:
 
 
 def packet_socket(interface: str) -> socket.socket:
-    """Sends and receives an interface's frames, with the instants at which they came."""
+    """Opens a socket for an interface's frames, with arrival timestamps."""
     made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        # As much as the machine's limit allows; where the core may, it takes more. What does not fit is counted.
+        # As much as the machine's limit allows; the core raises it if permitted. Overflows are
+        # counted.
         made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
     made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     made.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
@@ -102,7 +103,10 @@ def packet_socket(interface: str) -> socket.socket:
 
 
 def outside(name: str) -> socket.socket:
-    """The socket at an interface of the machine, behind which a device is a host. Raises NamespaceError."""
+    """Opens a socket at an interface of the machine, with a device as host behind it.
+
+    Raises NamespaceError.
+    """
     merged = [what for command, what in MERGING.items() if offload(name, command)]
     if merged:
         raise NamespaceError(
@@ -115,7 +119,7 @@ def outside(name: str) -> socket.socket:
 
 
 def offload(interface: str, command: int) -> int:
-    """Asks an interface for a setting (linux/ethtool.h); what it does not know is off."""
+    """Reads a setting of an interface (linux/ethtool.h); unknown ones are off."""
     value = array.array("B", struct.pack("II", command, 0))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
@@ -126,10 +130,10 @@ def offload(interface: str, command: int) -> int:
 
 
 class Answerer:
-    """Tells a device behind an interface of the machine where the other hosts are (ARP, RFC 826)."""
+    """Answers ARP requests (RFC 826) of a device behind an interface of the machine."""
 
     def __init__(self, interface: str, neighbours: list[tuple[str, str]]) -> None:
-        """In the machine's namespace; `neighbours` have addresses and hardware addresses."""
+        """Opens a socket in the machine's namespace; `neighbours` are pairs of IP and MAC."""
         self.known = {
             socket.inet_aton(address): bytes.fromhex(mac.replace(":", ""))
             for address, mac in neighbours
@@ -139,14 +143,14 @@ class Answerer:
         self.socket.bind((interface, ETH_P_ARP))
 
     def __call__(self) -> None:
-        """Answers the next question."""
+        """Answers the next request."""
         with contextlib.suppress(OSError):
             answer = self.answer(self.socket.recv(2048))
             if answer is not None:
                 self.socket.send(answer)
 
     def answer(self, frame: bytes) -> bytes | None:
-        """To a request for the address of another host."""
+        """The reply to a request for the address of another host."""
         head, (who, asking, wanted) = frame[14:22], (frame[22:28], frame[28:32], frame[38:42])
         mac = self.known.get(wanted)
         if head != ARP_REQUEST or mac is None:

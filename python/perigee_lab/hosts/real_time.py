@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Whether this machine lets its user have hosts in real time, and what makes them punctual."""
+"""Requirements and scheduling of hosts in real time on this machine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 COMMANDS = (COMMAND, AS_ROOT)
 """What makes the hosts: as a user, and where some of them are this machine's own."""
-# Priority among real-time threads (sched(7)): above none that a machine needs.
+# Priority among real-time threads (sched(7)), below those of the system.
 PRIORITY = 10
-# Settings that forbid user namespaces, the value that does, and what to do.
+# Settings that forbid user namespaces, with the forbidding value and the remedy.
 SETTINGS = (
     ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
     ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
@@ -40,7 +40,7 @@ def release() -> str:
 
 
 def wrong_place(place: str) -> str | None:
-    """What is wrong with HOST=netns:NAME or HOST=interface:NAME; None = nothing."""
+    """The error in HOST=netns:NAME or HOST=interface:NAME; None = none."""
     host, _, where = place.partition("=")
     kind, _, name = where.partition(":")
     if not host or not name or kind not in ("netns", "interface"):
@@ -55,13 +55,13 @@ def wrong_place(place: str) -> str | None:
 
 
 def why_not() -> str | None:
-    """What is missing for hosts in real time; None = nothing."""
+    """The missing requirement for hosts in real time; None = none."""
     if not sys.platform.startswith("linux"):
         return "hosts in real time need Linux"
     for program, package in (("unshare", "util-linux"), ("ip", "iproute2")):
         if shutil.which(program) is None:
             return f"hosts in real time need the program {program} (Debian's package {package})"
-    # The same namespaces, for a moment.
+    # Tries the same namespaces.
     words = COMMAND[: COMMAND.index(sys.executable)]
     tried = subprocess.run([*words, "ip", "link", "add", "type", "veth"], capture_output=True, text=True, check=False)
     if tried.returncode == 0:
@@ -70,7 +70,7 @@ def why_not() -> str | None:
 
 
 def without_effect(toml: str) -> str | None:
-    """The key of a resolved scenario that means nothing to hosts in real time; None = none of them."""
+    """The first key of a resolved scenario that hosts in real time ignore; None = none."""
     if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
         return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
     return None
@@ -92,7 +92,7 @@ def _named(said: str) -> str:
 
 @contextlib.contextmanager
 def punctual() -> Iterator[None]:
-    """Runs this thread before others where the user may ask for that; programs are not concerned."""
+    """Runs this thread at real-time priority, if the user may; programs are not affected."""
     before = os.sched_getscheduler(0)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))

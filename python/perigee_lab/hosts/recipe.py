@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What goes into a kernel, and its key: the same inputs give the same key, and the same files."""
+"""Inputs of a kernel and its key: the same inputs give the same key and the same files."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from perigee_lab.hosts.kernels import NAME, KernelError, Source
 from perigee_lab.hosts.needs import version_of
 from perigee_lab.hosts.own import hashed, sha256
 
-# Counts up with every change of how kernels are built that their inputs do not show.
+# Increases with every change of the build that the inputs do not show.
 RECIPE = 1
 MODULE = re.compile(r"[a-z][a-z0-9_]{0,40}\.c")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a kernel is made of, besides its source."""
+    """Inputs of a kernel other than its source."""
 
     config: Path
     patches: tuple[Path, ...]
     extra_patches: tuple[Path, ...]
     modules: tuple[Path, ...]
     agent: tuple[Path, ...]
-    """Sources in C, with their headers."""
+    """C sources with headers."""
     agent_sha256: str | None
     compiler: str
     linker: str
 
     @classmethod
     def of(cls, patches: list[Path], modules: list[Path]) -> Recipe:
-        """With the user's own patches and modules.
+        """The recipe with user-supplied patches and modules.
 
         Raises:
             KernelError: one of them cannot be used.
@@ -63,7 +63,7 @@ class Recipe:
         )
 
     def base(self, source: Source) -> str:
-        """Hash of what makes the kernel itself."""
+        """Hash of the inputs of the kernel itself."""
         content = {
             "recipe": RECIPE,
             "source": source.sha256,
@@ -74,12 +74,12 @@ class Recipe:
         return _hash(content)[:16]
 
     def key(self, source: Source) -> str:
-        """Hash of all that goes in."""
+        """Hash of all inputs."""
         modules = [asdict(f) for f in hashed(self.modules)]
         return _hash({"base": self.base(source), "modules": modules, "agent": self.agent_sha256})[:16]
 
     def usual_name(self) -> str:
-        """A name for what has been given none."""
+        """Default name of a kernel."""
         stems = [p.stem for p in (*self.extra_patches, *self.modules)]
         name = re.sub(r"[^A-Za-z0-9._+-]", "-", "+".join(stems))[:64].lstrip("._+-")
         return name if NAME.fullmatch(name) else "default" if not stems else "custom"
@@ -101,7 +101,7 @@ def settings(config: str) -> dict[str, str | None]:
 
 
 def vanished(wanted: str, found: str) -> list[str]:
-    """Settings that a configuration wanted and that did not take effect, as a person reads them."""
+    """Settings of a configuration that did not take effect, human-readable."""
     there = settings(found)
     return [
         f"{name}={value or 'n'} (is {there.get(name) or 'not there'})"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Proxies of split connections in real time: what arrives over one leg is written to the next.
+"""Proxies of split connections in real time: data from one leg is written to the next.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library. The SYN of a leg opens the next one, so
-that proxies read SYNs from a packet socket; the kernel answers them at once, as in virtual time (`agent/relay.c`).
+A part of the script `namespaces.py`: it uses Python's standard library only. The SYN of a leg opens
+the next one: proxies read SYNs from a packet socket, while the kernel answers them at once, as in
+virtual time (`agent/relay.c`).
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ OpenPackets = Callable[[int], socket.socket]
 
 @dataclass
 class Relay:
-    """At the end of a flow."""
+    """A proxy at the end of a flow."""
 
     after: Transfer
-    """The flow that carries it on."""
+    """The flow of the next leg."""
     opened: OpenPackets
     syns: socket.socket | None = None
     held: memoryview = field(default_factory=lambda: memoryview(b""))
     """Read from one leg and not yet written to the next."""
 
     def listen(self, host: int, port: int) -> socket.socket:
-        """A socket that hears SYNs for a port."""
+        """Opens a socket that receives SYNs for a port."""
         self.syns = self.opened(host)
         hear_syns(self.syns, port)
         return self.syns
 
     def carry_on(self, transfers: Transfers, flow: Transfer) -> None:
-        """What there is and fits; waits for either leg."""
+        """Forwards data that fits the buffer; waits for either leg."""
         after = self.after
         while flow.receiving is not None and after.connected and after.sending is not None:
             if not self.held:
@@ -68,14 +69,14 @@ class Relay:
                 return
             after.written += sent
             self.held = self.held[sent:]
-        # What arrives before the next leg is there waits in the kernel.
+        # Data that arrives before the next leg is open waits in the kernel.
         transfers.await_receiver(flow, 0)
         if after.connected:
             transfers.await_sender(after, 0)
 
     @staticmethod
     def _read(flow: Transfer) -> bytes | None:
-        """What has come; None = nothing yet, no bytes = nothing will."""
+        """Received data; None = nothing yet, empty = end of data."""
         assert flow.receiving is not None, "its connection is there"
         try:
             return flow.receiving.recv(BLOCK)
@@ -86,7 +87,7 @@ class Relay:
 
 
 def hear_syns(made: socket.socket, port: int) -> None:
-    """Lets a packet socket see nothing but first SYNs for a TCP port, of IP without options, as hosts send it."""
+    """Filters a packet socket for initial SYNs to a TCP port, of IP packets without options."""
     code = [
         (_BYTE, 0, 0, 9),
         (_EQUAL, 0, 6, socket.IPPROTO_TCP),

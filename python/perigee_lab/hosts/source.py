@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Where a kernel's source comes from: Debian's package, an archive, or a folder."""
+"""Source of a kernel: Debian's package, an archive, or a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OFFLINE = "or give the source with --source FOLDER, an archive of it, or the deb
 
 @dataclass(frozen=True)
 class Origin:
-    """A source that is known by its hash, and where it is now."""
+    """A source identified by its hash, and its location."""
 
     source: Source
     at: Path | None
@@ -27,7 +27,7 @@ class Origin:
 
 
 def identify(given: Path | None, work: Path, progress: Progress) -> Origin:
-    """What will be built. Debian's package of this release needs not be fetched for that.
+    """Identifies the source; Debian's package of this release need not be fetched for this.
 
     Raises:
         KernelError: there is no source.
@@ -52,7 +52,7 @@ def _archive(file: Path, work: Path, progress: Progress, name: str) -> Origin:
 
 
 def _within(deb: Path, work: Path) -> Path:
-    """The archive of the source within a deb."""
+    """Extracts the source archive of a deb."""
     done = call(["dpkg-deb", "-x", deb.resolve(), work / "deb"], work)
     found = sorted((work / "deb/usr/src").glob("linux-source-*.tar.*")) if done.code == 0 else []
     if len(found) != 1:
@@ -61,7 +61,7 @@ def _within(deb: Path, work: Path) -> Path:
 
 
 def hash_of_folder(folder: Path) -> str:
-    """Changes with the name, the content or the right to execute of any file; version control counts for nothing."""
+    """Hash of a folder's files: names, contents and execute permissions; .git is ignored."""
     found = hashlib.sha256()
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if f != ".git")
@@ -74,10 +74,12 @@ def hash_of_folder(folder: Path) -> str:
 
 
 def fetch(origin: Origin, work: Path, progress: Progress) -> Origin:
-    """Debian's package, as an archive. If the version of this release is gone, the one that there is.
+    """Fetches Debian's package as an archive.
+
+    If the version of this release is gone, the current one.
 
     Raises:
-        KernelError: it cannot be had.
+        KernelError: it is not available.
     """
     progress(f"fetching {pinned.PACKAGE}", 0, 0)
     folder = work / "download"
@@ -100,7 +102,7 @@ def fetch(origin: Origin, work: Path, progress: Progress) -> Origin:
 
 
 def unpack(origin: Origin, tree: Path, progress: Progress, *, lean: bool) -> None:
-    """Puts the source into a folder of its own; of an archive, if `lean`, only what the kernel is made of.
+    """Unpacks the source into its own folder; if `lean`, only the files that the kernel uses.
 
     Raises:
         KernelError: it is no source of Linux, or damaged.

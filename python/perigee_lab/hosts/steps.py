@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs that a build calls: what they print is counted and kept, and they end with us."""
+"""Subprocesses of a build, with captured output and progress."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Progress = Callable[[str, int, int], None]
-"""Hears what is being done, and how much of how much of it is done."""
+"""Progress callback: step, done, total."""
 
-# `  CC      net/ipv4/tcp.o`, as make prints each thing that it makes.
+# `  CC      net/ipv4/tcp.o`, as make prints each target.
 _MADE = re.compile(r"  [A-Z][A-Z0-9_]* +(\[M\] +)?\S")
 _WRONG = re.compile(r"error[: ]|undefined reference|No such file|can't open|No rule to make", re.IGNORECASE)
-# That something else failed.
+# Consequence of an earlier error.
 _FOLLOWS = re.compile(r"make.*\*\*\* .*Error \d+$")
-# What users may have set for other builds, and what would make two builds of the same differ, stays outside.
+# Variables to keep: settings for other builds, or that make two builds of the same input differ,
+# are dropped.
 _KEPT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
 
 
 @dataclass(frozen=True)
 class Done:
-    """A program that has ended."""
+    """A finished subprocess."""
 
     code: int
     lines: list[str]
 
     @property
     def errors(self) -> str:
-        """What it complained about, indented, or else its last lines."""
+        """Its error messages, indented, or else its last lines."""
         wrong = [line for line in self.lines if _WRONG.search(line) and not _FOLLOWS.match(line)]
         return "\n".join(f"  {line.rstrip()}" for line in (wrong[:12] or self.lines[-12:]))
 
@@ -48,7 +49,7 @@ def environment(**more: str) -> dict[str, str]:
         "KBUILD_BUILD_USER": "perigee",
         "KBUILD_BUILD_HOST": "perigee",
         "KBUILD_BUILD_VERSION": "1",
-        # Set, though empty: nothing is appended for a version control system around the tree.
+        # Set but empty: no suffix for a version control system around the tree.
         "LOCALVERSION": "",
         **more,
     }
@@ -61,7 +62,7 @@ def call(
     on_line: Callable[[str], None] = lambda _: None,
     more: dict[str, str] | None = None,
 ) -> Done:
-    """Runs a program to its end; `on_line` hears each line. Whatever interrupts us ends it with all it has begun."""
+    """Runs a program; `on_line` receives each line. An interruption kills all of its processes."""
     lines = []
     process = subprocess.Popen(
         [str(w) for w in words],
@@ -72,11 +73,11 @@ def call(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        # A group of its own: make has children.
+        # Its own process group, since make has children.
         start_new_session=True,
     )
     try:
-        assert process.stdout is not None  # asked for above
+        assert process.stdout is not None  # requested above
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
             on_line(line)
@@ -91,7 +92,7 @@ def call(
 
 
 def counting(progress: Progress, what: str, total: int, *, made: bool = False) -> Callable[[str], None]:
-    """Counts lines towards a total that is known roughly; with `made` only those that tell of a file."""
+    """Counts lines towards an approximate total; with `made`, only those of built files."""
     done = 0
 
     def on_line(line: str) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""TCP flows between hosts in real time: sockets in their namespaces, and what the kernel says of them.
+"""TCP flows between hosts in real time: sockets in their namespaces, and samples of the kernel.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library. The agent of a guest does the same in
-virtual time (`agent/flows.c`).
+A part of the script `namespaces.py`: it uses Python's standard library only. The agent of a guest
+does the same in virtual time (`agent/flows.c`).
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from perigee_lab.hosts.waiting import NEVER_NS, READ, WRITE, Waiting
 
 # Kinds of reports (`report.rs`).
 SAMPLE, STOPPED, END, STARTED, COMPLETE, FAILED = 1, 2, 3, 4, 5, 6
-# Socket options (linux/tcp.h), and as much of TCP_INFO as kernels tell.
+# Socket options (linux/tcp.h), and room for TCP_INFO and TCP_CC_INFO.
 TCP_WINDOW_CLAMP, TCP_CC_INFO, TCP_NOTSENT_LOWAT = 10, 26, 25
 INFO_BYTES, SCHEME_BYTES = 256, 64
-# Bytes that were handed over and not sent (linux/sockios.h).
+# Bytes written to the socket but not sent (linux/sockios.h).
 SIOCOUTQNSD = 0x894B
-# What is written at once; what is handed over and not sent is less, so that a flow that stops is silent soon.
+# Bytes per write; less than this is unsent in the socket, so that a flow falls silent soon after it
+# stops.
 CHUNK = bytes(1 << 17)
-# The same of an on/off source, which is to be silent soon whenever it is off.
+# The same of an on/off source, which must be silent soon after its turn ends.
 SMALL_CHUNK = 1 << 13
 MOST_READ = 1 << 20
-# A sample is taken so long before its instant, in order to be known when the network takes its own.
+# A sample is taken this long before its instant, so that it arrives before the network takes its
+# own.
 LEAD_NS = 2_000_000
 WITHOUT_END = (1 << 64) - 1
 
 Tell = Callable[[int, int, bytes, int], None]
 """Sends a report: kind, number of the flow, payload, simulated time in ns; -1 = now."""
 Open = Callable[[int], socket.socket]
-"""A TCP socket in the namespace of a host."""
+"""Opens a TCP socket in the namespace of a host."""
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Transfer:
 
     number: int
     sender: int
-    """The number of its host, as `receiver`."""
+    """Number of the host; likewise `receiver`."""
     receiver: int
     address: str
     port: int
@@ -65,21 +67,21 @@ class Transfer:
     stopped: bool = False
     complete: bool = False
     offered: int = 0
-    """Bytes that there are to send by now."""
+    """Bytes available for sending so far."""
     written: int = 0
     received: int = 0
     window: int = 0
-    """Most bytes that its receiver offers; 0 = what the kernel likes."""
+    """Limit of the receive window in bytes; 0 = kernel default."""
     application: Application | None = None
-    """What sends and receives, if it does not send all the time."""
+    """Application, unless it is a bulk transfer."""
     relay: Relay | None = None
-    """A proxy at its end, which carries it on."""
+    """Proxy at its end."""
     fed_by: Transfer | None = None
-    """The flow that a proxy carries on over this one."""
+    """The flow of the previous leg."""
 
     @staticmethod
     def of(words: Sequence[str]) -> Transfer:
-        """From a line of the job (`job.rs`)."""
+        """Parses a line of the job (`job.rs`)."""
         number, sender, receiver, address, port, start, stop, size, scheme = words
         times = int(start), int(stop), int(size)
         made = Transfer(int(number), int(sender), int(receiver), address, int(port), *times, scheme)
@@ -87,11 +89,14 @@ class Transfer:
         return made
 
     def chunk(self) -> int:
-        """Bytes that it hands over at once."""
+        """Bytes per write."""
         return SMALL_CHUNK if isinstance(self.application, OnOff) else len(CHUNK)
 
     def has_enough(self) -> bool:
-        """An on/off source has handed over as much as it may: the kernel looks at its limit for large segments only."""
+        """Whether an on/off source has written its limit.
+
+        The kernel checks the limit for large segments only.
+        """
         if not isinstance(self.application, OnOff) or self.sending is None:
             return False
         unsent = fcntl.ioctl(self.sending, SIOCOUTQNSD, bytes(4))
@@ -99,7 +104,7 @@ class Transfer:
 
 
 def choose(made: socket.socket, scheme: str) -> None:
-    """The congestion control of a socket. Raises OSError, with its name."""
+    """Sets the congestion control of a socket. Raises OSError with its name."""
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, scheme.encode())
     except OSError as error:
@@ -107,7 +112,7 @@ def choose(made: socket.socket, scheme: str) -> None:
 
 
 class Transfers:
-    """All of a run. Instants are simulated, in ns."""
+    """All flows of a run. Instants are simulated, in ns."""
 
     def __init__(
         self,
@@ -117,17 +122,20 @@ class Transfers:
         tell: Tell,
         now_ns: Callable[[], int],
     ) -> None:
-        """Nothing is open yet; `span_ns` = time between samples (0 = none), and the end of the run."""
+        """Opens nothing yet.
+
+        `span_ns` = time between samples (0 = none), and the end of the run.
+        """
         self.flows, self.waiting, self.tell, self.now_ns = flows, waiting, tell, now_ns
         self.sample_ns, self.end_ns = span_ns
         self.next_sample_ns = self.sample_ns or NEVER_NS
         self.ended = False
         self.buffer = bytearray(MOST_READ)
         self.due_ns = 0
-        """When something is to be done next."""
+        """Next instant with work."""
 
     def listen(self, opened: Open) -> None:
-        """Opens all sockets, so that nothing can be refused later. Raises OSError."""
+        """Opens all sockets, so that none can fail later. Raises OSError."""
         for flow in self.flows:
             flow.listening, flow.sending = opened(flow.receiver), opened(flow.sender)
             for made in (flow.listening, flow.sending):
@@ -146,11 +154,11 @@ class Transfers:
                 self.waiting.watch(relay.listen(flow.receiver, flow.port), READ, functools.partial(self._syn, flow))
 
     def due_by(self, at_ns: int) -> None:
-        """Something is due then, perhaps before all else."""
+        """Moves the next instant with work up to this one, if it is earlier."""
         self.due_ns = min(self.due_ns, at_ns)
 
     def on_time(self, now_ns: int) -> None:
-        """Does what is due."""
+        """Does the work that is due."""
         if now_ns < self.due_ns:
             return
         self.due_ns = NEVER_NS
@@ -165,7 +173,7 @@ class Transfers:
         self._look(now_ns)
 
     def _expect(self, flow: Transfer) -> None:
-        """Takes note of what a flow does next."""
+        """Schedules the next action of a flow."""
         if not flow.begun:
             self.due_by(flow.start_ns)
         if not flow.stopped:
@@ -174,7 +182,7 @@ class Transfers:
             self.due_by(flow.application.due_ns)
 
     def _look(self, now_ns: int) -> None:
-        """Takes samples that are due."""
+        """Takes due samples."""
         while self.next_sample_ns - LEAD_NS <= now_ns:
             for flow in self.flows:
                 self._sample(flow, SAMPLE, self.next_sample_ns)
@@ -187,7 +195,7 @@ class Transfers:
             self.due_by(min(self.next_sample_ns, self.end_ns) - LEAD_NS)
 
     def start(self, flow: Transfer, now_ns: int) -> None:
-        """Asks for the connection."""
+        """Opens the connection."""
         flow.begun = True
         assert flow.sending is not None, "all sockets were opened before the run"
         self.tell(STARTED, flow.number, b"", now_ns)
@@ -201,12 +209,12 @@ class Transfers:
         self.await_sender(flow, WRITE)
 
     def await_sender(self, flow: Transfer, events: int) -> None:
-        """What a flow's sender waits for."""
+        """Sets the events to watch on a flow's sender."""
         if flow.sending is not None:
             self.waiting.watch(flow.sending, events, functools.partial(self._on_sender, flow))
 
     def await_receiver(self, flow: Transfer, events: int) -> None:
-        """What a flow's receiver waits for."""
+        """Sets the events to watch on a flow's receiver."""
         if flow.receiving is not None:
             self.waiting.watch(flow.receiving, events, functools.partial(self._on_receiver, flow))
 
@@ -230,7 +238,7 @@ class Transfers:
             self.send(flow)
 
     def send(self, flow: Transfer) -> None:
-        """Hands over what there is to send and fits; waits for room, or for something to send."""
+        """Writes offered data until the buffer is full; then waits for room, or for more data."""
         quiet = READ if isinstance(flow.application, Request) else 0
         while not flow.stopped and flow.sending is not None:
             left = flow.offered - flow.written
@@ -253,7 +261,7 @@ class Transfers:
                 self._stop(flow, None)
 
     def _stop(self, flow: Transfer, now_ns: int | None) -> None:
-        """It hands over no more; the connection stays."""
+        """Stops writing; the connection stays open."""
         flow.stopped = True
         if flow.application is not None:
             flow.application.due_ns = NEVER_NS
@@ -262,7 +270,7 @@ class Transfers:
             self.await_sender(flow, 0)
 
     def fail(self, flow: Transfer, error: OSError) -> None:
-        """Its connection is lost, which ends the run."""
+        """Reports a lost connection, which ends the run."""
         self.tell(FAILED, flow.number, str(error.strerror).encode(), -1)
         flow.stopped = True
         if flow.sending is not None:
@@ -271,7 +279,7 @@ class Transfers:
             flow.sending = None
 
     def _syn(self, flow: Transfer) -> None:
-        """Somebody asks the proxy for a connection: it asks for the next one."""
+        """On a SYN to the proxy, opens the connection of the next leg."""
         assert flow.relay is not None, "it hears SYNs"
         if flow.relay.syns is not None:
             self.waiting.watch(flow.relay.syns, 0, lambda: None)
@@ -297,7 +305,8 @@ class Transfers:
         else:
             self._take(flow)
         if flow.window and flow.receiving is not None:
-            # With the first full segment the kernel learns how much of a buffer data takes, and forgets the limit.
+            # With the first full segment, the kernel updates its estimate of overhead, which resets
+            # the limit.
             self._limit(flow, flow.receiving)
             flow.window = 0
         if flow.application is not None:
@@ -305,7 +314,7 @@ class Transfers:
         self._note_completion(flow)
 
     def _take(self, flow: Transfer) -> None:
-        """Takes what has come, without copying it (MSG_TRUNC of tcp(7))."""
+        """Receives data without copying it (MSG_TRUNC of tcp(7))."""
         assert flow.receiving is not None, "it is waited for"
         try:
             got = flow.receiving.recv_into(self.buffer, MOST_READ, socket.MSG_TRUNC)
@@ -324,12 +333,12 @@ class Transfers:
 
     @staticmethod
     def _limit(flow: Transfer, receiver: socket.socket) -> None:
-        """Its receiver offers at most so much; the namespace has settings that let the limit stand (`plan.rs`)."""
+        """Limits the receive window, which settings of the namespace make effective (`plan.rs`)."""
         if flow.window:
             receiver.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, flow.window)
 
     def _sample(self, flow: Transfer, kind: int, at_ns: int | None) -> None:
-        """What the kernel says of the sender, as `report.rs` reads it."""
+        """Reports the kernel's state of the sender, in the format of `report.rs`."""
         if flow.sending is None or not flow.begun:
             return
         info = flow.sending.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)

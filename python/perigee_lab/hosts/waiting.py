@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the process with the hosts of a run in real time waits for: sockets, and instants to some microseconds.
+"""Event loop of the process of hosts in real time: sockets, and timers of microseconds.
 
-A part of the script `namespaces.py`: it needs nothing but Python's own library.
+A part of the script `namespaces.py`: it uses Python's standard library only.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class HasFile(Protocol):
-    """A socket, or what has a descriptor otherwise."""
+    """A socket or another object with a descriptor."""
 
     def fileno(self) -> int:
         """The descriptor."""
 
 
 class Waiting:
-    """Calls what is registered for a socket when it can be read or written."""
+    """Calls the handler of a socket when it is readable or writable."""
 
     def __init__(self, selector: selectors.BaseSelector) -> None:
-        """Nothing is waited for yet."""
+        """Watches nothing yet."""
         self.selector = selector
 
     def watch(self, made: HasFile, events: int, call: Callable[[], None]) -> None:
-        """From now on for these events only; 0 = none."""
+        """Replaces the watched events of a socket; 0 = none."""
         known = self.selector.get_map().get(made.fileno())
         if not events:
             if known is not None:
@@ -52,10 +52,10 @@ class Waiting:
 
 
 class Timer:
-    """Can be read when an instant has come: selectors know milliseconds only."""
+    """A timer readable at its instant, since timeouts of selectors have milliseconds only."""
 
     def __init__(self) -> None:
-        """Nothing is due yet."""
+        """Starts unset."""
         self._file: int = libc.timerfd_create(_MONOTONIC, _FLAGS)
         self._set_ns = NEVER_NS
         if self._file < 0:
@@ -66,23 +66,23 @@ class Timer:
         return self._file
 
     def set(self, at_ns: int) -> None:
-        """Goes off at an instant of the machine's monotonic clock, at once if that is over; `NEVER_NS` = never."""
+        """Sets the expiry on the monotonic clock, immediate if in the past; `NEVER_NS` = never."""
         if at_ns == self._set_ns:
             return
         self._set_ns = at_ns
-        # An instant of zero would switch it off.
+        # An instant of zero would disarm it.
         seconds, rest = divmod(max(at_ns, 1), 1_000_000_000) if at_ns < _FARTHEST_NS else (0, 0)
         when = struct.pack("=qqqq", 0, 0, seconds, rest)
         if libc.timerfd_settime(self._file, _ABSOLUTE, when, None) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
     def clear(self) -> None:
-        """It has been seen going off."""
+        """Acknowledges the expiry."""
         self._set_ns = NEVER_NS
         with contextlib.suppress(BlockingIOError):
             os.read(self._file, 8)
 
 
 def monotonic_ns() -> int:
-    """The clock by which all of a run goes."""
+    """The clock of a run."""
     return time.monotonic_ns()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The agent: the first program of a guest. It makes a network namespace for each host of the scenario, opens the sockets
- * of its flows, and reports what the kernel says of them. It is told what to do by the file /job and reports through an
- * interface of its own, so that every report has an instant of virtual time.
+ * The agent: the first program of a guest. It makes a network namespace for each host of the
+ * scenario, opens the sockets of its flows, and reports their kernel state. It receives its job in
+ * the file /job, and sends reports over an interface of its own, so that every report has an
+ * instant of virtual time.
  */
 #ifndef PERIGEE_AGENT_H
 #define PERIGEE_AGENT_H
@@ -31,7 +32,7 @@ struct job {
 
 extern struct job job;
 
-/* util.c: the end of the guest, with a reason that the run shows */
+/* util.c: ends the guest, with a reason for the run's error message */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 uint64_t simulated_ns(void); /* time now; 0 before the epoch */
 void write_file(const char *path, const char *text);
@@ -44,37 +45,37 @@ void add_neighbour(const struct host *host, const char *address, const char *mac
 void link_up(const char *interface);
 void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks);
 
-/* report.c: records of a kind, a length and a payload, in frames of the interface eth0 */
+/* report.c: records with kind, length and payload, in frames of the interface eth0 */
 enum report {
 	REPORT_SAMPLE = 1, /* a socket at a sampling instant */
-	REPORT_STOPPED,	   /* as its flow stops sending new data */
-	REPORT_END,	   /* as the run ends */
+	REPORT_STOPPED,	   /* when its flow stops sending new data */
+	REPORT_END,	   /* when the run ends */
 	REPORT_STARTED,
 	REPORT_COMPLETE,
 	REPORT_FAILED,
 	REPORT_READY,
-	REPORT_OUTPUT, /* bytes that a program has written */
+	REPORT_OUTPUT, /* output of a program */
 	REPORT_EXITED,
-	REPORT_IDLE, /* an application has nothing to send or to wait for, and nothing is under way */
-	REPORT_BUSY, /* it has again */
-	REPORT_OBJECT, /* one that was asked for is complete */
-	REPORT_ANSWERED, /* the answer to a ping has come */
+	REPORT_IDLE, /* an application has nothing to send or to receive, and nothing is in flight */
+	REPORT_BUSY, /* it has data again */
+	REPORT_OBJECT, /* a requested object is complete */
+	REPORT_ANSWERED, /* the answer to a ping has arrived */
 };
-/* In the number of what a report is about: it is a program; it wrote to its standard error. */
+/* Flags in the number of a report's subject: a program; its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
 void open_reports(void);
 void report(enum report kind, const void *payload, size_t size);
 void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
-/* loop.c: what is waited for, and by whom */
+/* loop.c: event loop */
 enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES, END_PONG, END_PROBE, END_ECHO };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
-void due_by(uint64_t at); /* something is due then, perhaps before all else */
+void due_by(uint64_t at); /* sets the timer to this instant, if it is earlier */
 void run_loop(void) __attribute__((noreturn));
 
-/* flows.c: instants are simulated; the functions of time return when they have something to do again */
+/* flows.c: instants are simulated; the functions of time return their next instant with work */
 void add_flow(char *line);
 void open_listeners(void);
 uint64_t start_and_stop_flows(uint64_t now);
@@ -83,7 +84,7 @@ void on_listener(uint32_t id);
 void on_sender(uint32_t id);
 void on_receiver(uint32_t id);
 
-/* apps.c: what is drawn for flows that do not send all the time */
+/* apps.c: random draws of applications */
 void add_turns(char *line);
 void add_objects(char *line);
 

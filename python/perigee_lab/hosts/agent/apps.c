@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Applications that do not send all the time: on/off sources, and clients that ask for one object after the other. */
+/* Intermittent applications: on/off sources, and clients that request objects in turn. */
 #define _GNU_SOURCE
 #include "flow.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Payload of a request: with its headers the 200 bytes of the simulator's. */
+/* Payload of a request: with headers 200 bytes, as in the simulator. */
 enum { REQUEST = 148 };
 #define SHORTEST_NS 1000u
 
@@ -88,7 +88,7 @@ static void turn(struct flow *f, uint64_t now)
 	struct application *a = &f->app;
 
 	a->sending = !a->sending;
-	/* What is drawn lasts until the flow stops. */
+	/* The draws cover the time until the flow stops. */
 	a->due_ns = a->next < a->count ? now + a->turns[a->next++] : UINT64_MAX;
 	f->offered = a->sending ? UINT64_MAX : f->written;
 	if (a->sending && a->silent) {
@@ -121,12 +121,12 @@ static void ask(struct flow *f)
 	a->before = a->end;
 	a->end += a->objects[a->next++].bytes;
 	report_text(REPORT_BUSY, f->id, "");
-	/* One request is under way at a time: there is room for it. */
+	/* One request is in flight at a time, so that it fits the buffer. */
 	if (write(f->receiver, request, REQUEST) != REQUEST)
 		fail_flow(f, strerror(errno));
 }
 
-/* The server reads requests and offers what they ask for. */
+/* The server reads requests and offers the requested bytes. */
 void app_requests(struct flow *f)
 {
 	struct application *a = &f->app;
@@ -158,9 +158,9 @@ static void complete(struct flow *f, uint64_t now)
 		due_by(a->due_ns);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-/* Requests and the ends of objects do not wait for what came before them. */
+/* Requests and ends of objects must not wait for acknowledgements (Nagle). */
 void no_delay(int s)
 {
 	int on = 1;

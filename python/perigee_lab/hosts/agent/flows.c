@@ -16,21 +16,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* What is written at once; unsent data below this wakes the writer. */
+/* Bytes per write; the writer wakes up when less is unsent. */
 enum { CHUNK = 1 << 17 };
-/* The same of an on/off source, which is to be silent soon whenever it is off. */
+/* The same of an on/off source, which must be silent soon after its turn ends. */
 enum { SMALL_CHUNK = 1 << 13 };
-/* Room for TCP_INFO and TCP_CC_INFO of kernels newer than our headers: they fill what they know. */
+/* Room for TCP_INFO and TCP_CC_INFO of kernels newer than our headers. */
 enum { INFO = 256, SCHEME_INFO = 64 };
 
-/* Of our patch to the kernel: it throws away so many bytes as they come, without waking us. */
+/* Option of our kernel patch: discards this many received bytes without waking us. */
 #define TCP_DISCARD 200
 
 static struct flow *flows[MAX_FLOWS];
 static int flow_count;
 static char *data;
 
-/* Bytes of the kernel's structures that travel: as many as it fills. */
+/* Header of a sample; the filled bytes of the kernel's structures follow. */
 struct sample {
 	uint64_t at_ns;
 	uint32_t flow;
@@ -59,7 +59,7 @@ void add_flow(char *line)
 
 struct flow *find_flow(uint32_t id)
 {
-	/* Flows come in the order of their numbers, some of which are not ours. */
+	/* Flows are sorted by number, with gaps: some belong to other guests. */
 	int low = 0, high = flow_count;
 
 	while (low < high) {
@@ -116,7 +116,7 @@ void fail_flow(struct flow *f, const char *why)
 	f->sender = -1;
 }
 
-/* Bytes that it hands over at once. */
+/* Bytes per write. */
 static int chunk(const struct flow *f)
 {
 	return f->app.kind == APP_ON_OFF ? SMALL_CHUNK : CHUNK;
@@ -142,7 +142,7 @@ void start_flow(struct flow *f)
 	f->sender = open_socket(f->from);
 	if (setsockopt(f->sender, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
-	/* What is handed over but not sent is little, so that a flow that stops is silent soon. */
+	/* Little unsent data in the socket, so that a flow falls silent soon after it stops. */
 	if (!f->before)
 		setsockopt(f->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	if (f->app.kind == APP_REQUEST)
@@ -156,7 +156,7 @@ void start_flow(struct flow *f)
 	await_sender(f, EPOLLOUT);
 }
 
-/* Bytes that have come in order: those that were thrown away unseen, too. */
+/* Bytes received in order, including discarded ones. */
 uint64_t received(const struct flow *f)
 {
 	struct tcp_info info = { 0 };
@@ -194,14 +194,14 @@ static void stop(struct flow *f)
 		await_sender(f, 0);
 }
 
-/* What it waits for while it has nothing to send. */
+/* Events to watch while there is nothing to send. */
 static uint32_t quiet(const struct flow *f)
 {
 	return f->app.kind == APP_REQUEST ? EPOLLIN : 0;
 }
 
-/* An on/off source has handed over as much as it may. The kernel looks at TCP_NOTSENT_LOWAT for each packet of up to 64 KiB
- * only. */
+/* Whether an on/off source has written its limit. The kernel checks TCP_NOTSENT_LOWAT only once per
+ * packet of up to 64 KiB. */
 static bool has_enough(const struct flow *f)
 {
 	int unsent;
@@ -209,7 +209,7 @@ static bool has_enough(const struct flow *f)
 	return f->app.kind == APP_ON_OFF && !ioctl(f->sender, SIOCOUTQNSD, &unsent) && unsent >= SMALL_CHUNK;
 }
 
-/* Hands over what there is to send and fits; waits for room, or for something to send. */
+/* Writes offered data until the buffer is full; then waits for room, or for more data. */
 void send_offered(struct flow *f)
 {
 	while (!f->stopped) {
@@ -269,11 +269,11 @@ void on_sender(uint32_t id)
 	}
 }
 
-/* Takes everything. */
+/* Receives everything. */
 static void take(struct flow *f)
 {
 	for (;;) {
-		/* MSG_TRUNC: the data is counted and thrown away (tcp(7)). */
+		/* MSG_TRUNC: the data is counted and discarded (tcp(7)). */
 		ssize_t n = recv(f->receiver, data, 1 << 24, MSG_TRUNC);
 
 		if (n < 0 && errno == EAGAIN)
@@ -282,7 +282,7 @@ static void take(struct flow *f)
 			watch(f->receiver, 0, END_RECEIVER, f->id);
 			break;
 		}
-		/* Less than was asked for is all that there was. */
+		/* A short read empties the buffer. */
 		if (n < 1 << 24)
 			break;
 	}
@@ -309,7 +309,7 @@ void on_listener(uint32_t id)
 	f->receiver = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
-	/* All but the last byte, which says that the transfer is complete. */
+	/* Discards all but the last byte, which signals completion. */
 	if (f->app.kind == APP_BULK && !f->relay && !has_window(f->id) &&
 	    setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
 		die("the socket option TCP_DISCARD of our patch: %s", strerror(errno));

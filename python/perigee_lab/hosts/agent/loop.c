@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The clock of the kernel lags behind the network's by up to a microsecond: a sample that is taken at its instant would be
- * told after the network has taken its own, and count for the one that follows. */
+/* The clock of the kernel lags behind the network's by up to a microsecond: a sample taken at its
+ * instant would arrive after the network has taken its own, and count for the next one. */
 #define SAMPLE_LEAD_NS 5000u
 
 static int events, timer;
 static uint64_t next_sample_ns;
-/* When something is due next; UINT64_MAX = never again. */
+/* Next instant with work; UINT64_MAX = none. */
 static uint64_t due;
 
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id)
@@ -40,7 +40,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Does what is due by `now`, samples last, which show what happened at the same instant; when something is due again. */
+/* Does the work due by `now`, samples last so that they include it; returns the next instant with
+ * work. */
 static uint64_t on_time(uint64_t now)
 {
 	uint64_t next = earlier(earlier(start_and_stop_flows(now), start_programs(now)), send_probes(now));
@@ -67,7 +68,8 @@ static void set_timer(uint64_t simulated)
 
 void due_by(uint64_t at)
 {
-	/* When the timer has gone off, what is due then comes first, and all that is due after it is looked for. */
+	/* When the timer expires, the work of that instant is done first, and the next instant is computed
+	 * then. */
 	if (at < due) {
 		due = at;
 		set_timer(due);

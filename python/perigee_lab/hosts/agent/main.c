@@ -133,7 +133,7 @@ static void handle(char *line)
 		die("the job says %s", line);
 }
 
-/* Congestion controls of the user's own, compiled for this kernel. */
+/* User-supplied congestion controls, compiled for this kernel. */
 static void load_modules(void)
 {
 	DIR *folder = opendir("/modules");
@@ -155,7 +155,7 @@ static void load_modules(void)
 		closedir(folder);
 }
 
-/* Hosts may use any congestion control by default; without this only unrestricted ones. */
+/* Lets hosts use any congestion control as default, not only unrestricted ones. */
 static void allow_all_schemes(void)
 {
 	char names[1024];

@@ -37,7 +37,7 @@ static void attribute(struct message *m, int type, const void *value, size_t siz
 	m->header.nlmsg_len = NLMSG_ALIGN(m->header.nlmsg_len) + RTA_ALIGN(a->rta_len);
 }
 
-/* Sends a request in the present namespace and awaits its acknowledgement. */
+/* Sends a request in the current namespace and awaits its acknowledgement. */
 static void request(struct message *m, const char *what)
 {
 	int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -70,7 +70,7 @@ void link_up(const char *interface)
 	request(&m, interface);
 }
 
-/* A namespace for the host, with its interface in it, which is called eth0 there. */
+/* Makes the host's namespace and moves its interface there, renamed to eth0. */
 void make_namespace(struct host *host)
 {
 	struct ifinfomsg link = { .ifi_index = index_of(host->interface) };
@@ -122,10 +122,10 @@ static void add_address(const char *text)
 	request(&m, text);
 }
 
-/* In the host's namespace. */
+/* Configures addresses and links, in the host's namespace. */
 void bring_up(const struct host *host)
 {
-	/* Nobody answers on this network but those that we name: no questions. */
+	/* All neighbours are static: no router solicitation, no address generation. */
 	write_file("/proc/sys/net/ipv6/conf/eth0/accept_ra", "0");
 	write_file("/proc/sys/net/ipv6/conf/eth0/router_solicitations", "0");
 	write_file("/proc/sys/net/ipv6/conf/eth0/addr_gen_mode", "1");
@@ -135,7 +135,7 @@ void bring_up(const struct host *host)
 	add_address(host->address6);
 }
 
-/* In the host's namespace: where frames to an address go, for ever. */
+/* Adds a permanent neighbour entry, in the host's namespace. */
 void add_neighbour(const struct host *host, const char *address, const char *mac)
 {
 	unsigned char bytes[16], hardware[6];
@@ -153,8 +153,9 @@ void add_neighbour(const struct host *host, const char *address, const char *mac
 	request(&m, address);
 }
 
-/* In the host's namespace: the route to all others with an initial window in segments, and every segment acknowledged at once;
- * 0 = as the kernel does. It replaces the one that came with the address. */
+/* Sets the route to all other hosts, in the host's namespace, with an initial window in segments
+ * and immediate acknowledgement of every segment; 0 = kernel default. Replaces the route that was
+ * added with the address. */
 void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks)
 {
 	unsigned char bytes[16], metrics[2 * RTA_SPACE(sizeof(uint32_t))] = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Notices of handovers and path changes: frames from outside, passed on to programs as datagrams and in a file that grows. */
+/* Notices of handovers and path changes: frames from outside, passed to programs as datagrams and
+ * in a file. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ void open_notices(void)
 	watch(notices, EPOLLIN, END_NOTICES, 0);
 }
 
-/* A datagram to the host's own address. Nobody need listen. */
+/* Sends a datagram to the host's own address, with or without a listener. */
 static void send_to(int host, const char *line, size_t size)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(NOTICE_PORT) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Echoes that hosts ask of each other as soon as they are there: their numbers are the identifiers of the messages. */
+/* Pings between hosts before the run; the number of a ping is the identifier of its message. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <arpa/inet.h>
@@ -17,11 +17,11 @@ enum { PAYLOAD = 56 };
 
 struct echo {
 	uint8_t type, code;
-	uint16_t checksum, id, sequence; /* in the network's order */
+	uint16_t checksum, id, sequence; /* in network byte order */
 	uint8_t payload[PAYLOAD];
 };
 
-/* By host and version: sockets that see all answers to the host; 0 = none yet. */
+/* By host and IP version: sockets that receive all answers to the host; 0 = none yet. */
 static int sockets[MAX_HOSTS][2];
 
 static uint16_t checksum(const void *message, size_t size)
@@ -70,7 +70,7 @@ void send_ping(const char *line)
 		die("%s is no address", address);
 	echo.id = htons(number);
 	if (version)
-		echo.type = ICMP6_ECHO_REQUEST; /* the kernel makes this one's checksum */
+		echo.type = ICMP6_ECHO_REQUEST; /* the kernel computes its checksum */
 	else
 		echo.checksum = checksum(&echo, sizeof(echo));
 	sent = sendto(socket_of(host, version), &echo, sizeof(echo), 0,
@@ -86,7 +86,7 @@ void on_pong(uint32_t id)
 	ssize_t size;
 
 	while ((size = recv(sockets[id / 2][version], packet, sizeof(packet), 0)) > 0) {
-		/* Sockets of version 4 see the header, too. */
+		/* Sockets of version 4 receive the IP header as well. */
 		size_t header = version ? 0 : (size_t)(packet[0] & 15) * 4;
 		uint16_t number;
 

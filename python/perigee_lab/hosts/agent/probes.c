@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* UDP packets at a constant rate, and pings: the same whose answers are sent back. The network measures them. */
+/* UDP packets at a constant rate; pings, which are echoed. The network measures both. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <arpa/inet.h>
@@ -72,7 +72,8 @@ void add_probe(const char *line)
 	count++;
 }
 
-/* Sends what is due; when something is due again. A packet that finds no room is lost, as any other. */
+/* Sends due packets; returns the next instant with work. A packet that does not fit the buffer is
+ * lost. */
 uint64_t send_probes(uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
@@ -98,7 +99,7 @@ uint64_t send_probes(uint64_t now)
 	return next;
 }
 
-/* At the receiver. */
+/* Receives packets, and echoes pings. */
 void on_probe(uint32_t id)
 {
 	const struct probe *p = &probes[id];
@@ -113,7 +114,7 @@ void on_probe(uint32_t id)
 	}
 }
 
-/* Answers have arrived: the network has seen when. */
+/* Discards answers; the network has recorded their arrival. */
 void on_echo(uint32_t id)
 {
 	while (recv(probes[id].sender, payload, sizeof(payload), 0) >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Programs of the machine, each on one of the hosts: they see its files, and what they write stays in the guest. */
+/* Programs of the host machine, each on one host: they see its files; their changes stay in the
+ * guest. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 enum { MAX_PROGRAMS = 256, MAX_WORDS = 1024, OUTPUT = 1200 };
-/* Where the machine's files are, and the same with a layer of memory above them. */
+/* The machine's files, a layer in memory, and the overlay of both. */
 #define MACHINE "/machine"
 #define LAYER "/layer"
 #define WORLD "/world"
@@ -32,7 +33,7 @@ struct program {
 	char *words[MAX_WORDS];
 	char *environment[MAX_WORDS];
 	int word_count, variable_count;
-	int input;    /* what it reads; -1 = nothing */
+	int input;    /* standard input; -1 = none */
 	bool terminal;
 	bool first; /* in the kernel's first network namespace, not in that of its host */
 	int pipes[2]; /* its output and its errors; -1 = closed */
@@ -44,7 +45,7 @@ struct program {
 static struct program *programs[MAX_PROGRAMS];
 static int program_count;
 
-/* A word of the job: bytes that would end it are written as %XX. */
+/* Decodes a word of the job: separators are escaped as %XX. */
 static char *word(const char *text, size_t length)
 {
 	char *out = calloc(1, length + 1);
@@ -62,7 +63,7 @@ static char *word(const char *text, size_t length)
 	return out;
 }
 
-/* A file that a program reads, opened at once: those of the job are gone when the guest has booted. */
+/* Opens a program's input early: files of the job are gone once the guest has booted. */
 static int open_input(const char *path)
 {
 	int file = *path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -72,7 +73,8 @@ static int open_input(const char *path)
 	return file;
 }
 
-/* "ID HOST START INPUT FOLDER WORD...", INPUT a file or nothing: words with '=' before a word "--" are variables of its environment. */
+/* "ID HOST START INPUT FOLDER WORD...": INPUT is a file or empty; words with '=' before a word "--"
+ * are environment variables. */
 void add_program(char *line)
 {
 	struct program *p = calloc(1, sizeof(*p));
@@ -118,7 +120,7 @@ static void mounted(const char *source, const char *target, const char *type, un
 		die("%s cannot be mounted on %s: %s", type, target, strerror(errno));
 }
 
-/* The machine's files as its programs will see them. */
+/* Mounts the machine's files as its programs will see them. */
 void make_world(void)
 {
 	mounted("machine", MACHINE, "hostfs", MS_RDONLY, "/");
@@ -141,7 +143,7 @@ void make_world(void)
 		die("/dev: %s", strerror(errno));
 }
 
-/* A folder of the machine that programs may change: "FOLDER". */
+/* "FOLDER": a folder of the machine that programs may change */
 void make_writable(const char *folder)
 {
 	char *path = word(folder, strlen(folder)), target[4096];
@@ -151,7 +153,7 @@ void make_writable(const char *folder)
 	free(path);
 }
 
-/* Names of hosts, and no servers for names. */
+/* Writes the names of hosts, without name servers. */
 void name_hosts(void)
 {
 	FILE *file = fopen(WORLD "/etc/hosts", "w");
@@ -184,9 +186,10 @@ void add_name(const char *line)
 }
 
 /*
- * Mounting hostfs would open all of the machine for writing, and whoever can trace the agent or load a module can mount:
- * none of this is for programs, not even as root. A second chroot would undo the first and lead to the agent's own root;
- * one that is in a chroot gets no user namespace either, in which it would have all of this again.
+ * Mounting hostfs would open all of the machine for writing, and a process that can trace the agent
+ * or load a module can mount: programs get none of these capabilities, not even as root. A second
+ * chroot would undo the first and lead to the agent's own root; a process in a chroot cannot create
+ * a user namespace either, which would grant them again.
  */
 static void drop_privileges(void)
 {
@@ -240,7 +243,7 @@ static void begin(struct program *p)
 	for (int i = 0; i < 2; i++) {
 		if (pipe2(pipes[i], O_CLOEXEC | O_NONBLOCK))
 			die("no pipe: %s", strerror(errno));
-		/* The program's end blocks, as programs expect. */
+		/* The program's end of the pipe blocks, as programs expect. */
 		fcntl(pipes[i][1], F_SETFL, 0);
 	}
 	if (p->terminal) {
@@ -283,7 +286,7 @@ void use_first_namespace(uint32_t id)
 	find(id)->first = true;
 }
 
-/* Starts what is due by `now`; when the next one is. */
+/* Starts programs due by `now`; returns the next start. */
 uint64_t start_programs(uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
@@ -299,7 +302,7 @@ uint64_t start_programs(uint64_t now)
 	return next;
 }
 
-/* Tells what a program has written. */
+/* Reports output of a program. */
 void on_output(uint32_t id, int stream)
 {
 	struct program *p = find(id);
@@ -324,7 +327,7 @@ void on_output(uint32_t id, int stream)
 	flush_reports();
 }
 
-/* Tells how a program has ended, after all that it had written. */
+/* Reports the exit of a program, after its remaining output. */
 void on_exit_of(uint32_t id)
 {
 	struct program *p = find(id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Proxies of split connections: what arrives over one leg is written to the next. The SYN of a leg opens the next one, so
- * that proxies read SYNs from a packet socket; the kernel answers them at once.
+ * Proxies of split connections: data that arrives over one leg is written to the next. The SYN of a
+ * leg opens the next one: proxies read SYNs from a packet socket, while the kernel answers them at
+ * once.
  */
 #define _GNU_SOURCE
 #include "flow.h"
@@ -22,7 +23,7 @@
 
 enum {
 	BLOCK = 1 << 15,
-	/* A send buffer that has room takes a whole packet of this size, before segmentation. */
+	/* A send buffer with any room accepts a complete packet of this size, before segmentation. */
 	LARGEST = 1 << 16,
 };
 
@@ -54,12 +55,13 @@ void add_relay(const char *line)
 	f->after = after;
 	after->before = f;
 	after->offered = 0;
-	/* It begins when a SYN arrives; a standing connection is made before it is needed. */
+	/* It starts when a SYN arrives; a standing connection is opened in advance. */
 	after->start_ns = standing ? 0 : UINT64_MAX;
 }
 
-/* Half of what the proxy may hold is the receive buffer of one leg, with what is between the two, half is the send buffer of
- * the next. The kernel doubles what it is given, and counts memory, which is more than payload. */
+/* Half of the proxy's buffer is the receive buffer of one leg together with the block between the
+ * two, half is the send buffer of the next leg. The kernel doubles the given size, and counts
+ * memory, which is more than payload. */
 void limit_leg(const struct flow *f, int s, bool receives)
 {
 	int in = f->relay ? (f->relay->buffer / 2 - BLOCK) / 2 : 0;
@@ -71,13 +73,13 @@ void limit_leg(const struct flow *f, int s, bool receives)
 		die("send buffer of flow %u: %s", f->id, strerror(errno));
 }
 
-/* In the proxy's namespace: hears the SYNs of this flow. */
+/* Opens a socket for the SYNs of this flow, in the proxy's namespace. */
 static void hear_syns(struct flow *f)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),	/* protocol */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 6),
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 22), /* destination's port: IP without options, as hosts send it */
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 22), /* destination port; IP without options */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, f->port, 0, 4),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 33), /* flags */
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
@@ -108,14 +110,14 @@ void on_syn(uint32_t id)
 {
 	struct flow *f = find_flow(id);
 
-	/* One is enough; packets that come later cost nothing. */
+	/* One SYN is enough; later packets cost nothing. */
 	close(f->relay->syns);
 	f->relay->syns = -1;
 	if (!f->after->begun)
 		start_flow(f->after);
 }
 
-/* Carries on what there is and fits, and waits for either leg. */
+/* Forwards data that fits the buffer, and waits for either leg. */
 void carry_on(struct flow *f)
 {
 	struct relay *r = f->relay;
@@ -148,7 +150,7 @@ void carry_on(struct flow *f)
 		r->held -= n;
 		after->written += n;
 	}
-	/* What arrives before the next leg is there waits in the kernel. */
+	/* Data that arrives before the next leg is open waits in the kernel. */
 	if (f->receiver >= 0)
 		watch(f->receiver, 0, END_RECEIVER, f->id);
 	if (after->connected && after->sender >= 0)

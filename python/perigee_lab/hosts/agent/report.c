@@ -30,10 +30,10 @@ void open_reports(void)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = 0, .sll_ifindex = if_nametoindex("eth0") };
 
-	/* It carries reports only: no address, no questions for routers. */
+	/* It carries reports only: no address, no router solicitation. */
 	write_file("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");
 	link_up("eth0");
-	/* Protocol 0: nothing is received. */
+	/* Protocol 0: the socket receives nothing. */
 	packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (packets < 0 || bind(packets, (struct sockaddr *)&to, sizeof(to)))
 		die("no socket for reports: %s", strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A terminal for a program: a pair of ends in the guest, and frames with keys from outside. */
+/* Terminal of a program: a pseudoterminal in the guest; frames carry the keys. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <arpa/inet.h>
@@ -17,10 +17,10 @@
 enum { KEYS_TYPE = 0x88b6, KEYS_FRAME = 1514, ETHERNET = 14 };
 
 static int terminal = -1, keyboard = -1;
-/* Of the terminal, or of the one to come. */
+/* Size of the terminal, or of one not yet opened. */
 static struct winsize window;
 
-/* Our end of a new terminal; the program's is `*end_of_program`. */
+/* Opens a pseudoterminal; returns our end, and the program's in `*end_of_program`. */
 int open_terminal(int *end_of_program)
 {
 	int number, locked = 0;
@@ -37,7 +37,7 @@ int open_terminal(int *end_of_program)
 	return terminal;
 }
 
-/* In the program: its session has its standard input as its terminal. */
+/* In the program: makes its standard input the controlling terminal of its session. */
 void take_terminal(void)
 {
 	if (ioctl(0, TIOCSCTTY, 0))
@@ -56,7 +56,7 @@ void open_keyboard(void)
 	watch(keyboard, EPOLLIN, END_KEYS, 0);
 }
 
-/* Frames of 'k' and what was typed, or 's' and the size of the window, "ROWS COLUMNS". */
+/* Handles frames: 'k' and typed bytes, or 's' and the size of the window, "ROWS COLUMNS". */
 void on_keys(void)
 {
 	char frame[KEYS_FRAME + 1];
@@ -68,7 +68,7 @@ void on_keys(void)
 	if (frame[ETHERNET] == 's' &&
 	    sscanf(frame + ETHERNET + 1, "%hu %hu", &window.ws_row, &window.ws_col) == 2 && terminal >= 0)
 		ioctl(terminal, TIOCSWINSZ, &window);
-	/* What does not fit the terminal's buffer is lost, as with any terminal that nobody reads. */
+	/* Bytes beyond the terminal's buffer are lost, as with any terminal that is not read. */
 	if (frame[ETHERNET] == 'k' && write(terminal, frame + ETHERNET + 1, size - ETHERNET - 1) < 0 && errno != EAGAIN)
 		return;
 }

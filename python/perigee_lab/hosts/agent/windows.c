@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Receivers that offer a window of at most so many bytes. */
+/* Limits on the receive windows of flows. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 static struct {
 	uint32_t flow, bytes;
-	bool kept; /* the receiver has it for good */
+	bool kept; /* the limit is permanent */
 } windows[MAX_FLOWS];
 static int count;
 
@@ -42,7 +42,7 @@ static void clamp(int socket, uint32_t bytes)
 		die("a window of %u bytes: %s", bytes, strerror(errno));
 }
 
-/* A listener's buffer gets a fixed size, with room for what the kernel keeps beside the data. */
+/* Sets a listener's buffer to a fixed size, with room for the kernel's overhead. */
 void limit_window(uint32_t flow, int listener)
 {
 	int i = find(flow), buffer;
@@ -55,7 +55,8 @@ void limit_window(uint32_t flow, int listener)
 	clamp(listener, windows[i].bytes);
 }
 
-/* Data has come. With the first full segment the kernel learns how much of a buffer data takes, and forgets the limit. */
+/* On data: with the first full segment the kernel updates its estimate of overhead, which resets
+ * the limit. */
 void keep_window(uint32_t flow, int receiver)
 {
 	int i = find(flow);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What Linux's congestion controls are told and what they decide, call by call: `echo cubic > /proc/decisions`, and
-// `decisions` is cubic for the connections to come; /proc/decisions has a line for each call, with the state before and the
-// result after. Replayed through the simulator's controllers by crates/perigee-cc/tests/replay.rs; recorded by
-// docs/decisions.py.
+// Recorder of the inputs and decisions of Linux's congestion controls, call by call. After `echo
+// cubic > /proc/decisions`, `decisions` is cubic for new connections; /proc/decisions has a line
+// for each call, with the state before and the result after it. crates/perigee-cc/tests/replay.rs
+// replays them through the simulator's controllers; docs/decisions.py records them.
 //
 //   perigee kernel build --module tcp_decisions.c
 
@@ -14,7 +14,7 @@
 
 #define CAPACITY 150000U
 
-// The connection at a call, as decisions read it.
+// State of the connection at a call, as far as decisions depend on it.
 struct scene {
 	u64 clock_ns, edt_ns, delivered_us, pacing;
 	u32 jiffies, cwnd, ssthresh, in_flight, packets_out, delivered, lost;
@@ -26,15 +26,15 @@ struct call {
 	char kind;
 	u32 socket;
 	struct scene before;
-	// What it was told: packets, RTT; with a rate sample all of them.
+	// Arguments of the call: packets and RTT, or the fields of a rate sample.
 	s64 told[10];
-	// The result, and what the call has left.
+	// The result, and the state after the call.
 	u64 result, pacing;
 	u32 cwnd, ssthresh;
 	u8 app_limited;
 };
 
-// Whose calls are recorded; the socket holds its module.
+// Recorded congestion control; the socket holds a reference to its module.
 static const struct tcp_congestion_ops *base;
 static struct socket *holder;
 static struct call *calls;
@@ -242,7 +242,7 @@ static struct tcp_congestion_ops decisions __read_mostly = {
 	.undo_cwnd = rec_undo_cwnd,
 };
 
-// The base's operations are Linux's own to find: a socket that uses them knows where they are.
+// Operations of the base are not exported; a socket that uses them points to them.
 static int choose(char *name)
 {
 	int err = holder->ops->setsockopt(holder, SOL_TCP, TCP_CONGESTION, KERNEL_SOCKPTR(name), strlen(name));
@@ -305,7 +305,7 @@ static int __init decisions_register(void)
 	return tcp_register_congestion_control(&decisions);
 }
 
-// Never unloaded: connections may use what it has registered.
+// Cannot be unloaded: connections may use the registered operations.
 module_init(decisions_register);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("What congestion controls are told and decide");
