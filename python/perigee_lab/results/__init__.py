@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a run left: the record and its manifest, metrics, tables, plots, report."""
+"""Run results: the record and its manifest, metrics, tables, plots, report."""

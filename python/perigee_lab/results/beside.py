@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What stands beside the table of a comparison, in terminal and report: completion times, constant rates, probes."""
+"""Side tables of a comparison, in terminal and report: completion times, constant rates, probes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 FEW_ALIKE = 3
-"""So many lines that differ in numbers only are shown as they are."""
+"""Up to this many lines that differ in numbers only are all shown."""
 
-# Shown beside the table where objects or transfers were complete, by what they are.
+# Columns for completion times, by kind of object.
 COMPLETION_COLUMNS = [
     ("s", "completed", "{:.0f}"),
     ("_mean_s", "mean s", "{:.3f}"),
@@ -29,7 +29,7 @@ COMPLETION_COLUMNS = [
     ("_first_mean_s", "first byte s", "{:.3f}"),
 ]
 COMPLETIONS = {"object": "objects", "page": "pages", "transfer": "transfers"}
-# Shown beside the table where there are videos, and calls.
+# Columns for videos and for calls.
 VIDEO_COLUMNS = [
     ("start_up_s", "start-up s", "{:.2f}"),
     ("stalls", "stalls", "{:.1f}"),
@@ -43,7 +43,7 @@ CALL_COLUMNS = [
     ("mouth_ear_ms", "mouth to ear ms", "{:.1f}"),
     ("late_pct", "late %", "{:.3f}"),
 ]
-# Shown beside the table where flows send at a constant rate.
+# Columns for flows with a constant rate.
 CBR_COLUMNS = [
     ("cbr_goodput_mbps", "goodput Mbit/s", "{:.3f}"),
     ("loss_pct", "lost %", "{:.3f}"),
@@ -60,7 +60,7 @@ PROBE_COLUMNS = [
 
 
 def beside(runs: Sequence[Run]) -> list[str]:
-    """A line each, over all seeds."""
+    """The lines of all side tables, each over all seeds."""
     return [
         *_completions(runs),
         *_alike(runs, "videos", "video", VIDEO_COLUMNS),
@@ -71,7 +71,7 @@ def beside(runs: Sequence[Run]) -> list[str]:
 
 
 def _completions(results: Sequence[Run]) -> list[str]:
-    """Objects, and limited transfers: a line per scheme each."""
+    """Completion times of objects and of limited transfers: a line per scheme and kind."""
     return [
         f"completion times of {words}, {cc}: {_cells(rows, [(kind + n, h, f) for n, h, f in COMPLETION_COLUMNS])}"
         for cc, rows in by_scheme(results).items()
@@ -81,7 +81,7 @@ def _completions(results: Sequence[Run]) -> list[str]:
 
 
 def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Videos, or calls: a line per scheme that they ran under or beside."""
+    """Videos, or calls: a line per scheme that carried or accompanied them."""
     return [
         f"{_count(rows[0][number], what)}{'' if cc == 'voice' else f', {cc}'}: {_cells(rows, columns)}"
         for cc, rows in by_scheme(results).items()
@@ -90,7 +90,7 @@ def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tup
 
 
 def _constant_rates(results: Sequence[Run]) -> list[str]:
-    """Flows with a constant rate: a line per scheme that they ran beside."""
+    """Flows with a constant rate: a line per accompanying scheme."""
     return [
         f"constant rate{'' if cc == 'cbr' else f' beside {cc}'}, {_count(rows[0]['cbr_flows'], 'flow')}: "
         + _cells(rows, CBR_COLUMNS)
@@ -104,7 +104,7 @@ def _cells(rows: list[Row], columns: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _probes(results: Sequence[Run]) -> list[str]:
-    """Pings have no goodput: a line each, over all seeds, for each scheme that they ran beside."""
+    """Pings: a line each, over all seeds, per accompanying scheme."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in results:
         for row in flow_rows(run, "ping"):
@@ -118,7 +118,7 @@ def _probes(results: Sequence[Run]) -> list[str]:
         pathless = sum(r["unreachable"] for r in rows)
         lines.append(
             f"ping {flow}{beside}: {cells}"
-            # A measurement does not know paths.
+            # Measurements have no paths.
             + ("" if math.isnan(pathless) else f"; without a path {pathless} times{more}")
             + (f"; {_count(lost, 'lost probe')}{more}" if lost else "")
         )
@@ -126,7 +126,10 @@ def _probes(results: Sequence[Run]) -> list[str]:
 
 
 def said_once(lines: Iterable[str]) -> list[str]:
-    """Lines, each once; of many that differ in numbers only the first, and how many more there are."""
+    """Deduplicates lines.
+
+    Of many that differ in numbers only, it keeps the first, with the number of others.
+    """
     alike: dict[str, list[str]] = {}
     for line in dict.fromkeys(lines):
         alike.setdefault(NUMBER.sub("0", line), []).append(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pictures of sweeps, in matplotlib: lines over one key, heat maps over two."""
+"""Plots of sweeps, in matplotlib: lines over one key, heat maps over two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.cells import Sweep
 
-# What is drawn unasked, as far as the runs have it.
+# Metrics plotted by default, if the runs have them.
 USUAL = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmit_pct", "jain")
 MOST_PICTURES = 40
 # Panels of a figure of lines, lines in a panel, and rows of a heat map.
@@ -26,7 +26,10 @@ SEED = "run.seed"
 
 
 def pictures(sweep: Sweep, folder: Path) -> list[Path]:
-    """Writes the usual pictures: a heat map for each pair of keys, lines for each key. Returns what was written."""
+    """Writes the default plots: a heat map for each pair of keys, lines for each key.
+
+    Returns the files.
+    """
     import matplotlib.pyplot as plt
 
     inner(folder)
@@ -50,10 +53,10 @@ def pictures(sweep: Sweep, folder: Path) -> list[Path]:
 
 
 def lines(sweep: Sweep, metric: str, x: str) -> Any:
-    """A line per scheme over `x`, and a panel for each combination of the other keys.
+    """Plots a line per scheme over `x`, with a panel for each combination of the other keys.
 
-    Points are means over seeds; bars are their 95 % intervals, where there are several seeds and they differ. Of one
-    scheme, the values of one other key are lines in one panel.
+    Points are means over seeds; bars are their 95 % intervals, if there are several seeds and they
+    differ. With a single scheme, the values of one other key are lines in one panel.
     """
     import matplotlib.pyplot as plt
 
@@ -101,9 +104,10 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
 
 
 def heat_map(sweep: Sweep, metric: str, x: str, y: str) -> Any:
-    """A map per scheme, `x` to the right and `y` upwards, with means over seeds in the cells and one scale for all.
+    """Plots a map per scheme, `x` to the right and `y` upwards.
 
-    Each combination of the other keys has a row of maps.
+    Cells are means over seeds, with one scale for all maps. Each combination of the other keys has
+    a row of maps.
     """
     import matplotlib.pyplot as plt
 
@@ -149,9 +153,9 @@ def _write_numbers(axes: Any, grid: list[list[float]], low: float, high: float) 
 
 
 def _panels(sweep: Sweep, drawn: set[str], most: int) -> tuple[list[dict[str, Any]], int]:
-    """Combinations of the keys that vary and are no axis, at most so many of them; and how many there are.
+    """Combinations of the varying keys that are no axis, at most `most`, and their total number.
 
-    Swept seeds are seeds: they are what means and intervals are over.
+    Swept seeds count as seeds: means and intervals are over them.
     """
     others = [k for k in sweep.keys if k not in drawn and k != SEED and len({r[k] for r in sweep.rows}) > 1]
     found = list(dict.fromkeys(tuple(r[k] for k in others) for r in sweep.rows))
@@ -195,7 +199,7 @@ def _values(sweep: Sweep, key: str) -> list[Any]:
 
 
 def _places(sweep: Sweep, key: str) -> tuple[dict[Any, float], list[str] | None]:
-    """Where values stand on an axis, and their names unless they are numbers."""
+    """Positions of values on an axis, and their names unless they are numbers."""
     values = _values(sweep, key)
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         return {v: float(v) for v in values}, None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A sweep on disk: its cells, one table of all runs with the swept keys as columns, and its plots.
+"""Sweep results on disk: cells, one table of all runs with the swept keys as columns, and plots.
 
-FOLDER/sweep.json lists keys and cells, FOLDER/cells/NAME holds the records of a cell, FOLDER/sweep.csv has a row per
-run and is written last: a folder that has it is complete.
+FOLDER/sweep.json lists keys and cells, FOLDER/cells/NAME has the records of a cell,
+FOLDER/sweep.csv has a row per run and is written last, which marks the folder as complete.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Axis:
     values: tuple[str, ...]
 
     def shown(self) -> list[str]:
-        """The values as people write them: text without its quotes."""
+        """The values for display: text without quotes."""
         return [bare(v) for v in self.values]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of values, in the order of the axes, and the folder of its records within the sweep's."""
+    """One combination of values in the order of the axes, and its folder within the sweep."""
 
     folder: str
     values: tuple[str, ...]
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Index:
-    """What a sweep consists of."""
+    """Index of a sweep: scenario, keys and cells."""
 
     sweep_format: int
     scenario: str
@@ -67,10 +67,13 @@ class Index:
 
 
 class Sweep:
-    """The results of a sweep: `frame()` for pandas, `plot()` for pictures."""
+    """The results of a sweep: `frame()` for pandas, `plot()` for figures."""
 
     def __init__(self, folder: Path, index: Index, rows: list[Row], origins: list[Row] | None = None) -> None:
-        """Rows have the swept keys and the columns of summary.csv, one per run; `origins` say where they are from."""
+        """Rows have the swept keys and the columns of summary.csv, one per run.
+
+        `origins` are their sources.
+        """
         self.folder, self.index, self.rows = folder, index, rows
         self.origins = origins or []
 
@@ -89,18 +92,21 @@ class Sweep:
         return f"<p>{quoting.html(repr(self))}</p>{self.frame()._repr_html_()}"
 
     def frame(self) -> pd.DataFrame:
-        """A tidy frame: a row per run; the swept keys, `cc`, `seed`, then the columns of docs/columns.md."""
+        """A tidy frame: a row per run; swept keys, `cc`, `seed`, columns of docs/columns.md."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=self.columns())
 
     def columns(self) -> list[str]:
-        """The swept keys, then the columns that some run has."""
+        """The swept keys, then the columns present in any run."""
         used = {name for row in self.rows for name in row}
         return [*self.keys, *(c.name for c in COLUMNS if c.name in used)]
 
     def runs(self, **values: object) -> list[Run]:
-        """The records of cells, all or those with these values; of a key, dots are written as two underscores."""
+        """The records of all cells, or of those with these values.
+
+        Dots of a key are written as two underscores.
+        """
         wanted = {k.replace("__", "."): str(v) for k, v in values.items()}
         cells = [c for c in self.index.cells if self._fits(c, wanted)]
         return [run for c in cells for run in find_records(self.folder / CELLS / c.folder)]
@@ -110,14 +116,17 @@ class Sweep:
         return all(_same(mine[self.key_of(k)], v) for k, v in wanted.items())
 
     def key_of(self, name: str) -> str:
-        """The swept key with this name, or whose name ends so. Raises RecordError."""
+        """The swept key with this name or last part. Raises RecordError."""
         found = [k for k in self.keys if k == name] or [k for k in self.keys if k.rpartition(".")[2] == name]
         if len(found) != 1:
             raise RecordError(f"no swept key is called {name!r}; there are {', '.join(self.keys)}")
         return found[0]
 
     def where(self, conditions: Mapping[str, str]) -> Sweep:
-        """The part of it in which keys (or `cc`, `seed`) have these values; `2000 us` is `2ms`. Raises RecordError."""
+        """The subset of runs in which keys (or `cc`, `seed`) have these values. Raises RecordError.
+
+        Quantities are compared by value: `2000 us` is `2ms`.
+        """
         rows = self.rows
         for name, value in conditions.items():
             key = name if name in ("cc", "seed") else self.key_of(name)
@@ -129,7 +138,7 @@ class Sweep:
         return Sweep(self.folder, self.index, rows)
 
     def means(self, columns: Sequence[str]) -> list[Row]:
-        """A row per cell and scheme: the mean of columns and half of its 95 % interval (NaN where all are equal)."""
+        """A row per cell and scheme: means and halves of 95 % intervals (NaN if all equal)."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in self.rows:
             groups.setdefault((*(row[k] for k in self.keys), row["cc"]), []).append(row)
@@ -142,10 +151,11 @@ class Sweep:
         return found
 
     def plot(self, metric: str = "goodput_mbps", x: str | None = None, y: str | None = None) -> Any:
-        """A heat map of a column over two keys, or lines over one with a line per scheme; default: as many keys as two.
+        """Plots a heat map of a column over two keys, or lines over one with a line per scheme.
 
-        Returns a matplotlib figure: means over seeds, with their 95 % intervals as bars. Keys that are no axis have
-        panels or lines of their own; the title says which combinations of many are left out.
+        Default: two keys if there are as many. Returns a matplotlib figure: means over seeds, with
+        their 95 % intervals as bars. Keys that are no axis have panels or lines; the title lists
+        combinations that are left out.
         """
         from perigee_lab.results.cell_plots import SEED, heat_map, lines
 
@@ -161,17 +171,17 @@ class Sweep:
 
 
 def _same(value: str, wanted: str) -> bool:
-    """Two values are the same quantity, however it is written."""
+    """Whether two values are the same quantity, in any notation."""
     return value == wanted or quantity(value) == quantity(wanted)
 
 
 def bare(value: str) -> str:
-    """A value of TOML as people write it."""
+    """A TOML value for display."""
     return str(json.loads(value)) if re.fullmatch(r'"([^"\\]|\\.)*"', value) else value
 
 
 def number(value: str) -> float | int | str:
-    """A value as a number where it is one."""
+    """A value as a number if possible, else as text."""
     for kind in (int, float):
         try:
             found = kind(value)
@@ -182,12 +192,12 @@ def number(value: str) -> float | int | str:
 
 
 def write_index(folder: Path, index: Index) -> None:
-    """Writes what a sweep consists of; an OSError names the file."""
+    """Writes the index of a sweep; an OSError names the file."""
     write_text(folder / INDEX, json.dumps(asdict(index), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_index(folder: Path) -> Index:
-    """What a sweep consists of. Raises RecordError."""
+    """Reads the index of a sweep. Raises RecordError."""
     path = folder / INDEX
     try:
         found = json.loads(read_text(path))
@@ -203,7 +213,7 @@ def read_index(folder: Path) -> Index:
 
 
 def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = None) -> Sweep:
-    """Reads all summaries, writes that of each cell; cells without a complete run have no rows."""
+    """Reads all summaries and writes one per cell; cells without a complete run have no rows."""
     rows: list[Row] = []
     origins: list[Row] = []
     for n, cell in enumerate(index.cells):
@@ -226,7 +236,7 @@ def write_table(sweep: Sweep) -> None:
 
 
 def open_sweep(folder: str | Path) -> Sweep:
-    """The results of a sweep that is complete. Raises RecordError."""
+    """Opens the results of a complete sweep. Raises RecordError."""
     folder = Path(folder)
     index = read_index(folder)
     path = folder / TABLE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Definitions of the columns of tables, summary.csv and report, in one place.
 
-docs/columns.md and `perigee columns` are made of this; the report shows it where one points at a heading; tests hold
-`perigee_lab.results.metrics` to it with cases computed by hand.
+docs/columns.md and `perigee columns` are generated from this; the report shows it for headings
+under the pointer; tests check `perigee_lab.results.metrics` against it with cases computed by hand.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name in summary.csv, unit, meaning, and in the rows of what it stands."""
+    """A column: its name in summary.csv, unit, meaning, and the kinds of rows that have it."""
 
     name: str
     unit: str
     meaning: str
     rows: str = "run, flow"
     heading: str = ""
-    """Of the table that terminal and report show; empty = only in summary.csv."""
+    """Heading in the table of terminal and report; empty = only in summary.csv."""
     form: str = "{:.2f}"
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The runs of sweeps as a Parquet dataset: FOLDER/results, a row per run.
 
-A row has the swept keys, the columns of docs/columns.md, and where it comes from: `record` (its folder), `key` (of job
-and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split into folders `KEY=VALUE` (Hive's way), so
-that Polars, DuckDB, Dask and pandas read them lazily and in part.
+A row has the swept keys, the columns of docs/columns.md, and its origin: `record` (its folder),
+`key` (of job and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split into
+folders `KEY=VALUE` (Hive partitions), so that Polars, DuckDB, Dask and pandas read them lazily and
+in part.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ MOST_NAMED = 5
 CONDITION = re.compile(r"^\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*$")
 SIGNS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-# What is not one of these is a swept key, or what was put before the rows of several sets.
+# Any other column is a swept key.
 _NAMES = {*ORIGIN, *(c.name for c in COLUMNS), "set"}
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.Table:
-    """Rows as an Arrow table; a key whose values are not all numbers is text."""
+    """Rows as an Arrow table; a key is text unless all of its values are numbers."""
     import pyarrow as pa
 
     used = {name for row in rows for name in row}
@@ -60,12 +61,12 @@ def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.
 
 
 def _bare(value: Any) -> Any:
-    """What does not exist is null."""
+    """Converts NaN to null."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def write(sweep: Sweep) -> Path:
-    """Writes the runs of a sweep, wholly or not at all. An OSError names the folder."""
+    """Writes the runs of a sweep atomically. An OSError names the folder."""
     rows = [{**row, **origin} for row, origin in zip(sweep.rows, sweep.origins, strict=True)]
     return write_table(table_of(rows, sweep.keys), sweep.folder, sweep.keys)
 
@@ -94,7 +95,7 @@ def write_table(table: pa.Table, folder: Path, keys: Sequence[str]) -> Path:
 
 
 def partitions(table: pa.Table, keys: Sequence[str]) -> list[str]:
-    """The keys by whose values a table is split: as many as leave files of a useful size."""
+    """The keys to partition a table by: as many as keep files of a useful size."""
     chosen: list[str] = []
     files = 1
     for key in keys:
@@ -106,9 +107,9 @@ def partitions(table: pa.Table, keys: Sequence[str]) -> list[str]:
 
 
 def dataset(folder: Path) -> Any:
-    """The results in a folder as a `pyarrow.dataset.Dataset`: nothing is read before it is asked for.
+    """Opens the results in a folder as a lazy `pyarrow.dataset.Dataset`.
 
-    Raises RecordError where there are none.
+    Raises RecordError if there are none.
     """
     import pyarrow.dataset as ds
 
@@ -125,7 +126,7 @@ def dataset(folder: Path) -> Any:
 
 
 def _rows(folder: Path) -> pa.Table:
-    """Of a folder without a dataset: a sweep of an earlier version, or the records of `perigee run`."""
+    """Rows of a folder without a dataset: an older sweep, or the records of `perigee run`."""
     if (folder / INDEX).exists():
         sweep = open_sweep(folder)
         return table_of(sweep.rows, sweep.keys)
@@ -141,13 +142,15 @@ def keys_of(folder: Path) -> list[str]:
 
 
 def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] = ()) -> pa.Table:
-    """Rows that meet all conditions (`KEY=VALUE`, `goodput_mbps>50`), these columns of them; default: all.
+    """Rows that meet all conditions (`KEY=VALUE`, `goodput_mbps>50`), with these columns.
 
-    Swept values are compared as quantities: `rate>200kbit`, `delay=0.6s`. Raises RecordError where a name is unknown or
-    a value is of another kind.
+    Default: all.
+
+    Swept values are compared as quantities: `rate>200kbit`, `delay=0.6s`. Raises RecordError if a
+    name is unknown or a value is of another kind.
     """
     data = dataset(folder)
-    # A key may be asked for by its last part and by its name: one column.
+    # A key may be given by its last part and by its name: one column.
     names = list(dict.fromkeys(resolved(n, data.schema.names) for n in columns)) or None
     wanted = None
     for text in conditions:
@@ -157,7 +160,7 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
 
 
 def unmet(folder: Path, conditions: Sequence[str]) -> str:
-    """Why no row meets all conditions: the first that none meets by itself, with what its column has."""
+    """Message on why no row meets all conditions, with the first that none meets."""
     data = dataset(folder)
     for text in conditions:
         if data.count_rows(filter=_condition(text, data)) == 0:
@@ -167,7 +170,7 @@ def unmet(folder: Path, conditions: Sequence[str]) -> str:
 
 
 def _values(data: Any, name: str) -> str:
-    """Up to five of a column's values, or their range where they are numbers of more."""
+    """Up to five of a column's values, or their range if there are more numbers."""
     there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
     if len(there) > MOST_NAMED and all(isinstance(v, int | float) for v in there):
         return f"{min(there):g} to {max(there):g}"
@@ -176,7 +179,10 @@ def _values(data: Any, name: str) -> str:
 
 
 def resolved(name: str, names: Sequence[str]) -> str:
-    """A column by its name, or a key by its last part where only one has that. Raises RecordError."""
+    """Resolves a column by its name, or a key by its last part if that is unique.
+
+    Raises RecordError.
+    """
     if name in names:
         return name
     found = [n for n in names if n.rpartition(".")[2] == name]
@@ -187,7 +193,7 @@ def resolved(name: str, names: Sequence[str]) -> str:
 
 
 def is_swept_text(name: str, kind: pa.DataType) -> bool:
-    """Whether a column holds values of a swept key that are not all numbers."""
+    """Whether a column has values of a swept key that are not all numbers."""
     import pyarrow as pa
 
     return name not in _NAMES and (pa.types.is_string(kind) or pa.types.is_dictionary(kind))
@@ -217,7 +223,10 @@ def _condition(text: str, data: Any) -> Any:
 
 
 def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -> list[str]:
-    """The values of a swept key that meet a condition. Raises RecordError where they cannot be compared."""
+    """The values of a swept key that meet a condition.
+
+    Raises RecordError if they are not comparable.
+    """
     wanted, each = quantity(value), {v: quantity(v) for v in there}
     compare: Any = getattr(operator, OPERATORS[sign])
     if sign in ("=", "!="):
@@ -232,7 +241,7 @@ def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -
 
 
 def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
-    """Why a value is not compared with those of a key."""
+    """Why a value is not comparable with those of a key."""
     kinds, units = {q.kind for q in there}, {q.unit for q in there}
     if kinds & {TEXT} or len(kinds) > 1 or len(units) > 1:
         return "these have no order: only = and != compare them, with a value of their kind"
@@ -241,14 +250,14 @@ def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
 
 
 def ordered(table: pa.Table, name: str, *, descending: bool = False) -> pa.Table:
-    """Rows in the order of a column; values of a swept key by what they say, first numbers, then text."""
+    """Sorts rows by a column; values of a swept key by quantity, first numbers, then text."""
     import pyarrow as pa
 
     by, way = name, "descending" if descending else "ascending"
     if is_swept_text(name, table[name].type):
         quantities = {v: quantity(v) for v in table[name].unique().to_pylist() if v is not None}
         order = sorted(quantities, key=lambda v: _place(quantities[v]))
-        # Equal quantities have one place, however they are written.
+        # Equal quantities have one rank, in any notation.
         first = {_place(quantities[v]): n for n, v in reversed(list(enumerate(order)))}
         places = [None if v is None else first[_place(quantities[v])] for v in table[name].to_pylist()]
         by = "order of a swept key"
@@ -262,7 +271,10 @@ def _place(q: Quantity) -> tuple[Any, ...]:
 
 
 def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
-    """Sets side by side: a row for each combination of keys, scheme and seed that all have, `NAME@SET` for the rest."""
+    """Joins sets.
+
+    A row per combination of keys, scheme and seed that all have, `NAME@SET` for the others.
+    """
     shared = [n for n in tables[0].column_names if all(n in t.column_names for t in tables)]
     on = [n for n in shared if n in {"cc", "seed", "flow"} or any(n in keys_of(f) for f in folders)]
     whole = None
@@ -275,7 +287,7 @@ def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def labels(folders: Sequence[Path]) -> list[str]:
-    """A name for each set: the last part of its path, or as many parts as tell all of them apart."""
+    """A label for each set: the last parts of its path, as many as needed to be unique."""
     paths = [f.resolve() for f in folders]
     for n in range(1, max(len(p.parts) for p in paths)):
         found = ["/".join(p.parts[-n:]) for p in paths]
@@ -285,7 +297,7 @@ def labels(folders: Sequence[Path]) -> list[str]:
 
 
 def together(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
-    """Sets below each other, with a column `set` that says which."""
+    """Concatenates sets, with a column `set` for the source."""
     import pyarrow as pa
 
     named = [t.add_column(0, "set", pa.array([str(f)] * t.num_rows)) for f, t in zip(folders, tables, strict=True)]

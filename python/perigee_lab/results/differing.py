@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""By which keys two scenarios differ: what must be said where their results stand side by side."""
+"""Differing keys of two scenarios, for warnings on comparisons of their results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# What runs of one comparison may differ in.
+# Keys in which runs of one comparison may differ.
 FREE = {"title", "run.cc", "run.seed", "run.runs"}
 
 
 def differing(a: str, b: str) -> list[tuple[str, str, str]]:
-    """Keys of two resolved scenarios (TOML) whose values differ, with both values; "-" where there is none.
+    """Keys of two resolved scenarios (TOML) with different values, and both values.
 
-    Nothing where one of them is no scenario, as of records of measurements.
+    "-" for a missing one.
+
+    Empty if one of them is no scenario, as in records of measurements.
     """
     try:
         left, right = _flat(tomllib.loads(a)), _flat(tomllib.loads(b))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Mean opinion score of a call after the E-model of ITU-T G.107 (06/2015), simplified: only delay and loss count.
+"""Mean opinion score of a call after the E-model of ITU-T G.107 (06/2015), for delay and loss only.
 
-R = 93.2 - Idd - Ie,eff, where all other terms have their defaults: Idd is that of a delay without echo (section 7.4),
-Ie,eff that of losses at random (section 7.5 with BurstR = 1). Ie and Bpl of the codecs stand in ITU-T G.113 (11/2007),
-appendix I.
+R = 93.2 - Idd - Ie,eff, with defaults for all other terms: Idd is that of a delay without echo
+(section 7.4), Ie,eff that of random losses (section 7.5 with BurstR = 1). Ie and Bpl of the codecs
+are from ITU-T G.113 (11/2007), appendix I.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 
 DEFAULT_R = 93.2
-"""Of a call without delay and loss (G.107, table 3)."""
+"""Rating of a call without delay and loss (G.107, table 3)."""
 CODECS = {"g711": (0.0, 25.1), "g729": (11.0, 19.0)}
-"""Equipment impairment Ie and robustness to loss Bpl, %: G.711 with concealment, G.729 Annex A with VAD."""
+"""Equipment impairment Ie and loss robustness Bpl, %: G.711 with concealment, G.729 Annex A with
+VAD."""
 
 
 def delay_impairment(mouth_ear_ms: float) -> float:
@@ -40,7 +41,7 @@ def opinion(r: float) -> float:
 
 
 def mean_opinion_score(codec: str, mouth_ear_ms: float, loss_pct: float) -> float:
-    """MOS, 1 to 4.5; NaN where no packet was played."""
+    """MOS, 1 to 4.5; NaN if no packet was played."""
     if math.isnan(mouth_ear_ms) or math.isnan(loss_pct):
         return math.nan
     return opinion(DEFAULT_R - delay_impairment(mouth_ear_ms) - loss_impairment(codec, loss_pct))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What users of applications get: times of pages, objects and transfers, first bytes, stalls of videos, calls."""
+"""Application metrics: pages, objects, transfers, first bytes, stalls of videos, calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 TIMES = {"_median_s": 0.5, "_p95_s": 0.95, "_p99_s": 0.99}
-# What is complete, by the class of its flow.
+# Kind of a completion, by class of the flow.
 KINDS = {"request": "object", "web": "page", "video": "segment", "transfer": "transfer"}
 FIRST = ("first_byte", "first_10kb", "first_100kb", "first_1mb", "first_10mb")
 DROPS = ("drops_queue", "drops_random", "drops_outage", "drops_no_route")
@@ -23,19 +23,20 @@ PLAIN = ("transfer", "object")
 
 
 def applications(run: Run) -> dict[int, Row]:
-    """Rows of the table `applications` by flow; records made before there was this table have none."""
+    """Rows of the table `applications` by flow; empty for records without this table."""
     if "applications" not in run.manifest.tables:
         return {}
     return {row["flow"]: row for row in run.table("applications").to_pylist()}
 
 
-# ---- completion times --------------------------------------------------------------------------------------------
+# ---- completion times ----------------------------------------------------------------------------
 
 
 def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
-    """Number, mean and percentiles of the times (s) in which objects, pages, segments and transfers were complete.
+    """Number, mean and percentiles of completion times (s) by kind of object.
 
-    Beside them the mean time of their first bytes. `flows` have the flows' classes, and the first bytes of transfers.
+    Includes the mean time to their first bytes. `flows` have the flows' classes, and the first
+    bytes of transfers.
     """
     if "completions" not in run.manifest.tables:
         return {}
@@ -47,7 +48,7 @@ def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
         if asked < run.manifest.warmup_ns:
             continue
         t = known.get(flow, {})
-        # Who asks for an object sees its first data; a transfer is nobody's answer.
+        # First data is recorded for requested objects only; transfers have no request.
         kind = KINDS.get(t.get("class", ""), "transfer" if first is None else "object")
         begun = t.get("first_byte_ns") if first is None else first
         found.setdefault(kind, []).append((_seconds(asked, done), _seconds(asked, begun)))
@@ -63,15 +64,15 @@ def _times(kind: str, times: Sequence[tuple[float, float]]) -> Row:
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """The smallest value that at least a share `q` of all does not exceed; NaN of nothing."""
+    """The smallest value that at least a share `q` of all does not exceed; NaN if empty."""
     return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
 
 
-# ---- per flow ----------------------------------------------------------------------------------------------------
+# ---- per flow ------------------------------------------------------------------------------------
 
 
 def flow_columns(t: Row) -> Row:
-    """Of a flow: its first bytes, what a video's viewer saw, and how a call was heard."""
+    """Columns of a flow: its first bytes, and metrics of a video or call."""
     row = {f"{name}_s": _seconds(t["started_ns"], t.get(f"{name}_ns")) for name in FIRST}
     if t.get("stalls") is not None:
         row |= _video(t)
@@ -105,11 +106,11 @@ def _call(t: Row) -> Row:
     }
 
 
-# ---- per run -----------------------------------------------------------------------------------------------------
+# ---- per run -------------------------------------------------------------------------------------
 
 
 def run_columns(rows: Sequence[Row]) -> Row:
-    """Of all videos, and of all calls, from what [`flow_columns`] says of each."""
+    """Columns of a run: all videos and all calls, from their [`flow_columns`]."""
     videos = [r for r in rows if "stalls" in r]
     calls = [r for r in rows if "mos" in r]
     found: Row = {}
@@ -125,7 +126,7 @@ def run_columns(rows: Sequence[Row]) -> Row:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Of those that are known."""
+    """Mean of the values other than NaN."""
     known = [v for v in values if not math.isnan(v)]
     return _ratio(math.fsum(known), len(known))
 

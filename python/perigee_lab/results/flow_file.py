@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Rows of flows where summary.csv would have too many of them: summary-flows.parquet next to it.
+"""Rows of flows in summary-flows.parquet, where summary.csv would have too many of them.
 
-A row per flow of every run, in the order of summary.csv, with its values (nine digits, as in CSV); columns are all of
-docs/columns.md that rows of flows have, null where a flow has no value. Written and compared run by run: memory does
-not grow with the number of runs.
+A row per flow of every run, in the order of summary.csv, with its values (nine digits, as in CSV);
+columns are all of docs/columns.md that rows of flows have, null if a flow has no value. Written and
+compared run by run, so that memory does not grow with the number of runs.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
 
 FILE = "summary-flows.parquet"
 MOST_IN_CSV = 1000
-"""Flows of all runs beyond which their rows are here, not in summary.csv."""
+"""Above this number of flows, their rows are in this file instead of summary.csv."""
 WORDS = {"cc", "flow", "flow_cc", "class"}
 
 
 def is_needed(runs: int, flows: int) -> bool:
-    """Whether so many flows of so many runs have rows that summary.csv does not hold; one flow per run has none."""
+    """Whether rows of this many flows are not in summary.csv.
+
+    With one flow per run there are none.
+    """
     return flows > max(runs, MOST_IN_CSV)
 
 
 def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list[Row]]]) -> Path | None:
-    """Writes the file where it is needed and removes an earlier one where not; `parts` make the rows of each run.
+    """Writes the file if needed, else removes an earlier one; `parts` compute the rows of each run.
 
     An OSError names the file.
     """
@@ -51,13 +54,13 @@ def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list
 
 
 def where(folder: Path) -> list[str]:
-    """The line of a terminal that says where rows of flows are, if they are not in summary.csv."""
+    """The terminal line with the path of rows of flows, if they are not in summary.csv."""
     path = folder / FILE
     return [f"rows of flows: {path} (more than {MOST_IN_CSV}: not in summary.csv)"] if path.exists() else []
 
 
 def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
-    """Whether the file has these rows and no others."""
+    """Whether the file has exactly these rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

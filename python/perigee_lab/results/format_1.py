@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What manifests of format 1 say in other words: a port's name, class and queue discipline."""
+"""Legacy manifests of format 1: names, classes and queue disciplines of ports."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# What constellations called their ports between satellites.
+# Former class of ports between satellites.
 RENAMED = {"laser": "isl"}
-# Parameters with their names of today and what one of their units is there.
+# Parameters: current name, and factor from the former unit.
 PARAMETERS = {
     "min": ("red_min", 1.0),
     "max": ("red_max", 1.0),
@@ -37,7 +37,7 @@ def _port(port: Mapping[str, Any], *, old: bool) -> dict[str, Any]:
 
 
 def _discipline(said: Any, *, old: bool) -> tuple[str, dict[str, Any]]:
-    """Its name and its parameters in nanoseconds, bytes and shares."""
+    """Name of a discipline, and its parameters in nanoseconds, bytes and shares."""
     if not isinstance(said, dict) or len(said) != 1:
         return str(said), {}
     ((name, given),) = said.items()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The summary of a run kept beside its tables, so that a sweep of 100,000 runs is read without opening their tables.
+"""Summary cache: the summary of a run next to its tables, for reading sweeps of 100,000 runs.
 
-It is made where the run is made. What another version of the metrics wrote is not used: it is computed again.
+It is written with the run. A cache of another version of the metrics is ignored, and the summary
+computed again.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ FILE = "summary.json"
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a run."""
+    """Cached summary of a run."""
 
     run: Row
-    """Its summary."""
+    """Metrics of the run."""
     flows: list[Row]
     """A row per flow, unless there are too many."""
     flow_count: int
     about: dict[str, Any]
-    """Where it comes from: `key` of job and scheme, `version` of Perigee, `finished`, `wall_s`, `cpu_s`."""
+    """Origin: `key` of job and scheme, `version` of Perigee, `finished`, `wall_s`, `cpu_s`."""
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """Changes whenever the code does that makes rows of tables."""
+    """Hash of the code that computes rows of tables."""
     code = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
     return hashlib.sha256(code).hexdigest()[:16]
 
 
 def of(run: Run) -> Kept:
-    """Computed from the tables of a run."""
+    """Computes the summary from the tables of a run."""
     from perigee_lab.results.metrics import flow_rows
 
     count = run.rows("flow_totals")
@@ -68,20 +69,20 @@ def keep(run: Run, folder: Path) -> None:
 
 
 def read(folder: Path) -> Kept:
-    """The summary of the record in a folder; computed where none is kept. Raises RecordError."""
+    """The summary of the record in a folder; computed if not cached. Raises RecordError."""
     try:
         found = json.loads(read_text(folder / FILE))
         if found["code"] == version():
             flows = [_got(f) for f in found["flows"]]
             return Kept(_got(found["run"]), flows, int(found["flow_count"]), dict(found["about"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # None is there, or it is damaged: the tables say the same.
+        # Missing or damaged: computed from the tables.
         pass
     return of(open_record(folder))
 
 
 def _sent(row: Row) -> dict[str, Any]:
-    """JSON has no NaN."""
+    """Converts NaN to null for JSON."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
@@ -90,14 +91,17 @@ def _got(row: dict[str, Any]) -> Row:
 
 
 def read_all(folder: Path) -> list[tuple[Path, Kept]]:
-    """Folder and summary of each complete record under `folder`, in the order scheme, seed; perhaps none."""
+    """Folder and summary of each complete record under `folder`, by scheme and seed, if any."""
     found = [(f, read(f)) for f in record_folders(folder)]
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
 
 
 def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
-    """The rows of flows of these runs, where summary.csv does not hold them; an OSError names the file."""
+    """Writes the rows of flows of these runs, unless summary.csv has them.
+
+    An OSError names the file.
+    """
     count = sum(k.flow_count for _, k in found)
     flow_file.write(folder, len(found), count, [partial(_flows_of, f, k) for f, k in found])
 
@@ -109,6 +113,6 @@ def _flows_of(folder: Path, kept: Kept) -> list[Row]:
 
 
 def summary_csv(kept: Sequence[Kept]) -> str:
-    """As that of `perigee_lab.results.summary`, of what is kept."""
+    """As `perigee_lab.results.summary.summary_csv`, from cached summaries."""
     flows = lambda: [row for k in kept for row in k.flows]  # noqa: E731
     return rows_csv([k.run for k in kept], sum(k.flow_count for k in kept), flows)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Styles of schemes: one colour, dash and marker each, the same in the report, in plots and in the figures of studies.
+"""Styles of schemes: colour, dash and marker, the same in report, plots and figures of studies.
 
-Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can tell apart, and a
-few browns and greys; relatives share a colour. Schemes of one colour or of like brightness differ in their dashes, and
-no two have the same marker: a copy in grey can be read too. Bars of relatives differ in their hatches
-(`style.bar` of the studies).
+Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can
+distinguish, and a few browns and greys; related schemes share a colour. Schemes of one colour or of
+similar brightness differ in their dashes, and no two have the same marker, so that a greyscale copy
+is readable. Bars of related schemes differ in their hatches (`style.bar` of the studies).
 """
 
 from __future__ import annotations
@@ -23,22 +23,25 @@ LONG, DASH_DOT_DOT = (8.0, 2.0), (6.0, 1.5, 1.0, 1.5, 1.0, 1.5)
 
 @dataclass(frozen=True)
 class Look:
-    """Colour (#rrggbb), matplotlib's marker, and dashes: lengths on and off in widths of the line, none if solid."""
+    """Colour (#rrggbb), matplotlib's marker, and dashes.
+
+    On and off in line widths, empty if solid.
+    """
 
     colour: str
     marker: str
     dashes: tuple[float, ...]
 
     def line(self) -> dict[str, Any]:
-        """For `Axes.plot`, without a marker."""
+        """Arguments of `Axes.plot`, without a marker."""
         return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-"}
 
     def both(self) -> dict[str, Any]:
-        """For `Axes.plot`, with its marker."""
+        """Arguments of `Axes.plot`, with the marker."""
         return {**self.line(), "marker": self.marker}
 
     def page(self) -> dict[str, Any]:
-        """For a page: the colour on light and on dark paper, and the dashes."""
+        """Data for a page: colours for light and dark mode, and the dashes."""
         return {"light": self.colour, "dark": on_dark(self.colour), "dashes": list(self.dashes)}
 
 
@@ -69,7 +72,7 @@ BUILT_IN = {
     "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
     "leotcp": Look("#E69F00", "4", DOTTED),
 }
-# For schemes that are not built in, one after the other: no built-in scheme has one of these colours.
+# For schemes that are not built in, in order: no built-in scheme has one of these colours.
 SPARE_COLOURS = ("#B5179E", "#4B7F00", "#004488", "#BB3E5B", "#2A9D8F", "#7F7F00")
 SPARE_DASHES = (SOLID, (2.0, 2.0), (7.0, 1.0, 2.0, 1.0), (4.0, 1.0, 1.0, 1.0, 1.0, 1.0))
 SPARE_MARKERS = "osD^vX"
@@ -77,7 +80,10 @@ DARKEST_ON_DARK = 0.45
 
 
 def of(schemes: Sequence[str]) -> dict[str, Look]:
-    """The looks of the schemes of one plot: built-in ones have theirs, the others take what is left, in their order."""
+    """The styles of the schemes of one plot.
+
+    Built-in ones are fixed, others get the remaining ones in order.
+    """
     left = (
         Look(colour, marker, dashes)
         for dashes, (colour, marker) in product(SPARE_DASHES, zip(SPARE_COLOURS, SPARE_MARKERS, strict=True))
@@ -91,7 +97,7 @@ def of(schemes: Sequence[str]) -> dict[str, Look]:
 
 
 def on_dark(colour: str) -> str:
-    """The colour as light as dark paper needs it: mixed with white."""
+    """The colour for dark mode: mixed with white."""
     rgb = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     brightness = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
     white = max(0.0, (DARKEST_ON_DARK - brightness) / (1 - brightness)) if brightness < 1 else 0.0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The manifest of a run: what is read from its JSON, checked once.
+"""Manifest of a run, parsed from JSON and validated once.
 
-Keys of this list have their types; keys that it does not have (of later versions, or a reader's own) are kept as they
-are. Formats 1 and 2 are read; what only one of them has is None in the other.
+Keys declared here have their types; others (of later versions, or user-defined) are kept unchanged.
+Formats 1 and 2 are supported; keys of only one of them are None in the other.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from perigee_lab.results.format_1 import same_ports
 
 MANIFEST = "manifest.json"
 FORMATS = (1, 2)
-# Without these tables no reader can do anything.
+# Tables that every reader needs.
 NEEDED = ("flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks")
 REMEDY = "run it again with --force"
-# What depends on the machine and the moment: no second run says the same.
+# Keys that depend on machine and time, and differ between repetitions of a run.
 OF_THE_MOMENT = ("version", "wall_s", "cpu_s", "finished", "host", "command", "files", "key")
 
 
 class ManifestError(RecordError):
-    """A manifest is damaged, or none; the message names file, key, value and remedy."""
+    """A manifest is damaged or missing; the message names file, key, value and remedy."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the record: its number of rows, and the hash of its content."""
+    """A table of the record: number of rows, and hash of its content."""
 
     rows: int
     sha256: str
@@ -70,7 +70,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Input:
-    """A file that the run read; the hash is None where it could not be read afterwards."""
+    """An input file of the run; the hash is None if it could not be read afterwards."""
 
     path: str = field(metadata={"free": True})
     sha256: str | None
@@ -78,7 +78,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Manifest(Mapping[str, Any]):
-    """A manifest: by attribute what is known, by key (`manifest["host"]`) everything that is in the file."""
+    """A manifest: declared keys by attribute, all keys by index (`manifest["host"]`)."""
 
     record_format: int
     scenario: str
@@ -92,10 +92,10 @@ class Manifest(Mapping[str, Any]):
     sample_ns: int
     stopped: bool
     conserved: bool | None
-    """None = nobody counted, as in records of measurements."""
+    """None = not counted, as in records of measurements."""
     packet_hops: int | None
     flows: tuple[Flow, ...]
-    """The first hundred."""
+    """The first hundred flows."""
     nodes: tuple[str, ...]
     pairs: tuple[Pair, ...]
     ports: tuple[Mapping[str, Any], ...]
@@ -104,13 +104,13 @@ class Manifest(Mapping[str, Any]):
     tables: Mapping[str, Table]
     splits: tuple[Split, ...] = ()
     backend: str = "simulator"
-    """What carried the packets."""
+    """Backend that carried the packets."""
     events: int | None = None
-    """Of the simulator's queue; format 1 only."""
+    """Events of the simulator's queue; format 1 only."""
     version: str | None = None
     wall_s: float | None = None
     key: str | None = None
-    """Of the job and scheme that this is the result of (`perigee_lab.runs.job`)."""
+    """Key of the job and scheme (`perigee_lab.runs.job`)."""
     files: tuple[Input, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata={"free": True})
     """The JSON object."""
@@ -125,18 +125,21 @@ class Manifest(Mapping[str, Any]):
         return len(self.data)
 
     def text(self) -> str:
-        """As it is written."""
+        """The text of the file."""
         return json.dumps(dict(self.data), indent=1, ensure_ascii=False) + "\n"
 
     @property
     def kernel_key(self) -> str | None:
-        """Of the kernel whose hosts carried TCP (`perigee_lab.hosts.kernels`); None = the simulator's transport did."""
+        """Key of the kernel of real hosts (`perigee_lab.hosts.kernels`).
+
+        None = simulator's transport.
+        """
         kernel = self.data.get("kernel")
         key = kernel.get("key") if isinstance(kernel, dict) else None
         return key if isinstance(key, str) else None
 
     def differences(self, other: Manifest) -> list[str]:
-        """Keys of this manifest for which another run says something else, those of the moment left out."""
+        """Keys with other values in another run's manifest, except those of machine and time."""
         ignored = {*OF_THE_MOMENT, "tables"}
         if self.record_format != other.record_format:
             ignored |= {"record_format", "events"}
@@ -147,10 +150,10 @@ class Manifest(Mapping[str, Any]):
 
 
 def read(path: Path) -> Manifest:
-    """The manifest in a file. Raises ManifestError."""
+    """Reads a manifest. Raises ManifestError."""
     try:
         found = json.loads(read_text(path))
-        # Half of a surrogate pair is text for JSON and for nothing else.
+        # JSON accepts lone surrogates, UTF-8 does not.
         json.dumps(found, ensure_ascii=False).encode()
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror or error}: {REMEDY}") from None
@@ -164,7 +167,7 @@ def read(path: Path) -> Manifest:
 
 
 def parsed(found: Any, path: Path) -> Manifest:
-    """A manifest from its JSON; `path` is for messages. Raises ManifestError."""
+    """Validates a manifest's JSON; `path` is for messages. Raises ManifestError."""
     if not isinstance(found, dict):
         raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {REMEDY}")
     made = found.get("record_format")

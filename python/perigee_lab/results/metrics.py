@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The metrics of a run, computed from its record alone; what each one means stands in `perigee_lab.results.columns`."""
+"""Metrics of a run, computed from its record alone; defined in `perigee_lab.results.columns`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.record import Run
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
-# What flows without a congestion control have in its place.
+# Values of `cc` for flows without TCP.
 WITHOUT_TCP = ("ping", "cbr", "voice")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
 
@@ -32,14 +32,17 @@ def jain(values: Sequence[float]) -> float:
 
 
 def flow_rows(run: Run, cc: str | None = None) -> list[Row]:
-    """One row of metrics per flow, or per flow of this congestion control ("ping", "cbr" and "voice" among them)."""
+    """A row of metrics per flow, or per flow of this congestion control.
+
+    `cc` may also be "ping", "cbr" or "voice".
+    """
     flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
     samples = _samples_by_flow(run) if flows else {}
     return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
 
 
 def _flows(run: Run) -> list[Row]:
-    """Totals of each flow, with what is known of its window."""
+    """Totals of each flow, with its window and application data."""
     totals: list[Row] = run.table("flow_totals").to_pylist()
     windows = {w["flow"]: w for w in _windows(run)}
     used = applications(run)
@@ -50,12 +53,12 @@ def _flows(run: Run) -> list[Row]:
 
 
 def _known(window: Row) -> Row:
-    """A row of windows in which a capacity that nobody knows is 0: shares of it are NaN."""
+    """A row of windows with an unknown capacity set to 0, so that shares of it are NaN."""
     return {**window, "capacity_bits": window["capacity_bits"] or 0}
 
 
 def _windows(run: Run) -> list[Row]:
-    # Records made before there was this table do not have it.
+    # Records of earlier versions do not have this table.
     return run.table("windows").to_pylist() if "windows" in run.manifest.tables else []
 
 
@@ -65,10 +68,13 @@ def _no_window(t: Row) -> Row:
 
 
 def _window(run: Run, t: Row) -> Row:
-    """Begin and end of a flow's goodput window, ns; the samples decide what was delivered before it."""
+    """Start and end of a flow's goodput window, ns.
+
+    The start is rounded to the sampling instants.
+    """
     m = run.manifest
     warmup = m.warmup_ns - m.warmup_ns % max(1, m.sample_ns)
-    # A proxy carries on what it holds when the application has stopped.
+    # A proxy forwards its buffer after the application has stopped.
     carries_on = any(t["flow"] in split.legs[1:] for split in m.splits)
     stop = m.simulated_ns if carries_on else t["stop_ns"]
     end = stop if t["completed_ns"] is None else t["completed_ns"]
@@ -106,7 +112,7 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
 
 
 def run_summary(run: Run) -> Row:
-    """The metrics of a run as a whole: over its flows over TCP, or over its pings if there are no others."""
+    """The metrics of a run: over its TCP flows, or over its pings if there are no others."""
     flows = _flows(run)
     over_tcp = [t for t in flows if t["cc"] not in WITHOUT_TCP]
     inner = inner_legs(run)
@@ -139,11 +145,11 @@ def run_summary(run: Run) -> Row:
 
 
 def inner_legs(run: Run) -> set[int]:
-    """Flows whose data another leg carries on."""
+    """Flows with data forwarded by another leg."""
     return {leg for split in run.manifest.splits for leg in split.legs[:-1]}
 
 
-# ---- goodput and capacity ----------------------------------------------------------------------------------------
+# ---- goodput and capacity ------------------------------------------------------------------------
 
 
 def _capacity_columns(t: Row, payload_share: float, *, of_achievable: bool = True) -> Row:
@@ -158,13 +164,16 @@ def _capacity_columns(t: Row, payload_share: float, *, of_achievable: bool = Tru
 
 
 def _span_ns(flows: list[Row]) -> int:
-    """From the first flow's window to the end of the last one's: sums over different windows would exceed a link."""
+    """Time from the start of the first window to the end of the last one.
+
+    Sums over different windows could exceed a link's capacity.
+    """
     here = [t for t in flows if t["started_ns"] is not None]
     return max(t["end_ns"] for t in here) - min(t["begin_ns"] for t in here) if here else 0
 
 
 def _jain_columns(run: Run, bulk: list[Row]) -> Row:
-    """Over the time in which all were there, by what they had delivered at its first and last sampling instant."""
+    """Jain's index over the time in which all flows were active."""
     import numpy as np
 
     begin, end = max((t["begin_ns"] for t in bulk), default=0), min((t["end_ns"] for t in bulk), default=0)
@@ -185,7 +194,7 @@ def _jain_columns(run: Run, bulk: list[Row]) -> Row:
 
 
 def _no_path_s(t: Row) -> float:
-    """Time of a flow's life during which there was no route."""
+    """Time without a route during a flow's lifetime."""
     if t["started_ns"] is None or t["routed_ns"] is None:
         return math.nan
     end = t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"]
@@ -193,11 +202,14 @@ def _no_path_s(t: Row) -> float:
     return max(0, gap_ns) / 1e9
 
 
-# ---- RTTs ----------------------------------------------------------------------------------------------------------
+# ---- RTTs ----------------------------------------------------------------------------------------
 
 
 def _pooled_rtts(run: Run, flows: list[Row]) -> Row:
-    """RTTs of a run: of all samples together only where the scenario gives all flows one base RTT."""
+    """RTTs of a run.
+
+    They are pooled over all samples only if the scenario gives all flows the same base RTT.
+    """
     over = rtt_over(run, [(t["from"], t["to"]) for t in flows]) if flows else None
     by_flow = _samples_by_flow(run)
     each = [_rtt_columns(t, by_flow.get(t["flow"], [])) for t in flows if t["rtt_samples"] > 0]
@@ -230,7 +242,7 @@ def _rtt_columns(t: Row, samples: Samples) -> Row:
 
 
 def percentile_ms(samples: Sequence[tuple[int, int]], q: float) -> float:
-    """The smallest sample that at least a share `q` of all samples does not exceed, in milliseconds.
+    """The smallest sample that at least a share `q` of all does not exceed, in milliseconds.
 
     `samples` are (microseconds, count), ascending.
     """
@@ -261,11 +273,11 @@ def _merged(parts: Iterable[Samples]) -> Samples:
     return sorted(merged.items())
 
 
-# ---- losses, events, queues ----------------------------------------------------------------------------------------
+# ---- losses, events, queues ----------------------------------------------------------------------
 
 
 def _loss_columns(flows: list[Row]) -> Row:
-    # What programs send is not followed: nobody counted what they sent again.
+    # Retransmissions of programs are not tracked.
     flows = [t for t in flows if t["class"] != "programs"]
     sent, again, timeouts = (sum(_number(t[c]) for t in flows) for c in ("data_sent", "retransmits", "timeouts"))
     known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
@@ -277,7 +289,7 @@ def _loss_columns(flows: list[Row]) -> Row:
 
 
 def _lost(t: Row) -> float:
-    """Packets of a flow that the network dropped; of probes that others sent: without an answer. NaN: nobody knows."""
+    """Packets of a flow dropped by the network; unanswered ones of measured pings. NaN: unknown."""
     if t["cc"] == "ping" and t["drops_queue"] is None and t["delivered_packets"] is not None:
         return float(t["data_sent"] - t["delivered_packets"])
     return sum(_number(t[cause]) for cause in DROPS)
@@ -288,7 +300,10 @@ def _number(value: int | None) -> float:
 
 
 def _per_pair(flows: list[Row], column: str) -> float:
-    """Sum over pairs of nodes: flows of one pair share its route. NaN where the record does not know."""
+    """Sum over pairs of nodes, since flows of one pair share its route.
+
+    NaN if the record lacks the column.
+    """
     if any(t[column] is None for t in flows):
         return math.nan
     pairs: dict[tuple[str, str], int] = {
@@ -305,12 +320,12 @@ def _event_counts(run: Run) -> dict[str, int]:
 
 
 def queue_delay_ms(run: Run) -> float:
-    """Mean time that packets waited in the busiest queue, in milliseconds; NaN if none ever did."""
+    """Mean waiting time in the busiest queue, in milliseconds; NaN if none was ever used."""
     waits = [w for w in run.table("link_totals").column("mean_wait_ns").to_pylist() if w is not None]
     return max(waits, default=math.nan) / 1e6
 
 
-# ---- constant rates ------------------------------------------------------------------------------------------------
+# ---- constant rates ------------------------------------------------------------------------------
 
 
 def _cbr_columns(flows: list[Row]) -> Row:
@@ -355,6 +370,6 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
         return mean, math.nan
     variance = math.fsum((v - mean) ** 2 for v in known) / (len(known) - 1)
     freedom = len(known) - 1
-    # Beyond the table: the expansion of Cornish and Fisher to first order is exact to 0.001 there.
+    # Beyond the table: first-order Cornish-Fisher expansion, exact to 0.001 there.
     t = _T95[freedom - 1] if freedom <= len(_T95) else 1.95996 * (1 + (1.95996**2 + 1) / (4 * freedom))
     return mean, t * math.sqrt(variance / len(known))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.record import Run
 
-# Pairs of a network that are listed.
+# Number of pairs of a network to list.
 MAX_PAIRS = 12
 
 
@@ -33,7 +33,7 @@ def _cells(tag: str, row: Sequence[object]) -> str:
 
 
 def of_runs(runs: Sequence[Run], where: object = None) -> str:
-    """The table that `perigee run` prints: a row per scheme, means over seeds; columns without a value are left out."""
+    """The table of `perigee run`: a row per scheme, means over seeds, without empty columns."""
     schemes = by_scheme(runs)
     known = [c for c in TABLE if any(shown(rows, c.name, c.form) != "-" for rows in schemes.values())]
     rows = [[cc, *(shown(own, c.name, c.form) for c in known)] for cc, own in schemes.items()]
@@ -45,7 +45,7 @@ def of_runs(runs: Sequence[Run], where: object = None) -> str:
 
 
 def facts(caption: str, rows: Sequence[tuple[str, object]]) -> str:
-    """A few lines of what something is."""
+    """A table of properties."""
     return table(("", ""), rows, caption)
 
 
@@ -57,7 +57,7 @@ def of_pairs(title: str, duration_s: float, pairs: Sequence[tuple[str, str]]) ->
 
 
 def once(figure: Any) -> Any:
-    """The figure, which a notebook shows because it is returned, and not a second time because it is open."""
+    """Closes a figure for inline backends, which would otherwise display it twice in a notebook."""
     import matplotlib
 
     if "inline" in matplotlib.get_backend():

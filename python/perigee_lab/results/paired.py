@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Differences between two schemes, run by run over the seeds that they share.
+"""Paired differences between two schemes over shared seeds.
 
-Runs of one seed have the same losses, handovers and traffic, whatever the scheme: what chance does to both cancels out
-in their difference. Intervals of two means contain it, so that they may overlap where the difference is certain.
+Runs of one seed have the same losses, handovers and traffic under every scheme, so that common
+random effects cancel in the difference. Intervals of two means include them, and may overlap
+although the difference is significant.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Paired:
-    """The difference of a column between two schemes, `a` less `b`, over the seeds that both have."""
+    """The difference `a` - `b` of a column between two schemes, over the seeds that both have."""
 
     metric: str
     a: str
     b: str
     differences: Mapping[int, float]
-    """By seed."""
+    """Difference by seed."""
     mean: float
     low: float
     high: float
-    """The 95 % interval of the mean by Student's t; NaN where all differences are equal: nothing random has a part."""
+    """95 % interval of the mean by Student's t; NaN if all differences are equal, without random
+    effects."""
     p: float
-    """Two-sided, of Student's t-test of paired values; NaN as the interval."""
+    """Two-sided p-value of Student's paired t-test; NaN like the interval."""
 
     def __str__(self) -> str:
         unit = BY_NAME[self.metric].unit
@@ -53,16 +55,16 @@ class Paired:
 
 
 def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "goodput_mbps") -> Paired:
-    """How much a column of docs/columns.md differs between two schemes over the seeds that they share.
+    """The difference of a column of docs/columns.md between two schemes over their shared seeds.
 
     Args:
         runs: The folder of a comparison, or its runs.
         a: A scheme.
-        b: The scheme whose values are subtracted.
-        metric: A column that rows of runs have.
+        b: The scheme to subtract.
+        metric: A column of rows of runs.
 
     Raises:
-        RecordError: there is no such column or scheme, or they share fewer than two seeds.
+        RecordError: the column or a scheme is missing, or they share fewer than two seeds.
     """
     if a == b:
         raise RecordError(f"both schemes are {a}: name two")
@@ -80,7 +82,7 @@ def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "good
 def differences(
     left: Mapping[int, float], right: Mapping[int, float], metric: str, a: str = "a", b: str = "b"
 ) -> Paired:
-    """The same of values by seed. Raises RecordError."""
+    """The difference of values by seed. Raises RecordError."""
     shared = {seed: left[seed] - right[seed] for seed in sorted(left.keys() & right.keys())}
     if len(shared) < FEWEST:
         counts = f"{a} has values of {len(left)} seeds, {b} of {len(right)}, both of {len(shared)}"

@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.record import Run
 
-# Colours of pairs of nodes, in their order; schemes have their looks (perigee_lab.results.looks).
+# Colours of pairs of nodes, in order; for schemes see perigee_lab.results.looks.
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")
 USUAL = 0.99
 """Share of a curve's values that an axis shows with room to spare."""
 OFTEN = 0.95
-"""The same for goodput, which the link bounds: each ACK that fills a hole delivers more at once."""
+"""The same for goodput, which peaks when a filled hole delivers many bytes at once."""
 MOST_WITHIN = 4
-"""Schemes whose legend fits into a panel."""
+"""Largest number of schemes for a legend within a panel."""
 NOTE = (
     "Goodput counts bytes as the application reads them, in order: a sample after a recovery, which reads what had "
     "waited for a hole, can exceed the link."
 )
 MARKS = 120
-"""Marks for values beyond an axis, at most, side by side."""
+"""Largest number of marks for values beyond an axis."""
 
 
 def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
-    """Goodput and RTT of one flow, and the fullest queue, over time, each scheme with its look; handovers as lines.
+    """Plots goodput and RTT of one flow, and the fullest queue, over time, with handovers as lines.
 
-    `flow` is a name; default: the first flow. Raises KeyError if the report shows no such flow.
+    `flow` is a name; default: the first flow. Raises KeyError if the report has no such flow.
     """
     import matplotlib.pyplot as plt
 
@@ -79,7 +79,7 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
 
 
 def _legend(figure: Any, axis: Any, schemes: int) -> None:
-    """Within the first panel while it fits there, above all panels beyond that."""
+    """Legend within the first panel if it fits, otherwise above all panels."""
     if schemes <= MOST_WITHIN:
         axis.legend(
             ncols=len(axis.get_legend_handles_labels()[0]),
@@ -102,10 +102,10 @@ def _gaps(values: Sequence[float | None]) -> list[float]:
 
 
 def ceiling(curves: Sequence[Any], usual: float = USUAL) -> float:
-    """Top of an axis for curves (values, any unit) of which single peaks are not to flatten all else.
+    """Upper limit of an axis for curves, so that single peaks do not flatten the rest.
 
-    A share `usual` of each curve's values has 15 % of room above it; what does not go beyond that is shown whole. One
-    if there is nothing.
+    A share `usual` of each curve's values has 15 % of room above it; curves within that are shown
+    completely. One if there are no values.
     """
     import numpy as np
 
@@ -119,9 +119,10 @@ def ceiling(curves: Sequence[Any], usual: float = USUAL) -> float:
 
 
 def cap(axis: Any, usual: float = USUAL) -> None:
-    """Bounds a matplotlib axis from 0 to its curves' [ceiling]; a triangle at the edge marks where one goes beyond it.
+    """Limits a matplotlib axis to 0 … [ceiling]; triangles at the edge mark curves beyond it.
 
-    The highest value that is not shown stands at the right. Vertical lines across the axis are no curves.
+    The highest hidden value is printed at the right. Vertical lines across the axis do not count as
+    curves.
     """
     import numpy as np
 
@@ -135,7 +136,7 @@ def cap(axis: Any, usual: float = USUAL) -> None:
         if not beyond.any():
             continue
         highest = max(highest, float(y[beyond].max()))
-        # One mark for neighbours: the axis has room for so many.
+        # One mark per slot, to avoid overlap.
         slot = np.floor((x[beyond] - x[0]) / max(float(x[-1] - x[0]), 1e-9) * MARKS)
         at = x[beyond][np.unique(slot, return_index=True)[1]]
         axis.plot(at, np.full(len(at), top), "^", color=line.get_color(), markersize=4, clip_on=False, zorder=5)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The run record on disk: OUT/<cc>/seed<k>/{manifest.json, *.parquet}.
 
-A folder is written as `.partial` and renamed when it is complete: what has its final name can be trusted.
+A folder is written as `.partial` and renamed when complete, so that any folder with its final name
+is complete.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(repr=False)
 class Run:
-    """What one run left behind: a manifest and tables, in memory or on disk."""
+    """Record of a run: a manifest and tables, in memory or on disk."""
 
     manifest: Manifest
     folder: Path | None = None
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
     attached: dict[str, bytes] = field(default_factory=dict, repr=False)
-    """Further files of its record that are to be written, by name."""
+    """Further files to write into the record, by name."""
 
     def __repr__(self) -> str:
         where = "in memory" if self.folder is None else str(self.folder)
@@ -82,7 +83,7 @@ class Run:
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[Path]:
-        """The file of a table. Raises RecordError where the block cannot read it."""
+        """The file of a table. Raises RecordError if the block cannot read it."""
         if self.folder is None:
             raise RecordError(f"table {name!r} is neither in memory nor on disk")
         path = self.folder / f"{name}.parquet"
@@ -97,7 +98,7 @@ class Run:
             raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())}: {again}") from error
 
     def rows(self, name: str) -> int:
-        """Number of rows of a table as it is (not as the manifest says)."""
+        """Actual number of rows of a table (rather than the manifest's)."""
         import pyarrow.parquet as pq
 
         if name in self._tables or self.folder is None:
@@ -106,13 +107,16 @@ class Run:
             return int(pq.read_metadata(path).num_rows)
 
     def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
-        """Some columns of a table: of a long run on disk the others are not read."""
+        """Some columns of a table; on disk, the others are not read."""
         if name in self._tables or self.folder is None:
             return self.table(name).select(list(columns))
         return self._read(name, list(columns))
 
     def groups(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """A table (or some columns of it) in pieces that fit the memory, whatever its length; one may have no rows."""
+        """A table (or some of its columns) in pieces that fit the memory.
+
+        A piece may have no rows.
+        """
         import pyarrow.parquet as pq
 
         if name in self._tables or self.folder is None:
@@ -138,20 +142,20 @@ class Run:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The metrics of the run as a whole, by name."""
+        """The metrics of the run, by name."""
         from perigee_lab.results.metrics import run_summary
 
         return run_summary(self)
 
     def plot(self, flow: str | None = None) -> Any:
-        """Goodput and RTT of a flow (default: the first), and the fullest queue, as a matplotlib figure."""
+        """Plots goodput and RTT of a flow (default: the first) and the fullest queue."""
         from perigee_lab.results.notebook import once
         from perigee_lab.results.plots import overview
 
         return once(overview([self], flow))
 
     def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
-        """Writes the record; `extra` may add files to the folder before it gets its name."""
+        """Writes the record; `extra` may add files to the folder before it is renamed."""
         with RecordWriter(folder, force=force) as writer:
             for name in self.tables:
                 writer.add(name, self.table(name))
@@ -160,7 +164,7 @@ class Run:
         return self
 
     def hashes(self) -> dict[str, str]:
-        """The hash of each table as it is now (not as the manifest says)."""
+        """The actual hash of each table (rather than the manifest's)."""
         return {name: self._hash(name) for name in self.tables}
 
     def _hash(self, name: str) -> str:
@@ -176,7 +180,10 @@ class Run:
 
 
 def _named(table: pa.Table, path: Path) -> pa.Table:
-    """The table, if its texts can be names; remarks of events become visible. Raises RecordError."""
+    """Checks that a table's text columns are valid names, and escapes texts of events.
+
+    Raises RecordError.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -207,7 +214,7 @@ def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) 
 
 
 def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[str, Any]) -> Run:
-    """A run as the core returns it; `extra` is added to the manifest (wall time, host, command)."""
+    """Builds a run from the core's output; `extra` is added to the manifest."""
     from perigee_lab.common.columns import to_arrow
 
     about = manifests.parsed({**json.loads(manifest), **extra}, Path(MANIFEST))
@@ -223,7 +230,7 @@ def open_record(folder: str | Path) -> Run:
 
 
 def find_records(folder: str | Path) -> list[Run]:
-    """All complete records under `folder`, in the order scheme (as first run), seed."""
+    """All complete records under `folder`, by scheme and seed."""
     found = record_folders(folder)
     if not found:
         if not Path(folder).exists():
@@ -233,13 +240,13 @@ def find_records(folder: str | Path) -> list[Run]:
 
 
 def in_order(runs: Sequence[Run]) -> list[Run]:
-    """The order of tables, reports and summary.csv: schemes as `perigee schemes` lists them, others by name; seeds."""
+    """The order of tables, reports and summary.csv: schemes (listed ones, then by name), seeds."""
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(runs, key=lambda r: (order.get(r.cc, len(order)), r.cc, r.seed))
 
 
 def record_folders(folder: str | Path) -> list[Path]:
-    """The folders of complete records: `folder` itself, or those of schemes and seeds in it."""
+    """The folders of complete records: `folder` itself, or those by scheme and seed in it."""
     folder = Path(folder)
     if (folder / MANIFEST).exists():
         return [folder]
@@ -248,14 +255,14 @@ def record_folders(folder: str | Path) -> list[Path]:
 
 @lru_cache(maxsize=1)
 def scheme_order() -> list[str]:
-    """The names of the schemes as tables list them."""
+    """The names of the schemes in the order of tables."""
     from perigee_lab import _core
 
     return [s["id"] for s in json.loads(_core.schemes())]
 
 
 def comparable(toml: str) -> list[str]:
-    """The lines of a resolved scenario without what runs of one comparison may differ in."""
+    """The lines of a resolved scenario without the keys that may differ within a comparison."""
     kept, section = [], ""
     for line in toml.splitlines():
         section = line if line.startswith("[") else section
@@ -265,5 +272,5 @@ def comparable(toml: str) -> list[str]:
 
 
 def run_folder(out: Path, cc: str, seed: int) -> Path:
-    """Where the record of a run belongs."""
+    """The folder of a run's record."""
     return out / names.as_folder(cc) / f"seed{seed}"

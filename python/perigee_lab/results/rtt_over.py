@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The statistic of a run's RTTs: over all samples of all flows, or the mean of the flows' values.
 
-The scenario decides, not what its runs measured: all seeds and schemes of a table have the same statistic.
+The scenario decides, rather than the measurements, so that all seeds and schemes of a table have
+the same statistic.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ if TYPE_CHECKING:
     from perigee_lab.results.record import Run
 
 SAMPLES, FLOWS = "samples", "flows"
-# Sources of which each pair of hosts, in either direction, crosses links with the same delays: the names of its ends.
+# Sources in which all pairs of hosts, in either direction, have the same delays: patterns of their
+# ends.
 ALIKE = {
     "chain": (re.compile(r"s(\.\d+)?"), re.compile(r"d(\.\d+)?")),
     "dumbbell": (re.compile(r"s\d+"), re.compile(r"d\d+")),
     "crossing": (re.compile(r"s\d+"), re.compile(r"d\d+")),
 }
 WHOLE = {"bottleneck", "r1->r2"}
-"""What a change is on that all pairs of such a source have alike."""
+"""Targets of changes that affect all pairs of such a source alike."""
 
 
 def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
@@ -40,16 +42,16 @@ def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
     try:
         scenario = tomllib.loads(run.manifest.scenario_toml)
     except tomllib.TOMLDecodeError:
-        # Records of measurements have none, damaged ones no TOML.
+        # Records of measurements have no scenario; damaged ones may have no TOML.
         scenario = {}
     if any("pattern" in flow for flow in _tables(scenario, "flow")):
-        # Each seed draws its pairs.
+        # Pairs differ between seeds.
         return FLOWS
     return SAMPLES if len(set(ends)) == 1 or _alike(scenario, ends) else FLOWS
 
 
 def _alike(scenario: dict[str, Any], ends: Sequence[tuple[str, str]]) -> bool:
-    """Whether all pairs have one base RTT at all times, by the definition of the source."""
+    """Whether all pairs have the same base RTT at all times, by definition of the source."""
     source = scenario.get("source")
     name, keys = next(iter(source.items())) if isinstance(source, dict) and source else ("", None)
     if name not in ALIKE or not isinstance(keys, dict):
@@ -63,7 +65,7 @@ def _alike(scenario: dict[str, Any], ends: Sequence[tuple[str, str]]) -> bool:
 
 
 def _singles_out(scenario: dict[str, Any], source: str) -> bool:
-    """Whether something holds for single pairs: a change, a jitter of one bottleneck of several, a port."""
+    """Whether a change, a port or one bottleneck's jitter applies to single pairs."""
     changes = [c for key in ("change", "schedule") for c in _tables(scenario, key)]
     if any(str(c.get("on", "bottleneck")) not in WHOLE for c in changes) or (
         source != "dumbbell" and "jitter" in scenario

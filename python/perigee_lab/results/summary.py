@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs side by side: what tables show of them, summary.csv, and what ends a comparison on disk."""
+"""Summaries of comparisons: tables, summary.csv, and completion of a folder."""
 
 from __future__ import annotations
 
@@ -28,21 +28,23 @@ SUMMARY = "summary.csv"
 
 
 def forget_conclusions(folder: Path) -> None:
-    """A folder that is being written to has no summary."""
+    """Removes summaries and report, since a folder in progress has none."""
     for name in (SUMMARY, flow_file.FILE, "report.html"):
         (folder / name).unlink(missing_ok=True)
 
 
 def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
-    """Writes report.html, rows of many flows and, last of all, summary.csv: a folder that has one is complete.
+    """Writes report.html, rows of many flows and, last, summary.csv.
 
-    Records that --force left in the folder belong there if they are of the same experiment as the latest run; the
-    others are returned.
+    The latter marks the folder as complete.
+
+    Existing records in the folder are included if they belong to the same experiment as the latest
+    run; the others are returned.
     """
     found = find_records(folder)
     runs = [r for r in found if experiment(r) == experiment(latest)]
     if report:
-        # The report needs this module.
+        # Imported here because the report imports this module.
         from perigee_lab.results.report import write_report
 
         write_report(runs, folder / "report.html")
@@ -52,35 +54,35 @@ def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
 
 
 def experiment(run: Run) -> list[str]:
-    """The scenario without what runs of one comparison may differ in."""
+    """The scenario without the keys that may differ within a comparison."""
     return comparable(run.manifest.scenario_toml)
 
 
 def summary_csv(runs: Sequence[Run]) -> str:
-    """A row per run, then, where runs have several flows, a row per flow unless `flow_file` has these."""
+    """A row per run, then a row per flow if runs have several, unless `flow_file` has these."""
     flows = lambda: [row for r in runs for row in flow_rows(r)]  # noqa: E731
     return rows_csv([r.summary for r in runs], flow_count(runs), flows)
 
 
 def flow_count(runs: Sequence[Run]) -> int:
-    """Flows of all runs."""
+    """Number of flows of all runs."""
     return sum(r.rows("flow_totals") for r in runs)
 
 
 def flow_parts(runs: Sequence[Run]) -> list[Callable[[], list[Row]]]:
-    """What makes the rows of flows, run by run."""
+    """Functions that compute the rows of flows, run by run."""
     return [partial(flow_rows, r) for r in runs]
 
 
 def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]]) -> str:
-    """The same of rows; `flows` makes those of flows, of which there are so many."""
+    """CSV of rows of runs; `flows` computes the `flow_count` rows of flows."""
     rows = runs + flows() if len(runs) < flow_count <= flow_file.MOST_IN_CSV else runs
     used = {name for row in rows for name in row}
     return as_csv(rows, [c.name for c in DEFINED if c.name in used])
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Rows as CSV; what does not exist is empty."""
+    """Rows as CSV; missing values are empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([quoting.csv(name) for name in columns])
@@ -95,7 +97,7 @@ def _cell(value: Any) -> Any:
 
 
 def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
-    """Results as JSON (numbers that do not exist are null)."""
+    """Results as JSON; missing numbers are null."""
     return {
         "out": None if folder is None else str(folder),
         "flows": None if folder is None or not (folder / flow_file.FILE).exists() else str(folder / flow_file.FILE),
@@ -108,7 +110,7 @@ def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
 
 
 def finite(row: Row) -> Row:
-    """Numbers that do not exist become None: JSON has no NaN."""
+    """Converts NaN and infinities to None for JSON."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
@@ -121,14 +123,14 @@ def _means(rows: list[Row]) -> dict[str, Any]:
 
 
 def spread(rows: Sequence[Row], name: str) -> tuple[float, float]:
-    """Mean of a column over runs, and half of its 95 % interval; NaN where all of them have the same value."""
+    """Mean of a column over runs, and half of its 95 % interval; NaN if all have the same value."""
     values = [float(r.get(name, math.nan)) for r in rows]
     mean, half = mean_and_interval(values)
     return mean, half if len(set(values)) > 1 else math.nan
 
 
 def shown(rows: Sequence[Row], name: str, form: str, between: str = " ± ") -> str:
-    """A cell: the mean, and the interval where there is one."""
+    """A cell: the mean, and the interval if there is one."""
     mean, half = spread(rows, name)
     if math.isnan(mean):
         return "-"
@@ -136,7 +138,7 @@ def shown(rows: Sequence[Row], name: str, form: str, between: str = " ± ") -> s
 
 
 def about_seeds(runs: Sequence[Run]) -> list[str]:
-    """What a table over these runs must say of its seeds and means."""
+    """Notes of a table on seeds and means."""
     seeds = sorted({r.seed for r in runs})
     found = []
     if len(seeds) > 1:
@@ -159,12 +161,12 @@ def about_seeds(runs: Sequence[Run]) -> list[str]:
 
 
 def statistics_of(rows: Iterable[Row]) -> list[str]:
-    """What the RTTs of runs are over (`rtt_over`), each once; one where the runs are of one scenario."""
+    """Statistics of the RTTs of runs (`rtt_over`), without duplicates; one per scenario."""
     return sorted({over for r in rows if (over := r.get("rtt_over"))})
 
 
 def varied(run: Run) -> str:
-    """What differs between the seeds of a comparison, in words."""
+    """Properties that vary with the seed in a comparison, as text."""
     section = ""
     for line in run.manifest.scenario_toml.splitlines():
         section = line if line.startswith("[") else section
@@ -174,7 +176,7 @@ def varied(run: Run) -> str:
 
 
 def identical(runs: Sequence[Run]) -> bool:
-    """Whether all tables of these runs are the same, bit by bit."""
+    """Whether all tables of these runs are identical to the bit."""
     first = runs[0].manifest.tables
     return all(r.manifest.tables == first for r in runs)
 

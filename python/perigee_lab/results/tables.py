@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The tables of a record and their columns, as the core declares them (`perigee-record/src/tables.rs`)."""
+"""Tables of a record and their columns, as declared in `perigee-record/src/tables.rs`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from perigee_lab import _core
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column: its type (u32, u64, f64, bool, words), unit, what null means there, and what it is."""
+    """A column: type (u32, u64, f64, bool, words), unit, meaning of null, and description."""
 
     name: str
     type: str
     unit: str
     null: str
-    """Empty where every row has a value."""
+    """Empty if every row has a value."""
     help: str
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table: what a row is, and its columns in their order."""
+    """A table: the meaning of a row, and its columns in order."""
 
     name: str
     help: str
@@ -37,7 +37,7 @@ def _declared() -> dict[str, TableSpec]:
 
 TABLES = _declared()
 
-# What the readers of a table rely on: a record of an earlier version may lack the others.
+# Columns required by readers; records of earlier versions may lack the others.
 RELIED_ON = {
     "flows": "t_ns flow goodput_bps delivered_bytes cwnd_bytes rtt_ns base_rtt_ns",
     "links": "t_ns link port queue_bytes rate_bps",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pages that stand alone: nothing that a scenario or a record says becomes markup or script (`common.quoting`).
+"""Self-contained pages, in which no text of a scenario or record becomes markup or script.
 
-A page's policy lets run exactly the scripts and styles that it was written with, by their hashes (Content Security
-Policy, W3C), and lets nothing be fetched.
+Texts are escaped by `common.quoting`. A page's policy permits exactly the scripts and styles that
+it was written with, by their hashes (Content Security Policy, W3C), and no fetches.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:
-    """A template with its placeholders `%NAME%` replaced, in one pass: what is put in is not looked at again."""
+    """Replaces the placeholders `%NAME%` of a template in one pass.
+
+    Inserted text is not scanned again.
+    """
     return re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], template)
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The policy of a page with these texts in its script and style elements."""
+    """The policy of a page with these scripts and styles."""
     allowed = {"script-src": scripts, "style-src": styles}
     rules = [" ".join([name, *(map(hash_of, texts) if texts else ["'none'"])]) for name, texts in allowed.items()]
     return "; ".join(["default-src 'none'", *rules, "img-src data:", "base-uri 'none'", "form-action 'none'"])
 
 
 def hash_of(text: str) -> str:
-    """What a policy calls the text of a script or style element."""
+    """The source expression of a script or style in a policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

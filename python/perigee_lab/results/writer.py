@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes a record while its run goes on: rows come in batches, and memory does not grow with the time simulated.
+"""Streaming writer of records: rows arrive in batches; memory does not grow with simulated time.
 
-Rows of a table wait until there are enough for a group of its Parquet file. A column that appears later (a scheme's own
-numbers, `cc_...`, of a flow that starts late) begins another file; at the end the parts become one, with nulls where a
-part did not know the column.
+Rows of a table are buffered until they fill a group of its Parquet file. A column that appears
+later (a scheme's own numbers, `cc_...`, of a flow that starts late) starts another file; at the end
+the parts are merged, with nulls where a part lacks the column.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 OLD = ".old"
 GROUP_ROWS = 1 << 16
-"""Rows of a group, at least: what a table keeps in memory."""
+"""Least number of rows of a group, buffered in memory."""
 
 
 class TableWriter:
     """A table's Parquet file, written in groups of rows."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Into folder/NAME.parquet; the file is made when there is something to write."""
+        """Writes to folder/NAME.parquet, created with the first rows."""
         self.path, self.name = folder / f"{name}.parquet", name
         self.waiting: list[pa.Table] = []
         self.parts: list[Path] = []
@@ -44,13 +44,13 @@ class TableWriter:
         self.writer: Any = None
 
     def add(self, rows: pa.Table) -> None:
-        """Further rows."""
+        """Adds rows."""
         self.waiting.append(rows)
         if sum(t.num_rows for t in self.waiting) >= GROUP_ROWS:
             self._write_waiting()
 
     def close(self) -> None:
-        """Writes what waits; the file is whole then."""
+        """Writes buffered rows and completes the file."""
         empty = declared(self.name)
         if self.waiting or not self.parts:
             self.waiting.append(empty)
@@ -62,7 +62,7 @@ class TableWriter:
             self._unify(empty)
 
     def abandon(self) -> None:
-        """Closes the file as it is: nobody will read it."""
+        """Closes the incomplete file."""
         with suppress(Exception):
             self._end_part()
 
@@ -89,14 +89,14 @@ class TableWriter:
         self.writer = pq.ParquetWriter(self.file, ordered, compression="zstd")
 
     def _write(self, rows: pa.Table) -> None:
-        """Rows as one group; columns that they lack are null."""
+        """Writes rows as one group; missing columns are null."""
         import pyarrow as pa
 
         schema = self.writer.schema
         for field in schema:
             if field.name not in rows.column_names:
                 rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-        # A group has one dictionary for each column of words.
+        # A group has one dictionary per text column.
         rows = rows.select(schema.names).unify_dictionaries().combine_chunks()
         self.writer.write_table(rows, row_group_size=max(1, rows.num_rows))
 
@@ -112,7 +112,7 @@ class TableWriter:
             os.fsync(file.fileno())
 
     def _unify(self, empty: pa.Table) -> None:
-        """Makes one file of all parts, group by group."""
+        """Merges all parts into one file, group by group."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -128,31 +128,37 @@ class TableWriter:
 
 
 class RecordWriter:
-    """The record of a run in a folder that gets its name when it is complete; called with the batches of a run."""
+    """The record of a run, in a folder that is renamed when complete.
+
+    A run calls it with its batches.
+    """
 
     def __init__(self, folder: Path, *, force: bool) -> None:
-        """Makes a folder beside `folder` to write into. Raises RecordError if that exists, unless `force`."""
+        """Creates a temporary folder next to `folder`.
+
+        Raises RecordError if `folder` exists, unless `force`.
+        """
         self.folder = folder
         self.partial = fresh_partial(folder, force=force)
         self.tables: dict[str, TableWriter] = {}
 
     def __call__(self, name: str, columns: Iterable[Column]) -> None:
-        """Further rows of a table. An OSError names its file."""
+        """Adds rows of a table. An OSError names its file."""
         self.add(name, to_arrow(columns))
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Further rows of a table as Arrow. An OSError names its file."""
+        """Adds rows of a table in Arrow format. An OSError names its file."""
         with naming(self.folder / f"{name}.parquet"):
             self._table(name).add(rows)
 
     def finish(self, manifest: Manifest, extra: Callable[[Path], None] | None = None) -> None:
-        """Completes the record; `extra` may add files to the folder before it gets its name."""
+        """Completes the record; `extra` may add files to the folder before it is renamed."""
         for name in manifest.tables:
             with naming(self.folder / f"{name}.parquet"):
                 self._table(name).close()
         if extra is not None:
             extra(self.partial)
-        # The manifest comes last: a folder without one is not a record, whatever its name.
+        # The manifest is last: a folder without one is not a record.
         with naming(self.folder / MANIFEST):
             write_text(self.partial / MANIFEST, manifest.text())
         publish(self.partial, self.folder)
@@ -166,7 +172,7 @@ class RecordWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What is not complete by now goes."""
+        """Removes an incomplete record."""
         for table in self.tables.values():
             table.abandon()
         shutil.rmtree(self.partial, ignore_errors=True)
@@ -174,7 +180,7 @@ class RecordWriter:
 
 
 def declared(name: str) -> pa.Table:
-    """A table without rows as declared; of tables that are not declared, one without columns."""
+    """An empty table with the declared columns; without columns if it is not declared."""
     import pyarrow as pa
 
     spec = TABLES.get(name)
@@ -183,14 +189,14 @@ def declared(name: str) -> pa.Table:
 
 
 def in_order(name: str, columns: Iterable[str]) -> list[str]:
-    """Columns of a table in their order: as declared, then a scheme's own by name."""
+    """Columns of a table in order: declared ones, then a scheme's own by name."""
     spec = TABLES.get(name)
     places = {} if spec is None else {c.name: i for i, c in enumerate(spec.columns)}
     return sorted(columns, key=lambda c: (places.get(c, len(places)), "" if c in places else c))
 
 
 def fresh_partial(folder: Path, *, force: bool) -> Path:
-    """An empty folder to write into; leftovers of a killed run are removed."""
+    """An empty folder to write into; removes files of a killed run."""
     if folder.exists() and not force:
         raise RecordError(f"{folder} exists; earlier results are kept unless you say --force")
     partial = folder.with_name(folder.name + PARTIAL)
@@ -198,7 +204,7 @@ def fresh_partial(folder: Path, *, force: bool) -> Path:
 
 
 def publish(partial: Path, folder: Path) -> None:
-    """Gives a complete folder its name. What stood there goes only after the new one is complete."""
+    """Renames a complete folder to its final name; a previous one is removed only afterwards."""
     old = folder.with_name(folder.name + OLD)
     if os.path.lexists(folder):
         removed(old)
@@ -210,7 +216,7 @@ def publish(partial: Path, folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Makes the names in a folder survive a power cut, where the system can."""
+    """Syncs the entries of a folder to disk, if supported."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

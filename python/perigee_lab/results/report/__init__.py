@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The report: one page that needs no network, no server and no other file."""
+"""Report of a comparison: a self-contained page."""
 
 from __future__ import annotations
 

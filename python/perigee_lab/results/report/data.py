@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Data of the report page: no numbers are computed in the page."""
+"""Data of the report page, which computes no numbers itself."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.record import Run
 
-# Points of a curve: more than a wide screen has pixels are not seen. Many flows share what four have.
+# Points of a curve: more are not visible on a wide screen. Many flows share the points of four.
 MAX_POINTS, MIN_POINTS = 1500, 250
 CDF_POINTS = 300
-# Lines beside the table: a thousand probes have one each.
+# Lines of side tables: a thousand probes would have one each.
 MAX_LINES = 40
-# Flows that the page can show, the first ones.
+# Number of flows selectable in the page.
 MAX_FLOWS = 24
-# A path whose rate is so many times the best goodput is not drawn as its bound.
+# A path's rate above this multiple of the best goodput is not drawn as its bound.
 BEYOND = 5
-# Names of flows in a line.
+# Number of flow names in a line.
 MAX_NAMES = 8
 SECTIONS = "sections.json"
-"""Beside records: what the page shows besides, sections of a title, lines, a table (its first row are the "
-"heads) and a picture."""
-# Above manifests.
+"""Additional sections of the page, next to the records: each has a title, lines, a table (its first
+row are the heads) and a figure."""
+# Text above manifests.
 AGAIN = "What is needed to run it again; perigee verify does."
 MEASURED = ("capture", "log", "measure")
-"""Backends whose runs nobody simulated."""
+"""Backends of measured rather than simulated runs."""
 AGAIN_MEASURED = "What was read or measured. It cannot be repeated; perigee verify checks its files."
 AGAIN_IN_REAL_TIME = "What was run. In real time no run is like another; perigee verify checks its files."
 
 
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
-    """Everything that the page shows. Curves are those of the first run of each scheme, each of one flow."""
+    """All data of the page. Curves are those of the first run of each scheme, each of one flow."""
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
     labels = {s["id"]: s["label"] for s in json.loads(_core.schemes())}
     manifest = firsts[0].manifest
@@ -83,7 +83,10 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _alike(flows: list[dict[str, Any]], first: Run, run: Run) -> list[dict[str, Any]]:
-    """Of the flows shown, those that are of a kind in another run: schemes may have been measured differently."""
+    """The shown flows that have the same kind in another run.
+
+    Measured schemes may have other flows.
+    """
     if first is run or first.manifest.backend not in MEASURED:
         return flows
     kinds = [
@@ -94,7 +97,7 @@ def _alike(flows: list[dict[str, Any]], first: Run, run: Run) -> list[dict[str, 
 
 
 def _measured(run: Run) -> str | None:
-    """When a measurement began; None: it is a run."""
+    """Start of a measurement; None for a simulated run."""
     if run.manifest.backend not in MEASURED:
         return None
     measured = run.manifest["measured"]
@@ -102,7 +105,7 @@ def _measured(run: Run) -> str | None:
 
 
 def sections(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """What stands beside the records for the page; nothing of what cannot be read."""
+    """Additional sections from the file next to the records; empty if unreadable."""
     folder = runs[0].folder
     if folder is None:
         return []
@@ -120,7 +123,7 @@ def _again(run: Run) -> str:
 
 
 def hosts(run: Run) -> str:
-    """Who carried TCP, where it was not the simulator: which kernel, and for which flows."""
+    """Backend of TCP other than the simulator: kernel, and its flows."""
     if run.manifest.backend in ("simulator", *MEASURED):
         return ""
     if run.manifest.backend == "real-time":
@@ -134,7 +137,7 @@ def hosts(run: Run) -> str:
 
 
 def _punctuality(measured: dict[str, Any] | None) -> str:
-    """What a run in real time could hold."""
+    """Punctuality of a run in real time."""
     if measured is None:
         return "hosts in real time"
     late = "; the run fell behind, and its figures are not the network's" if measured["late"] else ""
@@ -143,7 +146,7 @@ def _punctuality(measured: dict[str, Any] | None) -> str:
 
 def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
     schemes = by_scheme(runs)
-    # What a measurement cannot know of any of them would only make the table wider than the page.
+    # Columns that no measurement has are left out, to keep the table narrow.
     measured = runs[0].manifest.backend in MEASURED
     known = [c for c in TABLE if not measured or any(shown(rows, c.name, c.form) != "-" for rows in schemes.values())]
     rows = [
@@ -161,7 +164,10 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
 
 
 def shown_flows(run: Run) -> list[dict[str, Any]]:
-    """Flows that the page can show, those whose data arrives first: number, name with its ends, number of the pair."""
+    """Flows selectable in the page, arriving ones first.
+
+    Number, name with ends, number of the pair.
+    """
     rows = run.table("flow_totals").select(["flow", "name", "from", "to", "cc"]).to_pylist()
     inner = inner_legs(run)
     rows.sort(key=lambda r: (r["cc"] in WITHOUT_TCP, r["flow"] in inner))
@@ -179,7 +185,7 @@ def shown_flows(run: Run) -> list[dict[str, Any]]:
 
 def _flow_name(row: dict[str, Any]) -> str:
     ends = f"{row['from']} to {row['to']}"
-    # Flows without a name of their own are called by their ends.
+    # Unnamed flows are labelled by their ends.
     return ends if row["name"] == f"{row['from']}->{row['to']}" else f"{row['name']} ({ends})"
 
 
@@ -214,7 +220,7 @@ def _series(frame: Any, points: int) -> dict[str, Any]:
 
 
 def _capacity(frame: Any, payload_share: float | None, points: int) -> list[float | None]:
-    """Payload that the slowest port of the path carries, Mbit/s; empty where the path is no limit at all."""
+    """Payload rate of the slowest port of the path, Mbit/s; empty if far above the goodput."""
     import numpy as np
 
     rate = np.asarray(frame["path_rate_bps"], dtype=float) / 1e6 * (payload_share or 1.0)
@@ -225,7 +231,7 @@ def _capacity(frame: Any, payload_share: float | None, points: int) -> list[floa
 
 
 def _queue(run: Run) -> dict[str, Any]:
-    """Time that the fullest queue would need to empty."""
+    """Drain time of the fullest queue."""
     import numpy as np
     import pandas as pd
 
@@ -235,7 +241,7 @@ def _queue(run: Run) -> dict[str, Any]:
         frame = frame[frame["rate_bps"] > 0]
         delay_ms = frame["queue_bytes"] * 8e3 / frame["rate_bps"]
         found.append(delay_ms.groupby(frame["t_ns"]).max())
-    # An instant may stand in two groups.
+    # An instant may be in two groups.
     worst = pd.concat(found).groupby(level=0).max()
     times = np.asarray(worst.index, dtype=float) / 1e9
     thin = _thinner(times)
@@ -243,7 +249,7 @@ def _queue(run: Run) -> dict[str, Any]:
 
 
 def _thinner(times: npt.NDArray[np.float64], points: int = MAX_POINTS) -> Any:
-    """Averages neighbours until few enough points are left."""
+    """Averages neighbouring points down to the given number."""
     step = max(1, math.ceil(len(times) / points))
 
     def thin(values: npt.NDArray[np.float64]) -> list[float | None]:
@@ -277,7 +283,7 @@ def _cdf(frame: Any) -> dict[str, Any]:
 
 
 def _map(run: Run, wanted: set[int | None]) -> dict[str, Any]:
-    """Routes of these pairs over time, and where their nodes were."""
+    """Routes of these pairs over time, and positions of their nodes."""
     routes: dict[int, list[list[Any]]] = {}
     table = run.table("routes")
     columns = [table.column(c).to_pylist() for c in ("t_ns", "pair", "hop", "node")]

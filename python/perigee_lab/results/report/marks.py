@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Events of the network as the pages draw them, each with the pairs of nodes whose paths it concerns."""
+"""Network events for the pages, each with the pairs of nodes that have an affected path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = (
     "reachable",
     "reconfiguration",
 )
-# What a schedule does to the ports that it names.
+# Events of a schedule on named ports.
 SCHEDULED = ("outage-begin", "outage-end", "reconfiguration")
 MAX_MARKS = 2000
 
@@ -35,10 +35,12 @@ Routes = dict[str, list[tuple[float, list[str]]]]
 
 
 def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -> list[list[Any]]:
-    """Time (s), kind, value, text, node and pairs (None: all, or not known) of each event that concerns a flow shown.
+    """Time (s), kind, value, text, node and pairs (None.
 
-    They are the same for every scheme. An event of a node concerns the pairs whose path goes over it at that time;
-    one of a schedule on a single port, the pairs whose paths ever cross it.
+    All, or unknown) of each event that affects a shown flow.
+
+    They are the same for every scheme. An event of a node affects the pairs with a path over it at
+    that time; one of a schedule on a single port, the pairs with paths that ever cross it.
     """
     frame = run.to_pandas("events")
     frame = frame[frame["kind"].isin(KINDS)]
@@ -69,13 +71,13 @@ def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -
 
 
 def _at(routes: Routes, node: str, t: float) -> list[int] | None:
-    """Pairs whose path goes over a node at a time, or went until then; None where no routes are known."""
+    """Pairs with a path over a node at this time, or until then; None if no routes are known."""
     if not routes:
         return None
     found = []
     for pair, steps in routes.items():
         k = bisect.bisect_right([at for at, _ in steps], t + 1e-9)
-        # A change at this very instant has two paths: the one before, and the one after.
+        # At the instant of a change, the paths before and after it count.
         begins = k > 0 and abs(steps[k - 1][0] - t) < 1e-6
         if any(node in nodes for _, nodes in steps[max(0, k - (2 if begins else 1)) : k]):
             found.append(int(pair))
@@ -83,7 +85,7 @@ def _at(routes: Routes, node: str, t: float) -> list[int] | None:
 
 
 def _over(routes: Routes, port: tuple[str, str] | None) -> list[int] | None:
-    """Pairs whose paths cross a port, in either direction; None: all."""
+    """Pairs with paths across a port, in either direction; None: all."""
     if port is None or not routes:
         return None
     return [int(pair) for pair, steps in routes.items() if any(_cross(nodes, frozenset(port)) for _, nodes in steps)]
@@ -94,7 +96,7 @@ def _cross(nodes: Iterable[str], port: frozenset[str]) -> bool:
 
 
 def _scheduled_port(scenario_toml: str) -> tuple[str, str] | None:
-    """The port that a scenario's schedule changes, where it is one by name."""
+    """The port that a scenario's schedule changes, if it is a single named one."""
     try:
         on = tomllib.loads(scenario_toml).get("schedule", {}).get("on", "")
     except tomllib.TOMLDecodeError:

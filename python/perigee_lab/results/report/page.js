@@ -17,7 +17,7 @@
   function make(name, attributes, parent, text) {
     const e = document.createElementNS(SVG, name);
     for (const key in attributes) {
-      // The page's policy refuses style attributes, not styles set by its own script.
+      // The page's policy rejects style attributes, but not styles set by its own script.
       if (key === "style") e.style.cssText = attributes[key];
       else e.setAttribute(key, attributes[key]);
     }
@@ -32,7 +32,7 @@
     return e;
   }
 
-  // The looks of the schemes, on light and on dark paper.
+  // Styles of the schemes, for light and dark mode.
   function paint() {
     const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
     const sheet = new CSSStyleSheet();
@@ -40,7 +40,7 @@
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
 
-  // A piece of the scheme's line.
+  // A sample of the scheme's line.
   function swatch(parent, i) {
     const box = make("svg", { class: "swatch", viewBox: "0 0 34 10", "aria-hidden": "true" });
     make("line", { x1: 0, x2: 34, y1: 5, y2: 5, style: `stroke:${colour(i)};stroke-width:2.2`, "stroke-dasharray": dashes(i) }, box);
@@ -83,7 +83,7 @@
       swatch(name, i);
       name.append(r.label);
       r.cells.forEach((c) => {
-        // The interval stands below the mean: beside it the table would be wider than the page.
+        // The interval is below the mean, to keep the table within the page.
         const [mean, interval] = c.split(" ± ");
         const cell = html("td", line, mean);
         if (interval !== undefined) html("small", cell, `± ${interval}`);
@@ -104,7 +104,7 @@
     data.table.heads.forEach((h, k) => { html("dt", list, h); html("dd", list, data.table.meanings[k]); });
   }
 
-  // A bar for each flow of each scheme: who starved beside whom.
+  // A bar for each flow of each scheme, which shows starvation.
   function shares() {
     if (!data.shares.length) return;
     $("#shares").hidden = false;
@@ -144,11 +144,12 @@
   }
 
   const NOTHING = { t: [], goodput: [], rtt: [], base: [], cdf: { p: [], ms: [] } };
-  // The flow that is shown, and a scheme's curves of it.
+  // The selected flow, and a scheme's curves of it.
   const chosen = () => data.flows[+$("#flow").value] || data.flows[0];
   const own = (s) => (chosen() && s.curves[chosen().flow]) || NOTHING;
 
-  // The top of a plot. With `cut`, single peaks (a handover) do not flatten everything else: they are cut off.
+  // // Upper limit of a plot. With `cut`, single peaks (a handover) are cut off and do not flatten
+  // the rest.
   function ceiling(ys, cut) {
     const most = ys.reduce((a, b) => Math.max(a, b), 0);
     if (!cut || ys.length < 100) return most * 1.06;
@@ -156,7 +157,7 @@
     return usual > 0 ? Math.min(most * 1.06, usual * 1.15) : most * 1.06;
   }
 
-  // Where a curve goes beyond the plot: one mark for neighbours.
+  // Positions where a curve exceeds the plot, one mark for neighbours.
   function beyond(c, high) {
     const span = (c.x[c.x.length - 1] - c.x[0]) / 120 || 1;
     const found = [];
@@ -220,7 +221,7 @@
   function marks(svg, px, top, height) {
     let open = null;
     const steps = chosen() && data.map.routes[chosen().pair];
-    // Of other flows' handovers and outages this flow knows nothing.
+    // Only handovers and outages on the selected flow's path.
     const own = data.marks.filter((m) => !m[5] || !chosen() || m[5].includes(chosen().pair));
     if (steps && steps.length) return ownMarks(svg, px, top, height, own, steps);
     own.forEach(([t, kind, value]) => {
@@ -240,7 +241,7 @@
     if (open !== null) make("rect", { class: "outage", x: px(open), y: top, width: Math.max(1, px(data.duration_s) - px(open)), height }, svg);
   }
 
-  // What the routes of the pair say: changes, and spans without one.
+  // From the routes of the pair: changes, and spans without a route.
   function ownMarks(svg, px, top, height, events, steps) {
     const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
     // Both ends may be off at once.
@@ -324,7 +325,7 @@
     plot($("#goodput"), [...bound, ...of("goodput")], { ...time, digits: 2, cut: true });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
     plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });
-    // The last half per cent of samples would squeeze all others into a corner.
+    // The last half per cent of samples is cut off, as it would compress the rest.
     const span = (visible) => {
       const ms = visible.map((c) => c.x).filter((x) => x.length);
       const low = Math.min(...ms.map((x) => x[0]));
@@ -359,7 +360,7 @@
     $("#marks-note").textContent = [...words, "single peaks are cut off (▲)", "click a plot to see the path at that time"].join("; ") + ".";
   }
 
-  // Where a node is at time t: tracks are a point per second while it is in use.
+  // Position of a node at time t; tracks have a point per second while it is in use.
   function position(id, t) {
     const track = data.map.nodes[id] && data.map.nodes[id].track;
     if (!track || !track.length) return null;
@@ -368,7 +369,7 @@
     if (k < 0) k = track.length;
     const a = track[k - 1];
     const b = track[k];
-    // A gap means that it was out of use: it did not stay where it was, but nothing better is known.
+    // // A gap means that it was not in use; its last known position is the best available.
     if (!b || b[0] - a[0] > 5) return [a[1], a[2]];
     const share = (t - a[0]) / (b[0] - a[0]);
     const turn = ((b[2] - a[2] + 540) % 360) - 180;
@@ -383,7 +384,7 @@
   }
 
   function frame(pair) {
-    // All places that the routes of a pair ever touch, longitudes unrolled around the first.
+    // All positions on the routes of a pair, longitudes unwrapped around the first.
     const ids = new Set((data.map.routes[pair] || []).flatMap((s) => s[1]));
     const points = [...ids].flatMap((id) => (data.map.nodes[id] ? data.map.nodes[id].track.map((p) => [p[1], p[2]]) : []));
     if (!points.length) return null;
@@ -393,7 +394,7 @@
     const least = (list) => list.reduce((a, b) => Math.min(a, b));
     const most = (list) => list.reduce((a, b) => Math.max(a, b));
     let [west, east, south, north] = [least(lons) - 6, most(lons) + 6, least(lats) - 6, most(lats) + 6];
-    // Twice as wide as high, so that maps of north-south paths are readable too.
+    // Twice as wide as high, so that maps of north-south paths are readable.
     const grow = Math.max(0, 2 * (north - south) - (east - west)) / 2;
     west -= grow; east += grow;
     const rise = Math.max(0, (east - west) / 2.4 - (north - south)) / 2;
@@ -446,7 +447,7 @@
     return svg;
   }
 
-  // The ends stay on the map while there is no path.
+  // The ends stay on the map without a path.
   function terminals(svg, x, y, box) {
     const steps = data.map.routes[chosen().pair] || [];
     const full = steps.find((s) => s[1].length > 1);
@@ -486,14 +487,14 @@
     $("#flow-note").textContent = more ? `${more} more flows are in the record; their curves are not on this page.` : "";
   }
 
-  // Everything that belongs to the flow that is chosen.
+  // Redraws everything that depends on the selected flow.
   function show() {
     document.querySelectorAll(".of").forEach((e) => { e.textContent = chosen() ? `· ${chosen().name}` : ""; });
     curves();
     place();
   }
 
-  // What a measurement says besides: lines, a table, a picture each.
+  // Additional sections of a measurement: lines, a table, a figure each.
   function sections() {
     data.sections.forEach((s) => {
       const e = html("section", $("#sections"));
@@ -537,7 +538,7 @@
   controls();
   legend();
   sections();
-  // Of the network of a measurement nothing is known.
+  // Measurements have no data on the network.
   $("#map").hidden = $("#queue").hidden = data.measured !== null;
   manifests();
   show();

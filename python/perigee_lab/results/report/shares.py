@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Who got what: goodput of each flow, and who starved beside whom; bands over seeds; completion times."""
+"""Shares of flows: goodput of each flow and starvation; bands over seeds; completion times."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-# A flow starves that has less than this share of what the flows over its bottleneck have on average.
+# A flow starves below this share of the average of the flows over its bottleneck.
 STARVES = 0.25
-# Bars for each scheme; of more flows those with the least are shown, and how all are distributed.
+# Bars per scheme; with more flows, those with the least goodput and the distribution are shown.
 MAX_BARS = 12
-# Points of a band, flows that have one, and runs that it is made of.
+# Points of a band, flows with bands, and runs per band.
 BAND_POINTS, BAND_FLOWS, BAND_RUNS = 300, 8, 40
 COMPLETION_POINTS = 300
 
 
 def shares(runs: Sequence[Run], labels: dict[str, str]) -> list[dict[str, Any]]:
-    """For each scheme a bar for each bulk flow, means over seeds; empty where no two flows compete."""
+    """For each scheme a bar per bulk flow, means over seeds; empty if no two flows compete."""
     of: dict[str, list[Run]] = {}
     for run in runs:
         of.setdefault(run.cc, []).append(run)
@@ -73,7 +73,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _fair(means: dict[int, float], bottlenecks: dict[int, Any]) -> dict[int, float | None]:
-    """What the flows over the same bottleneck have on average; None where a flow has it for itself."""
+    """Average of the flows over the same bottleneck; None if a flow has it to itself."""
     groups: dict[Any, list[float]] = {}
     for i, port in bottlenecks.items():
         if port is not None and not math.isnan(means[i]):
@@ -83,7 +83,10 @@ def _fair(means: dict[int, float], bottlenecks: dict[int, Any]) -> dict[int, flo
 
 
 def bands(runs: Sequence[Run], flows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By scheme and flow: least and most goodput and RTT of the seeds over time; nothing for one seed."""
+    """Minimum and maximum of goodput and RTT over the seeds, by scheme and flow.
+
+    Empty for one seed.
+    """
     of: dict[str, list[Run]] = {}
     for run in runs:
         of.setdefault(run.cc, []).append(run)
@@ -108,7 +111,7 @@ def _bands(runs: Sequence[Run], flows: Sequence[int]) -> dict[str, Any]:
 
 
 def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
-    """Least and most of several curves (of one: itself twice), after averaging neighbours."""
+    """Minimum and maximum of curves (of a single one: itself twice), after averaging neighbours."""
     import warnings
 
     import numpy as np
@@ -116,14 +119,17 @@ def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
     step = max(1, math.ceil(len(curves[0]) / BAND_POINTS))
     full = len(curves[0]) // step * step
     with warnings.catch_warnings():
-        # Instants of which no seed knows anything.
+        # Instants without a value in any seed.
         warnings.simplefilter("ignore", RuntimeWarning)
         thin = np.stack([np.nanmean(c[:full].reshape(-1, step), axis=1) for c in curves])
         return [plain(np.nanmin(thin, axis=0)), plain(np.nanmax(thin, axis=0))]
 
 
 def completions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """By scheme: completion times in ms at evenly spaced shares of all objects and transfers of all seeds."""
+    """Completion times in ms by scheme.
+
+    They are quantiles at evenly spaced shares of all objects and transfers of all seeds.
+    """
     import numpy as np
 
     times: dict[str, list[Floats]] = {}
@@ -145,5 +151,5 @@ def completions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
 
 
 def plain(values: Iterable[float]) -> list[float | None]:
-    """Six digits are more than a screen shows; JSON knows no NaN."""
+    """Rounds to six digits, enough for a screen; NaN becomes null."""
     return [None if math.isnan(v) else float(f"{v:.6g}") for v in values]
