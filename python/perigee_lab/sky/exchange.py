@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What `perigee diff` prints: two saved timelines beside each other."""
+"""Comparison of two saved timelines, for `perigee diff`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 
 from perigee_lab import _core
 
-# Ports that are listed one by one.
+# Number of ports to list individually.
 LISTED = 5
 
 
 @dataclass(frozen=True)
 class Names:
-    """How the names of nodes are read before two timelines are compared."""
+    """Mapping of node names before a comparison."""
 
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Old name and new, in either timeline."""
+    """Old name → new name, in either timeline."""
     shell: tuple[int, int] | None = None
-    """Planes and slots: a node of number n is called as the satellite n of such a shell."""
+    """Planes and slots: node number n gets the name of satellite n of such a shell."""
 
 
 def diff(
     a: Path, b: Path, *, step_s: float = 0.1, tolerance_s: float = 0.2, names: Names | None = None
 ) -> dict[str, Any]:
-    """Compares two timelines every `step_s`; notes may be `tolerance_s` apart."""
+    """Compares two timelines every `step_s`; times of notes may differ by `tolerance_s`."""
     names = names or Names()
     text = _core.diff_timelines(a, b, round(step_s * 1e9), round(tolerance_s * 1e9), dict(names.renamed), names.shell)
     found: dict[str, Any] = json.loads(text)
@@ -36,7 +36,7 @@ def diff(
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """The comparison in words: what differs at all is said, however little."""
+    """The comparison as text, with every difference, however small."""
     d = found["diff"]
     if found["same"]:
         if d["identical"]:
@@ -61,7 +61,7 @@ def lines(found: dict[str, Any]) -> list[str]:
 def _pair(p: dict[str, Any]) -> list[str]:
     share = p["same_way"] / p["steps"] if p["steps"] else 1.0
     first = "" if p["first_difference_s"] is None else f", first other way at {p['first_difference_s']:g} s"
-    # A share that rounds to all of them is not all of them.
+    # A share that rounds to 100 % must not be printed as 100 %.
     same = f"{share:.2%}" if share == 1 or round(share, 4) < 1 else f"all but {p['steps'] - p['same_way']}"
     delays = f"one way {p['mean_ms'][0]:.3f} and {p['mean_ms'][1]:.3f} ms, " if p["both"] else ""
     apart = (
@@ -77,7 +77,10 @@ def _pair(p: dict[str, Any]) -> list[str]:
 
 
 def length(ms: float) -> str:
-    """A time that shows digits however short it is: delays are whole nanoseconds, their means are not."""
+    """A time with significant digits however short.
+
+    Delays are integer nanoseconds, their means are not.
+    """
     if ms >= 0.01:
         return f"{ms:.4f} ms"
     return f"{ms * 1e6:.3g} ns"

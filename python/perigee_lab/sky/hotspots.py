@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Utilisation of the links of a run and of the ports that feed them at an instant, with their places on the map."""
+"""Utilisation of links and ports of a run at an instant, with their positions on the map."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class Busy:
     origin: str
     target: str
     port: int
-    """The port that feeds it, perhaps a radio that other links share."""
+    """The port that feeds it; a radio may be shared with other links."""
     utilisation: float
-    """Share of the rate of its port that went over this link since the sample before."""
+    """Share of its port's rate carried over this link since the previous sample."""
     port_utilisation: float
-    """Share of that rate that went over all links of the port."""
+    """Share of that rate carried over all links of the port."""
     queue_packets: int
-    """Waiting at the port."""
+    """Packets waiting at the port."""
 
 
 @dataclass(frozen=True)
 class BusyPort:
-    """A port at a sample of the run, with its links that carried something, the busiest first."""
+    """A port at a sample of the run, with its links that carried traffic, the busiest first."""
 
     links: tuple[Busy, ...]
 
     @property
     def utilisation(self) -> float:
-        """Share of its rate that was used since the sample before."""
+        """Share of its rate used since the previous sample."""
         return self.links[0].port_utilisation
 
     def __str__(self) -> str:
@@ -68,20 +68,22 @@ MOST_TARGETS = 4
 
 @dataclass(frozen=True)
 class Difference:
-    """A key in which a record's scenario is not the one that is drawn."""
+    """A key in which a record's scenario differs from the plotted one."""
 
     key: str
     in_record: str
-    """As written there; empty = not given."""
+    """Value in the record; empty = not given."""
     in_scenario: str
     moves: bool
-    """Satellites or places are elsewhere: loads of the one cannot be drawn on the map of the other."""
+    """Whether positions of satellites or places differ: then loads of one cannot be drawn on the
+    map of the other."""
 
 
 def differences(run: Run, scenario: Scenario) -> list[Difference]:
-    """Where the scenario of a record and another differ, apart from title, schemes, seeds and repetitions.
+    """Differences between a record's scenario and another.
 
-    Files are compared by what they held when the run read them, not by their paths.
+    Title, schemes, seeds and repetitions are ignored. Files are compared by their contents at the
+    time of the run, rather than by path.
     """
     there, here = _recorded(run), _flat(scenario.core.toml)
     digests = {f.path: f.sha256 for f in run.manifest.files if f.sha256 is not None}
@@ -97,14 +99,14 @@ def differences(run: Run, scenario: Scenario) -> list[Difference]:
 
 
 def _changed(there: Any, here: Any, digests: dict[str, str]) -> str | None:
-    """None where two values say the same; else what is to be added to the second one."""
+    """None if two values are equivalent; otherwise a note on the second one."""
     if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         every = [c for a, b in zip(there, here, strict=True) if (c := _changed(a, b, digests)) is not None]
         return every[0] if every else None
     if not isinstance(there, str) or not isinstance(here, str):
         return None if there == here else ""
     path = Path(here).absolute()
-    # Records have absolute paths; a scenario has them as written, from the present folder.
+    # Records have absolute paths; those of a scenario are relative to the current folder.
     digest = digests.get(there) or digests.get(str(Path(there).absolute()))
     if digest is not None and path.is_file():
         return None if sha256_of(path) == digest else " with other contents"
@@ -116,7 +118,7 @@ def _as_written(value: Any) -> str:
 
 
 MOVES = ("source.", "node.", "nodes.")
-# What runs of one scenario may differ in.
+# Keys in which runs of one scenario may differ.
 IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
 
 
@@ -147,7 +149,7 @@ def _flat(toml: str) -> dict[str, Any]:
 
 
 def busy(run: Run, t_s: float) -> list[Busy]:
-    """The links that carried something at the last sample up to `t_s`, those of the busiest port first."""
+    """The links with traffic at the last sample up to `t_s`, those of the busiest port first."""
     links, totals = run.table("links"), run.table("link_totals")
     t = links.column("t_ns").to_numpy()
     before = t[t <= round(t_s * 1e9)]
@@ -158,7 +160,8 @@ def busy(run: Run, t_s: float) -> list[Busy]:
     ends = dict(zip(totals["link"].to_pylist(), zip(totals["from"].to_pylist(), totals["to"].to_pylist(), strict=True),
                     strict=True))  # fmt: skip
     number, sent = (links.column(c).to_numpy() for c in ("link", "tx_bytes"))
-    # A link without a row at an instant carried nothing since the one before: the difference is of this interval.
+    # A link without a row at an instant carried nothing since the last one: the difference is of
+    # this interval.
     earlier = np.zeros(int(number.max()) + 1)
     np.maximum.at(earlier, number[t < at], sent[t < at])
     sample_ns = run.manifest.sample_ns or at
@@ -169,7 +172,8 @@ def busy(run: Run, t_s: float) -> list[Busy]:
     port = links.column("port").to_numpy()[rows]
     of_port = np.zeros(int(port.max()) + 1)
     np.add.at(of_port, port, share)
-    # Packets are counted whole when they have left: one that began before the interval may exceed it.
+    # Packets count completely when they have left: one that started before the interval may exceed
+    # it.
     share, of_port = np.minimum(share, 1), np.minimum(of_port, 1)
     queue = links.column("queue_packets").to_numpy()[rows]
     found = []
@@ -190,7 +194,10 @@ def ports(links: Sequence[Busy]) -> list[BusyPort]:
 
 
 def draw(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
-    """Lines on the map of `found`, coloured by the port of the busier direction; returns what a colour bar needs."""
+    """Draws lines on the map of `found`, coloured by the port of the busier direction.
+
+    Returns the artist for a colour bar.
+    """
     from matplotlib.collections import LineCollection
 
     from perigee_lab.sky.skymap import segments
@@ -202,7 +209,7 @@ def draw(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
         key = (min(b.origin, b.target), max(b.origin, b.target))
         both[key] = max(both.get(key, 0.0), b.port_utilisation)
     lines, values = [], []
-    # The busiest are drawn last, on top.
+    # The busiest links are drawn last, on top.
     for (a, z), value in sorted(both.items(), key=lambda item: item[1]):
         if a in places and z in places:
             pieces = segments(np.array([places[a], places[z]], dtype=np.float64))

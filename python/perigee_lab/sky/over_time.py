@@ -26,26 +26,26 @@ Floats = npt.NDArray[np.float64]
 Picture = dict[str, Any]
 
 MAPS = ("latency", "coverage", "handovers", "load")
-# Degrees of a cell of the grid.
+# Size of a grid cell in degrees.
 CELL_DEG = 3.0
 DEFAULT_MASK_DEG = 25.0
 C_M_PER_S = 299_792_458.0
 # Instants of a map unless a step is given: every ten minutes of a day.
 INSTANTS = 144
-# A terminal changes its satellite at the earliest after so long in the constellations that are known (s).
+# Least time between handovers of a terminal in known constellations, s.
 HANDOVER_STEP_S = 15.0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One number for each cell."""
+    """One value for each cell."""
 
     title: str
     unit: str
     cells: Floats
-    """By latitude from the south, then by longitude from -180; NaN = nothing to say."""
+    """By latitude from the south, then by longitude from -180; NaN = no value."""
     places: Floats
-    """The same for each ground point."""
+    """Values of ground points."""
     more_is_better: bool = False
 
 
@@ -56,7 +56,7 @@ class OverTime:
     what: str
     title: str
     note: str
-    """What the numbers are, in a line."""
+    """One-line description of the values."""
     t_s: Floats
     panels: list[Panel]
     ground: list[dict[str, Any]]
@@ -67,7 +67,7 @@ class OverTime:
 
 
 def grid() -> tuple[Floats, Floats]:
-    """Middles of the cells in degrees: latitudes from the south, longitudes from the west."""
+    """Centres of the cells in degrees: latitudes from the south, longitudes from the west."""
     half = CELL_DEG / 2
     return np.arange(-90 + half, 90, CELL_DEG), np.arange(-180 + half, 180, CELL_DEG)
 
@@ -90,19 +90,24 @@ def _skies(
 
 
 def instants(over_s: float, step_s: float | None, what: str, *, moving: bool) -> Floats:
-    """Of what map: handovers are looked for every 15 s, everything else at some 144 instants; even ones for a film."""
+    """Instants of a map.
+
+    Handovers are checked every 15 s, everything else at some 144 instants; evenly spaced for a
+    film.
+    """
     step = step_s or (HANDOVER_STEP_S if what == "handovers" else max(over_s / INSTANTS, 1.0))
     t = np.arange(0.0, over_s, step)
     if what == "load":
-        return t + step  # a sample tells of the time before it
+        return t + step  # a sample covers the time before it
     if step_s is not None or what == "handovers" or moving:
         return t
-    # Even steps may keep time with the orbits and see one constellation again and again: the golden ratio does not.
+    # Even steps may resonate with the orbits and sample the same constellation; the golden ratio
+    # does not.
     return np.asarray(t + step * ((np.arange(len(t)) * 0.6180339887) % 1.0), dtype=np.float64)
 
 
 class _Targets:
-    """The cells and ground points whose numbers are wanted."""
+    """The cells and ground points to evaluate."""
 
     def __init__(self) -> None:
         axes = grid()
@@ -123,7 +128,7 @@ def mask_deg(at: Picture) -> float:
 
 
 def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """RTT from a place to everywhere: its median over time, how much it varies, and how long there is a path."""
+    """RTT from a place to everywhere: median, variation, and share of time with a path."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
@@ -156,7 +161,7 @@ def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], Non
 
 
 def coverage(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """Share of time with a satellite above the mask, and how many are in view."""
+    """Share of time with a satellite above the mask, and number of satellites in view."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
@@ -179,7 +184,7 @@ def coverage(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverT
 
 
 def handovers(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """How often ground points of the scenario change their satellite, by the scenario's own policy."""
+    """Handover rates of the scenario's ground points under its own policy."""
     before: list[int | None] = []
     changes: Floats = np.zeros(0)
     without: Floats = np.zeros(0)
@@ -197,7 +202,7 @@ def handovers(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> Over
     empty = np.full(shape, np.nan)
     step_s = float(t_s[1] - t_s[0]) if len(t_s) > 1 else 1.0
     hours = max(float(t_s[-1] - t_s[0]), 1.0) / 3600
-    # A ground point that no flow uses has nothing to change.
+    # A ground point without flows uses no satellite.
     active = without < len(t_s)
     panels = [
         Panel("Handovers per hour", "1/h", empty, np.where(active, changes / hours, np.nan)),
@@ -208,7 +213,7 @@ def handovers(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> Over
 
 
 def _used(at: Picture) -> list[int | None]:
-    """The satellite of each ground point: the one that serves it, or the end of its first path."""
+    """The satellite of each ground point: the serving one, or the end of its first path."""
     used: list[int | None] = [g["serving"] for g in at["ground"]]
     satellites = len(at["satellites"])
     for path in at["paths"]:
@@ -222,7 +227,7 @@ def _used(at: Picture) -> list[int | None]:
 
 
 def load(scenario: Scenario, run: Run, tick: Callable[[], None], t_s: Floats) -> OverTime:
-    """Where the busy links of a record were: their share in use, by the place of the middle of each link."""
+    """Positions and utilisation of a record's busy links, by the midpoint of each link."""
     from perigee_lab.sky.hotspots import busy
 
     lat, lon = grid()
@@ -254,7 +259,7 @@ def load(scenario: Scenario, run: Run, tick: Callable[[], None], t_s: Floats) ->
 
 
 def _middle(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
-    """Half way along the great circle, in degrees."""
+    """Midpoint along the great circle, in degrees."""
     lat, lon = np.radians(np.array([a[0], b[0]])), np.radians(np.array([a[1], b[1]]))
     x, y, z = (np.cos(lat) * np.cos(lon)).sum(), (np.cos(lat) * np.sin(lon)).sum(), np.sin(lat).sum()
     return float(np.degrees(np.arctan2(z, np.hypot(x, y)))), float(np.degrees(np.arctan2(y, x)))
@@ -266,14 +271,17 @@ def _cell(lat_deg: float, lon_deg: float) -> tuple[int, int]:
 
 
 def ends_from(scenario: Scenario, origin: str) -> list[tuple[str, str]]:
-    """A pair that begins at the place, so that the core has it as a ground point. Raises ScenarioError if unknown."""
+    """A pair that starts at the place, so that the core treats it as a ground point.
+
+    Raises ScenarioError if the place is unknown.
+    """
     names = [g["name"] for g in json.loads(_core.Sky(scenario.core, [], None).picture(0))["ground"]]
     other = next((name for name in names if name.casefold() != origin.casefold()), None)
     return [(origin, other or "0, 0")]
 
 
 class _Quiet:
-    """NumPy warns of cells that never have a way: they are empty on the map."""
+    """Suppresses NumPy's warnings on cells that never have a path; they are empty on the map."""
 
     def __enter__(self) -> None:
         import warnings

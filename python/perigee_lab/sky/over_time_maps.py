@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Maps over time as pictures, films and tables; see `over_time` for what is on them."""
+"""Maps over time as figures, films and tables; `over_time` computes them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from perigee_lab.sky.skymap import SEA, coast
 PICTURES = (".png", ".svg", ".pdf")
 FILMS = (".gif", ".mp4")
 TABLES = (".csv", ".geojson", ".czml")
-# Frames per second of a film, and how many it has at most: others are left out evenly.
+# Frames per second of a film, and its largest number of frames.
 FRAMES_PER_S = 12
 MOST_FRAMES = 144
-# Width of two columns of a journal in inches.
+# Width of two journal columns in inches.
 TWO_COLUMNS_IN = 7.16
-# Perceptually even and safe for colour-blind readers; what is good is bright.
+# Perceptually uniform and safe for colour-blind readers; good values are bright.
 COLOURS = {False: "viridis_r", True: "viridis"}
 
 
 class NoFilmError(PerigeeError, ValueError):
-    """A film cannot be made; the text says what is missing."""
+    """A film cannot be written; the message has the missing requirement."""
 
 
 def draw(found: OverTime, over_s: float) -> Any:
-    """One panel below the other, as wide as two columns of a journal."""
+    """Draws the panels below each other, two journal columns wide."""
     import matplotlib.pyplot as plt
 
     rows = len(found.panels)
@@ -72,7 +72,7 @@ def _limits(panel: Panel) -> tuple[float, float]:
         return 0.0, 1.0
     if panel.unit == "%":
         return min(0.0, float(values.min())), 100.0
-    # A few cells at the edge of coverage would take the colours from all others.
+    # A few extreme cells at the edge of coverage would dominate the colour scale.
     low, high = (float(v) for v in np.percentile(values, [0, 99]))
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
@@ -102,7 +102,7 @@ def _mesh(axis: Any, cells: Floats, low: float, high: float, colours: str) -> An
 
 
 def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float, colours: str) -> None:
-    """Ground points in the colours of the map; grey ones have no value."""
+    """Draws ground points in the colours of the map; grey ones have no value."""
     places = np.array([g["place"] for g in found.ground], dtype=np.float64).reshape(-1, 2)
     if not len(places):
         return
@@ -118,7 +118,10 @@ def _places(axis: Any, values: Floats, found: OverTime, low: float, high: float,
 
 
 def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -> None:
-    """The first panel's quantity at each instant: GIF by Pillow, MP4 by ffmpeg. Raises NoFilmError without it."""
+    """Writes the first panel's quantity over time: GIF by Pillow, MP4 by ffmpeg.
+
+    Raises NoFilmError without ffmpeg.
+    """
     import matplotlib.pyplot as plt
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
@@ -139,7 +142,7 @@ def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -
         chosen = np.unique(np.linspace(0, len(found.frames) - 1, MOST_FRAMES).round().astype(int))
         writer: Any = PillowWriter(fps=FRAMES_PER_S) if file.suffix == ".gif" else FFMpegWriter(fps=FRAMES_PER_S)
         with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
-            # The writers choose the format by the end of the name; one of them is a process of its own.
+            # The writers choose the format by file extension; one of them runs a process.
             named = Path(scratch, f"film{file.suffix}")
             with writer.saving(figure, str(named), dpi=110):
                 for k in chosen.tolist():
@@ -169,7 +172,7 @@ def _key(panel: Panel) -> str:
 
 
 def write_table(found: OverTime, file: Path) -> None:
-    """Ground points as CSV; as GeoJSON with the cells of the map; as CZML for a globe with a clock."""
+    """Writes ground points as CSV, with the map's cells as GeoJSON, or an animation as CZML."""
     with written(file, folders=True) as partial:
         if file.suffix == ".csv":
             table = rows(found)
@@ -183,7 +186,7 @@ def write_table(found: OverTime, file: Path) -> None:
 
 
 def geojson(found: OverTime) -> dict[str, Any]:
-    """A FeatureCollection (RFC 7946): a polygon for each cell with a value, a point for each ground point."""
+    """A FeatureCollection (RFC 7946): a polygon per cell with a value, a point per ground point."""
     lat, lon = grid()
     half = CELL_DEG / 2
     features = []
@@ -193,7 +196,7 @@ def geojson(found: OverTime) -> dict[str, Any]:
             if not values:
                 continue
             north, east = south + CELL_DEG, west + CELL_DEG
-            # Counter-clockwise, as the RFC wants outer rings.
+            # Counter-clockwise, as the RFC requires for outer rings.
             ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
             features.append(_feature({"type": "Polygon", "coordinates": [ring]}, values))
     for row in rows(found):
@@ -207,9 +210,9 @@ def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, 
 
 
 def czml(found: OverTime) -> list[dict[str, Any]]:
-    """Satellites as they move, ground points, and the paths of the flows, as packets of CZML (Cesium).
+    """Moving satellites, ground points, and paths of the flows, as packets of CZML (Cesium).
 
-    Raises NoFilmError for maps that keep no pictures of the sky.
+    Raises NoFilmError for maps without snapshots of the sky.
     """
     if not found.pictures:
         raise NoFilmError(f"the map of {found.what} has no satellites to write: CZML is for latency and coverage")
@@ -239,7 +242,7 @@ def _label(text: str) -> dict[str, Any]:
 
 
 def _czml_paths(found: OverTime) -> list[dict[str, Any]]:
-    """One line for each pair: at each instant, the path of then, until the next."""
+    """A line per pair, with the current path in each interval."""
     packets = []
     last = found.pictures[-1]["instant"]
     for number, path in enumerate(found.pictures[0]["paths"]):

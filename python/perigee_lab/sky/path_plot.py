@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The picture of `perigee paths`: RTT, links and orbital planes of one pair over time, under one or more policies."""
+"""Figures of `perigee paths`: RTT, links and orbital planes of pairs over time, by policy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from perigee_lab.sky.survey import C_KM_PER_MS
 if TYPE_CHECKING:
     from perigee_lab.sky.survey import PairPaths
 
-# Characters of a title and of a legend that fit the width of the figure.
+# Characters of a title and of a legend that fit the figure's width.
 TITLE_WIDTH, LEGEND_WIDTH = 88, 118
 GREY = "#5b6876"
 
 
 def plot(pairs: Sequence[PairPaths]) -> Any:
-    """RTT, links, and planes of the two end satellites over time; the pairs have the same ends.
+    """Plots RTT, links, and planes of the two end satellites over time.
 
-    Names may be long: the title wraps, and the legend has a strip of its own below the panels.
+    The pairs have the same ends.
+
+    Names may be long: the title wraps, and the legend has its own strip below the panels.
     """
     import matplotlib.pyplot as plt
 
@@ -57,7 +59,7 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
 
 
 def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
-    """Many pairs in one picture: which share of them has at most so much, a line for each policy."""
+    """Plots distributions over many pairs, a line per policy."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS
@@ -92,7 +94,7 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.2)
         axis.spines[["top", "right"]].set_visible(False)
-    # Between places near each other the satellites' height alone is many times the way.
+    # Between nearby places, the satellites' altitude is many times the distance.
     axes[0, 1].set_xscale("log")
     for axis in axes[:, 0]:
         axis.set_ylabel("share of pairs", fontsize=8)
@@ -103,14 +105,14 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
 
 
 def legend(figure: Any, handles: Sequence[Any], width: int = LEGEND_WIDTH) -> None:
-    """A legend below the panels, in as many columns as its longest entry allows."""
+    """Draws a legend below the panels, in as many columns as its longest entry allows."""
     longest = max((len(str(h.get_label())) for h in handles), default=1)
     columns = max(1, min(len(handles), width // (longest + 8)))
     figure.legend(handles=list(handles), loc="outside lower left", frameon=False, fontsize=8, ncols=columns)
 
 
 def _ends(p: PairPaths) -> list[Any]:
-    """Which line of the lowest panel is which end's."""
+    """Legend entries for the two ends' lines in the lowest panel."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"color": "#111827", "linewidth": 1.1}
@@ -122,7 +124,7 @@ def _ends(p: PairPaths) -> list[Any]:
 
 def _draw_pair(axes: Any, p: PairPaths, colour: str, *, named: bool) -> None:
     name = p.label if named else "RTT over the satellites"
-    # A new path begins a new line: a jump is not a slope.
+    # A new path starts a new line, so that jumps are not drawn as slopes.
     jumps = np.searchsorted(p.t_s, [leg.t_s - 1e-9 for leg in p.legs[1:]])
     x, y = np.insert(p.t_s, jumps, np.nan), np.insert(p.rtt_ms, jumps, np.nan)
     axes[0].plot(x, y, color=colour, linewidth=1.5, label=quoting.plot(name))

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 EARTH_RADIUS_KM = 6371.0
-# Ground points with names; more are dots only.
+# Largest number of named ground points; further ones are dots only.
 MAX_NAMED = 40
-# Characters of a legend's line that fit the width of the figure.
+# Characters of a legend line that fit the figure's width.
 LEGEND_WIDTH = 170
 # Resolution of the shaded coverage.
 CELL_DEG = 1.0
@@ -36,16 +36,18 @@ ASCENDING, DESCENDING, LAND, SEA = "#2f6f9f", "#b0623a", "#e9e4d8", "#f7f9fb"
 def picture(
     scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] = (), *, seed: int | None = None
 ) -> dict[str, Any]:
-    """Satellites, ISLs, ground points and paths at an instant of the run; `seed` = that of drawn traffic."""
+    """A snapshot: satellites, ISLs, ground points and paths; `seed` = that of drawn traffic."""
     found: dict[str, Any] = json.loads(_core.Sky(scenario.core, list(ends), seed).picture(round(time_s * 1e9)))
     return found
 
 
 def elevations(scenario: Scenario, node: str, steps: int, step_s: float) -> Floats:
-    """Elevation in degrees of the satellite that a node uses at each step: that which serves it, or carries a path.
+    """Elevation in degrees of the satellite that a node uses at each step.
 
-    Where it uses none, that of the one before (of the first, at the beginning). The Earth is a sphere here: within 0.3
-    degrees. Raises KeyError where the node never uses a satellite.
+    Serving, or first of a path.
+
+    Without one, the previous value is kept (at the start, the first one). Assumes a spherical
+    Earth: exact within 0.3 degrees. Raises KeyError if the node never uses a satellite.
     """
     sky = _core.Sky(scenario.core, [], None)
     found = np.full(steps, np.nan)
@@ -64,7 +66,7 @@ def elevations(scenario: Scenario, node: str, steps: int, step_s: float) -> Floa
 
 
 def _used(at: dict[str, Any], node: str) -> int | None:
-    """Number of the satellite that a node uses in a picture."""
+    """Number of the satellite that a node uses in a snapshot."""
     g = next(i for i, g in enumerate(at["ground"]) if g["name"] == node)
     if at["ground"][g]["serving"] is not None:
         return int(at["ground"][g]["serving"])
@@ -75,7 +77,10 @@ def _used(at: dict[str, Any], node: str) -> int | None:
 
 
 def elevation_deg(place: Sequence[float], over: Sequence[float]) -> float:
-    """Elevation of a satellite over `over` (degrees north, east, height in km) as seen from a place on a sphere."""
+    """Elevation of a satellite above `over` from a place on a sphere.
+
+    `over` has degrees north, degrees east, and height in km.
+    """
     lat, lon, there, along = np.radians([place[0], place[1], over[0], over[1]])
     cosine = np.sin(lat) * np.sin(there) + np.cos(lat) * np.cos(there) * np.cos(lon - along)
     up = cosine - EARTH_RADIUS_KM / (EARTH_RADIUS_KM + over[2])
@@ -83,7 +88,10 @@ def elevation_deg(place: Sequence[float], over: Sequence[float]) -> float:
 
 
 def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links: Sequence[Busy] | None = None) -> Any:
-    """The map. With `zoom`, only the region of the paths; with `links`, how busy they are instead of the paths."""
+    """Draws the map.
+
+    With `zoom`, only the region of the paths; with `links`, utilisation instead of paths.
+    """
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(12, 7.1), layout="constrained")
@@ -109,7 +117,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
     axis.set_aspect("equal")
     axis.set_xticks(np.arange(-180, 181, 30))
     axis.set_yticks(np.arange(-90, 91, 30))
-    # After the ticks, which would widen the view.
+    # After the ticks, which would extend the limits.
     axis.set_xlim(-180, 180)
     axis.set_ylim(-90, 90)
     if zoom:
@@ -137,7 +145,7 @@ def coast(axis: Any) -> None:
 
 
 def _coverage(axis: Any, found: dict[str, Any]) -> None:
-    """Shades where how many satellites stand above the mask of the first ground point."""
+    """Shades the number of satellites above the mask of the first ground point."""
     masks = [g["mask_deg"] for g in found["ground"] if g["mask_deg"] is not None]
     if not masks or not found["satellites"]:
         return
@@ -153,7 +161,7 @@ def _coverage(axis: Any, found: dict[str, Any]) -> None:
 
 
 def footprint_deg(height_km: float, mask_deg: float) -> float:
-    """Radius of the region from which a satellite stands above the mask, as an angle at the Earth's centre."""
+    """Radius of the region with a satellite above the mask, as an angle at the Earth's centre."""
     mask = np.radians(mask_deg)
     inner = np.clip(EARTH_RADIUS_KM * np.cos(mask) / (EARTH_RADIUS_KM + height_km), -1, 1)
     return float(np.degrees(np.arccos(inner) - mask))
@@ -162,7 +170,7 @@ def footprint_deg(height_km: float, mask_deg: float) -> float:
 def _add_footprint(count: Floats, lat: Floats, lon: Floats, at_lat: float, at_lon: float, radius: float) -> None:
     rows = np.flatnonzero(np.abs(lat - at_lat) <= radius)
     here, there = np.radians(at_lat), np.radians(lat[rows])
-    # Half width of the circle on each parallel; on some near a pole it is all of it.
+    # Half width of the circle on each parallel; near a pole it may cover all of it.
     across = np.cos(here) * np.cos(there)
     cosine = np.divide(np.cos(np.radians(radius)) - np.sin(here) * np.sin(there), across, out=np.full_like(across, 2),
                        where=across > 1e-9)  # fmt: skip
@@ -205,14 +213,14 @@ def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bo
 
 
 def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
-    """Names beside their places, over no other name and no other place; one that has to stand off gets a line.
+    """Labels places without overlap of names and places; a distant label gets a line.
 
-    Ends of paths come first; a name for which there is no room near its place is left out.
+    Ends of paths come first; a name without space near its place is left out.
     """
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-    # The positions on paper are known when everything else has its room.
+    # Positions are known only after the layout of everything else.
     figure.draw_without_rendering()
     renderer, points = figure.canvas.get_renderer(), 72 / figure.dpi
     view = axis.get_window_extent(renderer)
@@ -231,7 +239,7 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
         )  # fmt: skip
         label.arrow_patch.set_visible(False)
         label.update_positions(renderer)
-        # Without its line.
+        # Extent without the line.
         box = Text.get_window_extent(label, renderer)
         for ring, dx, dy in _spots(box.width * points, box.height * points):
             moved = box.translated(dx / points, dy / points)
@@ -246,7 +254,7 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
 
 
 def _spots(width: float, height: float) -> list[tuple[int, float, float]]:
-    """Offsets of a label from its place in points, each with its distance in lines: below, above, beside."""
+    """Offsets of a label from its place in points, with the ring number: below, above, left, right."""
     spots = []
     for ring in range(4):
         out = 6 + ring * height

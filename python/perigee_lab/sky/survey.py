@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Paths over a constellation without packets: statistics, a list, a plot."""
+"""Paths over a constellation without packets, and their statistics."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ C_KM_PER_MS = 299.792458
 
 @dataclass(frozen=True)
 class Leg:
-    """A stretch of time with one path."""
+    """A time interval with one path."""
 
     t_s: float
     rtt_ms: float | None
     hops: list[Hop] | None
-    """Satellites and relays from end to end; None = unreachable."""
+    """Satellites and relays in order; None = unreachable."""
 
     @property
     def links(self) -> int:
-        """Links of the path."""
+        """Number of links of the path."""
         return 0 if self.hops is None else len(self.hops) + 1
 
 
 @dataclass(frozen=True)
 class PairPaths:
-    """A pair over time under one way of choosing satellites."""
+    """A pair over time under one attachment policy."""
 
     label: str
     origin: str
     target: str
     distance_km: float | None
-    """Along a great circle; None where nodes have no places."""
+    """Along a great circle; None if nodes have no places."""
     fibre_rtt_ms: float | None
     t_s: Floats
     rtt_ms: Floats
@@ -77,7 +77,7 @@ class PairPaths:
         return [b.t_s for a, b in itertools.pairwise(self.legs) if a.hops is not None and b.hops is not None]
 
     def statistics(self) -> dict[str, Any]:
-        """What the table shows."""
+        """Values of the table."""
         there = ~np.isnan(self.rtt_ms)
         rtt, links = self.rtt_ms[there], self.links[there]
         some = bool(there.any())
@@ -110,8 +110,8 @@ def survey(
 ) -> list[PairPaths]:
     """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows.
 
-    Terminals choose their satellites for the pairs of the scenario and for these, or for these `alone`. `remark` hears
-    what a person should look at before trusting them. Without a label each says what its satellites are chosen for.
+    Terminals choose satellites for the pairs of the scenario and for these, or for these `alone`.
+    `remark` receives warnings. Without a label, each pair is labelled by its choice of satellites.
     """
     if scenario.core.has_sky:
         sky = _core.Sky(scenario.core, list(ends), None, alone)
@@ -128,11 +128,11 @@ def survey(
 
 
 def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), *, alone: bool = False) -> list[PairPaths]:
-    """The paths of a scenario's flows, or of some pairs of nodes, cities or "lat, lon", over the whole run.
+    """The paths of a scenario's flows, or of pairs of nodes, cities or "lat, lon", over the run.
 
-    Terminals choose their satellites for the scenario's pairs, too, unless these are `alone`. No packet runs; raises
-    `ScenarioError` or `RunError` as a run would, and warns of old element sets and of
-    satellites that other pairs change.
+    Terminals also choose satellites for the scenario's pairs, unless these are `alone`. No packets
+    are sent. Raises `ScenarioError` or `RunError` like a run, and warns of old element sets and of
+    satellites that depend on other pairs.
     """
     import warnings
 
@@ -156,18 +156,18 @@ def _pair(found: dict[str, Any], steps: tuple[Floats, npt.NDArray[np.bool_]], st
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two ways of choosing satellites on the same pair."""
+    """Comparison of two attachment policies on the same pair."""
 
     mean_ratio: float
     largest_ratio: float
     slow_share: float
-    """Share of the steps at which the second is more than half longer than the first."""
+    """Share of steps at which the second RTT exceeds 1.5 times the first."""
     apart_share: float | None
-    """Of these, the share at which the satellites of the two ends fly apart under the second."""
+    """Of these, the share with end satellites in opposite directions under the second."""
 
 
 def contrast(first: PairPaths, second: PairPaths) -> Contrast | None:
-    """How much longer the second is; None if they never exist together."""
+    """Compares two policies; None if they never have a path at the same time."""
     both = ~np.isnan(first.rtt_ms) & ~np.isnan(second.rtt_ms)
     if not both.any():
         return None
@@ -178,7 +178,7 @@ def contrast(first: PairPaths, second: PairPaths) -> Contrast | None:
 
 
 def hop_name(hop: Hop) -> str:
-    """A satellite with its plane and an arrow for its direction; a relay with a dot."""
+    """Label of a hop: a satellite with plane and direction arrow, or a relay with a dot."""
     if hop["ascending"] is None:
         return f"•{hop['name']}"
     arrow = "↑" if hop["ascending"] else "↓"
@@ -186,7 +186,7 @@ def hop_name(hop: Hop) -> str:
 
 
 def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """A row for each pair and policy."""
+    """Writes a row per pair and policy."""
     table = [p.statistics() for p in pairs]
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, list(table[0]))
@@ -195,7 +195,7 @@ def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
 
 
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """RTT and links over time, a row per step and pair. An `OSError` names the file."""
+    """Writes RTT and links over time, a row per step and pair. An `OSError` names the file."""
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["from", "to", "attach", "t_s", "rtt_ms", "links"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Timelines: the network over time, without traffic. Saved ones can be replayed with `[source.timeline]`."""
+"""Timelines: networks over time, without traffic."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 STEP_S = 0.1
-# Samples in one figure beyond which its width cannot show more.
+# Largest number of samples that a figure's width can resolve.
 MAX_SAMPLES = 20_000
-# Pairs in one figure beyond which nobody can tell them apart.
+# Largest number of distinguishable pairs in a figure.
 MAX_DRAWN = 8
 
 
 def plotted_step(duration_s: float) -> float:
-    """Time between the samples of a figure; outages and changes of the path are exact whatever it is."""
+    """Time between samples of a figure; outages and path changes are exact regardless."""
     return max(STEP_S, duration_s / MAX_SAMPLES)
 
 
 @dataclass(frozen=True)
 class PairOverTime:
-    """What a pair of nodes sees."""
+    """Path properties of a pair over time."""
 
     origin: str
     target: str
     t_s: Floats
     base_rtt_ms: Floats
-    """Propagation there and back; NaN = unreachable."""
+    """Round-trip propagation; NaN = unreachable."""
     rate_mbps: Floats
-    """Slowest port on the way there; NaN = unreachable."""
+    """Rate of the slowest port of the forward path; NaN = unreachable."""
     hops: npt.NDArray[np.int64]
-    """Links on the way there; zero = unreachable."""
+    """Links of the forward path; zero = unreachable."""
     outages_s: list[tuple[float, float]]
-    """When nothing gets through: no route, a link down, or a blocked port. Begin and end, exact."""
+    """Exact starts and ends of outages: no route, a link down, or a blocked port."""
     path_changes_s: list[float]
 
 
@@ -57,7 +57,7 @@ class Timeline:
     """A network over time."""
 
     def __init__(self, core: _core.Timeline) -> None:
-        """Wraps what the core has checked."""
+        """Wraps a validated timeline of the core."""
         self.core = core
         self.facts: dict[str, Any] = json.loads(core.describe())
 
@@ -71,12 +71,12 @@ class Timeline:
 
     @property
     def title(self) -> str:
-        """What it is, for a person."""
+        """Human-readable title."""
         return str(self.facts["title"])
 
     @property
     def duration_s(self) -> float:
-        """Its length."""
+        """Duration in s."""
         return float(self.facts["duration_ns"]) / 1e9
 
     @property
@@ -85,7 +85,10 @@ class Timeline:
         return [(p["from"], p["to"]) for p in self.facts["pairs"]]
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes the timeline: JSON, a line for the network at time zero and one for each chunk of changes."""
+        """Writes the timeline as JSON.
+
+        A line for the network at time zero, one per chunk of changes.
+        """
         path = Path(path)
         if path.exists() and not force:
             raise FileExistsError(f"{path} exists; say force=True to replace it")
@@ -94,7 +97,10 @@ class Timeline:
         return path
 
     def pair(self, index: int = 0, *, step_s: float = STEP_S, turned: bool = False) -> PairOverTime:
-        """What the pair at a position of `pairs` sees, or `turned` its way back, with a sample each `step_s`."""
+        """Path properties of the pair at this index of `pairs`, sampled every `step_s`.
+
+        `turned`: those of its return path.
+        """
         place = self.facts["pairs"][index]
         if turned:
             place = {"from": place["to"], "to": place["from"], "forward": place["reverse"], "reverse": place["forward"]}
@@ -102,7 +108,7 @@ class Timeline:
         return _over_time(place, seen)
 
     def plot(self, pairs: Sequence[int] | None = None) -> Any:
-        """Base RTT and rate over time with outages and changes of the path, as a matplotlib figure."""
+        """Plots base RTT and rate over time, with outages and path changes."""
         chosen = range(min(len(self.pairs), MAX_DRAWN)) if pairs is None else pairs
         step_s = plotted_step(self.duration_s)
         from perigee_lab.results.notebook import once
@@ -127,22 +133,22 @@ def _over_time(place: dict[str, Any], seen: str) -> PairOverTime:
 
 @dataclass(frozen=True)
 class Passed:
-    """What is left of a timeline that was made, written and not kept."""
+    """Summary of a timeline that was generated without keeping it in memory."""
 
     facts: dict[str, Any]
-    """Title, length, numbers of things and of changes, pairs."""
+    """Title, length, counts of objects and changes, pairs."""
     pairs: list[PairOverTime]
-    """What the first pairs saw."""
+    """Path properties of the first pairs."""
 
     def plot(self) -> Any:
-        """As `Timeline.plot`."""
+        """Like `Timeline.plot`."""
         return draw(str(self.facts["title"]), float(self.facts["duration_ns"]) / 1e9, self.pairs)
 
 
 def pass_by(
     scenario: Scenario, seed: int | None = None, *, path: Path | None = None, watched: int = 0, step_s: float = STEP_S
 ) -> Passed:
-    """Makes the network of a scenario over the whole run without keeping it in memory.
+    """Generates the network of a scenario over the full run without keeping it in memory.
 
     It is written to `path`, if one is given; the first `watched` pairs are sampled every `step_s`.
     """
@@ -154,12 +160,12 @@ def pass_by(
 
 
 def load_timeline(path: str | Path) -> Timeline:
-    """Reads a saved timeline and checks it."""
+    """Reads and validates a saved timeline."""
     return Timeline(_core.Timeline.load(path))
 
 
 def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
-    """Base RTT, rate and links, a colour per pair; outages as bands, changes of the path as ticks at the foot."""
+    """Plots base RTT, rate and links, a colour per pair, with outages and path changes."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS

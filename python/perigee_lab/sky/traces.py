@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A path as traces for other testbeds: mahimahi's, LeoReplayer's, or a script of Linux's `tc`.
+"""Export of a path as traces for other testbeds.
 
-mahimahi: a line per opportunity to deliver 1500 bytes, in whole milliseconds (its man page mm-link(1)); its delay is
-one number. LeoReplayer: the same and a file with a one-way delay in milliseconds for each 10 ms. `tc`: netem(8),
-changed as time goes by.
+Mahimahi, LeoReplayer, or a script of Linux's `tc`.
+
+mahimahi: a line per opportunity to deliver 1500 bytes, in integer milliseconds (man page
+mm-link(1)); its delay is constant. LeoReplayer: the same, and a file with a one-way delay in
+milliseconds every 10 ms. `tc`: netem(8), changed over time.
 """
 
 from __future__ import annotations
@@ -27,23 +29,23 @@ Floats = npt.NDArray[np.float64]
 FORMATS = ("mahimahi", "leoreplayer", "tc")
 STEP_S = {"mahimahi": 0.01, "leoreplayer": 0.01, "tc": 0.1}
 OPPORTUNITY_BITS = 1500 * 8
-# A rate change below this share, or a delay below this many ms, is no line of a script.
+# Changes of rate below this share, or of delay below this many ms, are left out of a script.
 RATE_SHARE, DELAY_MS = 0.01, 0.1
-# Ports named in a remark.
+# Number of ports named in a note.
 NAMED = 4
 
 
 @dataclass(frozen=True)
 class Way:
-    """One direction of a path: a sample per step; rate 0 where nothing gets through."""
+    """One direction of a path: a sample per step; rate 0 in outages."""
 
     rate_mbps: Floats
     delay_ms: Floats
-    """Half of the RTT of propagation; before the first path, that of the first."""
+    """Half of the propagation RTT; before the first path, that of the first one."""
 
 
 def ways(timeline: Timeline, origin: str, target: str, step_s: float) -> tuple[Way, Way]:
-    """The way there and the way back of a pair. Raises KeyError if there is no such pair."""
+    """Forward and return path of a pair. Raises KeyError if there is no such pair."""
     ends = [(p["from"], p["to"]) for p in timeline.facts["pairs"]]
     if (origin, target) not in ends and (target, origin) not in ends:
         raise KeyError(f"no pair {origin} to {target}; there are {', '.join(f'{a} to {b}' for a, b in ends[:8])}")
@@ -61,20 +63,20 @@ def _way(timeline: Timeline, index: int, step_s: float, *, turned: bool) -> Way:
     known = np.flatnonzero(~np.isnan(rtt))
     if not len(known):
         raise KeyError(f"{seen.origin} to {seen.target}: there is never a path")
-    # What has no path has the delay of the last one.
+    # Without a path, the last delay is kept.
     last = np.maximum.accumulate(np.where(np.isnan(rtt), -1, np.arange(len(rtt))))
     rtt = rtt[np.where(last < 0, known[0], last)]
     return Way(rate, rtt / 2)
 
 
 def opportunities(rate_mbps: Floats, step_s: float) -> list[int]:
-    """The milliseconds at which 1500 bytes may leave: the rate, integrated, with a line whenever so many are gathered.
+    """The milliseconds at which 1500 bytes may leave: crossings of the integrated rate.
 
     The last one is the length of the trace in ms (mahimahi repeats it from there).
     """
     gathered = np.concatenate([[0.0], np.cumsum(rate_mbps * 1e6 * step_s)]) / OPPORTUNITY_BITS
     times = np.arange(len(gathered)) * step_s * 1e3
-    # Opportunity k comes when k + 1 packets have been gathered; flat stretches have none.
+    # Opportunity k is when the integral reaches k + 1 packets; flat intervals have none.
     wanted = np.arange(1, int(np.floor(gathered[-1] + 1e-9)) + 1)
     at = np.searchsorted(gathered, wanted - 1e-9)
     share = (wanted - gathered[at - 1]) / (gathered[at] - gathered[at - 1])
@@ -83,7 +85,10 @@ def opportunities(rate_mbps: Floats, step_s: float) -> list[int]:
 
 
 def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path) -> list[str]:
-    """Writes the files of a format into a folder; returns what to know of them. An OSError names a file."""
+    """Writes the files of a format into a folder; returns notes on them.
+
+    An OSError names a file.
+    """
     step_s = STEP_S[what]
     there, back = ways(timeline, origin, target, step_s)
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,11 +112,11 @@ def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path)
 
 
 def not_carried(what: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What ports of a scenario do, as `World.describe` tells them, that no such file says."""
+    """Port properties (from `World.describe`) that such files cannot represent."""
     asking = [p["name"] for p in ports if "dama" in p]
     kinds: dict[str, list[str]] = {}
     for p in ports:
-        # A name, or a name with its parameters.
+        # A name, or a name with parameters.
         kind = p["discipline"] if isinstance(p["discipline"], str) else next(iter(p["discipline"]))
         if kind != "drop-tail":
             kinds.setdefault(kind, []).append(p["name"])
@@ -135,7 +140,7 @@ def _shout(name: str) -> str:
 
 
 def script(there: Way, back: Way, step_s: float, title: str) -> str:
-    """A script of `tc` that makes two interfaces follow the path; each delays what leaves it."""
+    """A script of `tc` that applies the path to the outgoing packets of two interfaces."""
     head = [
         "#!/bin/sh",
         f"# {quoting.shell_comment(title)}: made by perigee export tc. Two interfaces as arguments; needs root.",

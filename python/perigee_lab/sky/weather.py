@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Rain on a ground link: attenuation after the ITU-R, a time series of it, and what a modem makes of that.
+"""Rain on a ground link: attenuation by ITU-R models, time series, and the modem's response.
 
-Attenuation statistics come from the package `itur` (ITU-R P.618, P.837, P.838, P.839; the extra `weather`). The series
-follows the synthesiser of Maseng and Bakken (IEEE Trans. Communications 29, 1981) in the form of ITU-R P.1853-1,
-annex 1, section 2: a stationary Gaussian process X with correlation exp(-beta t), beta = 2e-4 1/s, and
+Attenuation statistics are from the package `itur` (ITU-R P.618, P.837, P.838, P.839; the extra
+`weather`). The series follows the synthesiser of Maseng and Bakken (IEEE Trans. Communications 29,
+1981) in the form of ITU-R P.1853-1, annex 1, section 2: a stationary Gaussian process X with
+correlation exp(-beta t), beta = 2e-4 1/s, and
 
     A(t) = max(0, exp(m + sigma X(t)) - A_offset),  A_offset = exp(m + sigma Q^-1(P_rain)),
 
-with m and sigma fitted to the attenuations that P.618 says are exceeded 0.01 to 10 % of the time, as far as it rains
-that often, and Q the tail of the normal distribution. Where the satellite moves, m, sigma and P_rain are those of its
-elevation at each step, fitted every 5 degrees and interpolated, and X is that of the place: the rain stays, the way
-through it changes.
+with m and sigma fitted to the attenuations that P.618 gives for 0.01 to 10 % of the time, as far as
+it rains that often, and Q the tail of the normal distribution. If the satellite moves, m, sigma and
+P_rain are those of its elevation at each step, fitted every 5 degrees and interpolated, while X is
+that of the place: the rain is the same, the path through it changes.
 
-The modem is DVB-S2 with adaptive coding and modulation (ETSI EN 302 307-1, table 13: Es/N0 for a quasi error-free
-channel, and efficiency). The efficiencies follow from the frames (see the tests); the thresholds agree with those that
-satbroadcasts.com quotes from the standard to a tenth of a decibel ("Minimum carrier to noise ratio values (CNR, C/N)
-for DVB-S2 system", 2013). It chooses its step from the Es/N0 of `lag_s` ago less `margin_db`, so that a fade that
-deepens quickly costs frames: a deficit of 0.3 dB, the width of the code's waterfall, loses all (our assumption, linear
+The modem is DVB-S2 with adaptive coding and modulation (ETSI EN 302 307-1, table 13: Es/N0 for a
+quasi error-free channel, and efficiency). The efficiencies follow from the frames (see the tests);
+the thresholds agree with those that satbroadcasts.com quotes from the standard to a tenth of a
+decibel ("Minimum carrier to noise ratio values (CNR, C/N) for DVB-S2 system", 2013). It chooses its
+step from the Es/N0 of `lag_s` ago less `margin_db`, so that a fade that deepens quickly costs
+frames: a deficit of 0.3 dB, the width of the code's waterfall, loses all (our assumption, linear in
 between). Below the lowest step the link is lost.
 """
 
@@ -39,9 +41,9 @@ Floats = npt.NDArray[np.float64]
 
 BETA_PER_S = 2e-4
 WATERFALL_DB = 0.3
-# Exceedance in percent at which P.618 is asked.
+# Exceedance in percent at which P.618 is evaluated.
 EXCEEDED = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-# Steps of DVB-S2 that no other beats: name, Es/N0 in dB, bits per symbol.
+# Pareto-optimal steps of DVB-S2: name, Es/N0 in dB, bits per symbol.
 STEPS = (
     ("QPSK 1/4", -2.35, 0.490243),
     ("QPSK 1/3", -1.24, 0.656448),
@@ -68,20 +70,20 @@ STEPS = (
 
 
 class WeatherError(PerigeeError):
-    """Something is missing or impossible; the message says what."""
+    """A requirement is missing or a value impossible, as the message states."""
 
 
 @dataclass(frozen=True)
 class Climate:
-    """Log-normal rain attenuation at a place: ln A is normal with mean `m` and deviation `sigma`, A in dB."""
+    """Log-normal rain attenuation A in dB at a place; ln A has mean `m` and deviation `sigma`."""
 
     m: float
     sigma: float
     rain_share: float
-    """Share of the time in which it rains on the path."""
+    """Share of time with rain on the path."""
 
     def exceeded(self, share: float) -> float:
-        """Attenuation in dB that is exceeded this share of the time."""
+        """Attenuation in dB exceeded for this share of time."""
         return float(self.attenuation(np.array([_tail(share)]))[0])
 
     def attenuation(self, x: Floats) -> Floats:
@@ -104,7 +106,7 @@ def climate(lat_deg: float, lon_deg: float, *, frequency_ghz: float, elevation_d
     # At the zenith itur divides by zero.
     elevation_deg = min(elevation_deg, HIGHEST_DEG)
     with warnings.catch_warnings():
-        # Near the zenith its integral converges slowly, and says so.
+        # Near the zenith its integral converges slowly, with a warning.
         warnings.simplefilter("ignore")
         rain = float(p618.rain_attenuation_probability(lat_deg, lon_deg, elevation_deg).value)
     asked = [p for p in EXCEEDED if p < rain]
@@ -123,14 +125,18 @@ def _tail(share: float) -> float:
 
 
 def series(c: Climate, steps: int, *, step_s: float, seed: int, start_share: float | None = None) -> Floats:
-    """Attenuation in dB at each step; `start_share` begins with what is exceeded that share of the time."""
+    """Attenuation in dB at each step.
+
+    With `start_share`, it starts at the value exceeded for that share of time.
+    """
     return c.attenuation(process(steps, step_s=step_s, seed=seed, start_share=start_share))
 
 
 def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) -> Floats:
     """Attenuation in dB at each step, for values of the process and the elevation at that step.
 
-    `climates` are those at some elevations in degrees; between them m, sigma and the share of rain are interpolated.
+    `climates` are by elevation in degrees; between them m, sigma and the share of rain are
+    interpolated.
     """
     known = sorted(climates)
     each = [climates[e] for e in known]
@@ -143,19 +149,19 @@ def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) 
 def climates_over(
     lat_deg: float, lon_deg: float, elevation_deg: Floats, *, frequency_ghz: float
 ) -> dict[float, Climate]:
-    """The climates every 5 degrees over the elevations of a series."""
+    """Climates every 5 degrees over the elevations of a series."""
     low, high = 5.0 * np.floor(elevation_deg.min() / 5), min(90.0, 5.0 * np.ceil(elevation_deg.max() / 5))
     each = [float(e) for e in np.arange(max(5.0, low), high + 1, 5.0)]
     return {e: climate(lat_deg, lon_deg, frequency_ghz=frequency_ghz, elevation_deg=e) for e in each}
 
 
 def process(steps: int, *, step_s: float, seed: int, start_share: float | None = None) -> Floats:
-    """The Gaussian process behind a series."""
+    """The Gaussian process underlying a series."""
     draw = np.random.Generator(np.random.PCG64(seed))
     noise = draw.standard_normal(steps)
     rho = np.exp(-BETA_PER_S * step_s)
     x = np.empty(steps)
-    # Without a wish the process begins in its stationary state.
+    # By default the process starts in its stationary state.
     x[0] = noise[0] if start_share is None else _tail(start_share)
     for k in range(1, steps):
         x[k] = rho * x[k - 1] + np.sqrt(1 - rho * rho) * noise[k]
@@ -164,7 +170,7 @@ def process(steps: int, *, step_s: float, seed: int, start_share: float | None =
 
 @dataclass(frozen=True)
 class Link:
-    """What a modem makes of a series: a value per step."""
+    """Response of a modem to a series: a value per step."""
 
     rate_share: Floats
     loss: Floats
@@ -191,7 +197,7 @@ def modem(
 
 
 def write_csv(path: Path, link: Link, *, step_s: float, about: str) -> int:
-    """Writes what a scenario reads, a row where something changes; the number of rows."""
+    """Writes the file for a scenario, a row per change; returns the number of rows."""
     rows = 0
     with written(path) as partial, partial.open("w", encoding="utf-8") as out:
         out.write(f"# {about}\nt_s,rate_share,loss\n")
@@ -205,7 +211,7 @@ def write_csv(path: Path, link: Link, *, step_s: float, about: str) -> int:
 
 
 def plot(attenuation_db: Floats, link: Link, *, step_s: float, title: str) -> Any:
-    """Attenuation, rate and loss over time."""
+    """Plots attenuation, rate and loss over time."""
     import matplotlib.pyplot as plt
 
     t = np.arange(len(attenuation_db)) * step_s
