@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A constellation that turns, or a diagram of the network, with the paths and curves of a record's flows in time."""
+"""Interactive page: a rotating constellation or network diagram, with paths and curves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["page"]
 
 
 def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float], None] | None = None) -> str:
-    """The page as text: it needs no network, no server and no other file.
+    """The page as self-contained text, without references to a network, a server or other files.
 
     Raises:
-        UntrustedError, PluginError, ScenarioError: its scenario cannot be built again.
+        UntrustedError, PluginError, ScenarioError: its scenario cannot be rebuilt.
     """
     data = payload(runs, trust=trust, progress=progress)
     scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "topology", "panel")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the page shows, as plain data: satellites or a diagram of the network, routes, loads and curves."""
+"""Data of the page: satellites or a diagram of the network, routes, loads and curves."""
 
 from __future__ import annotations
 
@@ -22,27 +22,31 @@ if TYPE_CHECKING:
     from perigee_lab.results.record import Run
 
 EARTH_RADIUS_KM = 6371.0
-# Positions are whole numbers of 1/4096 of the Earth's radius: 1.6 km, a tenth of a pixel; 16 bits reach to 8 radii.
+# Positions are integers in units of 1/4096 Earth radius: 1.6 km, a tenth of a pixel; 16 bits cover
+# 8 radii.
 SCALE = 4096
-# Between frames the page interpolates with cubic curves: 400 m off at most at two minutes.
+# The page interpolates cubically between frames: errors are at most 400 m at two minutes.
 STEP_S, LONGEST_STEP_S = 20.0, 120.0
-# Bytes of positions before the step grows.
+# Bytes of positions above which the step increases.
 ENOUGH = 6_000_000
-# Records that have no scenario.
+# Backends without a scenario.
 MEASURED = ("capture", "log", "measure")
-# Links with loads, the busiest of each scheme, and points of each.
+# Number of links with loads, the busiest of each scheme, and their points.
 MAX_LINKS, LINK_POINTS = 40, 300
 
 
 def payload(
     runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]:
-    """Everything that the page shows. Sky or network, routes and loads are those of the first run of each scheme.
+    """All data of the page.
 
-    `sky` is None where the record has no satellites; then `network` is a diagram of the nodes on the flows' paths.
+    Sky or network, routes and loads are those of the first run of each scheme.
+
+    `sky` is None if the record has no satellites; then `network` is a diagram of the nodes on the
+    flows' paths.
 
     Raises:
-        UntrustedError, PluginError, ScenarioError: its scenario cannot be built again.
+        UntrustedError, PluginError, ScenarioError: its scenario cannot be rebuilt.
     """
     report = reported(runs)
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
@@ -65,14 +69,14 @@ def payload(
 
 
 def _network(found: dict[str, Any]) -> dict[str, Any]:
-    """The diagram of the routes, those that hold at the same time first."""
+    """The diagram of the routes, in order of time."""
     names = found["names"]
     steps = sorted((t, int(pair), nodes) for pair, of_pair in found["routes"].items() for t, nodes in of_pair)
     return diagram([names.get(str(n), str(n)) for n in nodes] for _, _, nodes in steps)
 
 
 def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> dict[str, Any] | None:
-    """Positions at even steps, lasers whenever they change, places on the ground; None without satellites."""
+    """Positions at even steps, changes of lasers, and ground points; None without satellites."""
     scenario, _ = again(run, trust=trust)
     if not scenario.has_sky:
         return None
@@ -100,13 +104,19 @@ def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> 
 
 
 def step(duration_s: float, satellites: int) -> float:
-    """Seconds between frames: longer for many satellites over a long time, within what interpolation bears."""
+    """Seconds between frames.
+
+    The time increases with satellites and duration, within the limit of interpolation.
+    """
     for_size = duration_s * satellites * 6 / ENOUGH
     return float(min(LONGEST_STEP_S, max(STEP_S, math.ceil(for_size))))
 
 
 def positions(satellites: Sequence[Sequence[float]]) -> npt.NDArray[np.int16]:
-    """Places (degrees north, east, height in km, …) as the page's x, y (to the pole), z: shape (satellites, 3)."""
+    """Converts positions to the page's x, y (to the pole), z, of shape (satellites, 3).
+
+    `satellites` have degrees north, degrees east, and height in km.
+    """
     at = np.array([s[:3] for s in satellites], dtype=np.float64)
     lat, lon = np.radians(at[:, 0]), np.radians(at[:, 1])
     radius = 1 + at[:, 2] / EARTH_RADIUS_KM
@@ -119,7 +129,7 @@ def _packed(values: npt.NDArray[Any]) -> str:
 
 
 def _routes(found: dict[str, Any], index: dict[str, int]) -> dict[str, list[list[Any]]]:
-    """By pair, time and nodes of each route: satellites by their number, places on the ground as -1 - number."""
+    """Time and nodes of each route by pair; satellites by number, ground points as -1 - number."""
     names = {int(n): name for n, name in found["names"].items()}
     return {
         pair: [[t, [index[names[n]] for n in nodes if names.get(n) in index]] for t, nodes in steps]
@@ -128,14 +138,14 @@ def _routes(found: dict[str, Any], index: dict[str, int]) -> dict[str, list[list
 
 
 def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
-    """Share of the rate in use (%) and queue (packets) over time of the links that carried most."""
+    """Utilisation (%) and queue (packets) over time of the links with most traffic."""
     totals = run.to_pandas("link_totals").nlargest(MAX_LINKS, "tx_bytes")
     if totals.empty:
         return []
     totals = totals[totals["from"].isin(index.keys()) & totals["to"].isin(index.keys()) & (totals["tx_bytes"] > 0)]
     frame = run.columns("links", ["t_ns", "link", "utilisation", "queue_packets"]).to_pandas()
     frame = frame[frame["link"].isin(totals["link"])]
-    # No finer than the record's samples: a bin without one would look idle.
+    # No finer than the record's samples, since a bin without one would look idle.
     points = max(1, min(LINK_POINTS, run.manifest.duration_ns // run.manifest.sample_ns))
     bins = np.linspace(0, run.manifest.duration_ns / 1e9, points + 1)[1:]
     found = []
@@ -156,7 +166,7 @@ def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
 def _by_bin(
     points: int, at: npt.NDArray[np.int64], values: npt.NDArray[np.float64], of: Callable[..., Any]
 ) -> list[float]:
-    """One value per bin, 0 where a bin has none: idle links have no samples."""
+    """One value per bin; 0 for bins without samples, since idle links have none."""
     found = [0.0] * points
     starts = np.flatnonzero(np.diff(at, prepend=-1)).tolist()
     for start, end in zip(starts, [*starts[1:], len(at)], strict=True):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The Earth, its satellites and the paths over them. One unit is the Earth's radius; y points to the north pole.
+// The Earth, its satellites and the paths over them. One unit is the Earth's radius; y points to
+// the north pole.
 "use strict";
 // eslint-disable-next-line no-unused-vars
 function Globe(data, coast, canvas, labels) {
@@ -21,7 +22,7 @@ function Globe(data, coast, canvas, labels) {
     return new V.Vector3(Math.cos(f) * Math.cos(l), Math.sin(f), -Math.cos(f) * Math.sin(l)).multiplyScalar(radius);
   }
 
-  // Without a graphics card each sample of a pixel costs the processor: no smoothing of edges there.
+  // // Without a graphics card, every sample of a pixel costs CPU time: no antialiasing there.
   const soft = software();
   const renderer = new V.WebGLRenderer({ canvas, antialias: !soft });
   const scene = new V.Scene();
@@ -35,7 +36,7 @@ function Globe(data, coast, canvas, labels) {
     return known ? /swiftshader|llvmpipe|software/i.test(gl.getParameter(known.UNMASKED_RENDERER_WEBGL)) : false;
   }
 
-  // The map that lies on the sphere: land as the report has it, and a grid of 30 degrees.
+  // Texture of the sphere: land as in the report, and a grid of 30 degrees.
   function surface() {
     const map = document.createElement("canvas");
     [map.width, map.height] = [4096, 2048];
@@ -91,21 +92,21 @@ function Globe(data, coast, canvas, labels) {
     lines.renderOrder = order;
     return lines;
   }
-  // Loads show on both sides of a path over the same links.
+  // Loads are visible on both sides of a path over the same links.
   const traffic = thick(5, 1), route = thick(2.4, 2);
   const rings = [0, 1].map(() => ({
     edge: add(new V.LineLoop(geometry(3 * RING_POINTS), new V.LineBasicMaterial(see("#fbbf77", 0.9)))),
     cone: add(new V.Mesh(geometry(9 * RING_POINTS), new V.MeshBasicMaterial({ ...see("#fbbf77", 0.12), side: V.DoubleSide }))),
   }));
 
-  // Cubic between the frames (Catmull and Rom): straight lines would leave the orbit.
+  // Cubic between the frames (Catmull and Rom): linear interpolation would leave the orbit.
   function move(t) {
     const u = Math.min(Math.max(t / sky.step_s, 0), last);
     const k = Math.min(Math.floor(u), Math.max(last - 1, 0)), s = u - k, n = 3 * count;
     const [a, b, c, d] = [Math.max(k - 1, 0), k, Math.min(k + 1, last), Math.min(k + 2, last)].map((f) => f * n);
     const w = [(-s + 2 * s * s - s * s * s) / 2, (2 - 5 * s * s + 3 * s * s * s) / 2, (s + 4 * s * s - 3 * s * s * s) / 2, (s * s * s - s * s) / 2];
     for (let i = 0; i < n; i += 1) {
-      // Beyond the first and the last frame the neighbour goes on straight.
+      // Beyond the first and the last frame, extrapolates linearly.
       const [p, q] = [frames[b + i], frames[c + i]];
       const before = a === b ? 2 * p - q : frames[a + i];
       const after = d === c ? 2 * q - p : frames[d + i];
@@ -125,14 +126,16 @@ function Globe(data, coast, canvas, labels) {
   function strokes(object, segments, colours) {
     object.visible = segments.length > 0;
     if (!segments.length) return;
-    // A new geometry each time: what its attributes held on the graphics card is only freed with it.
+    // // A new geometry each time, since disposing it is the only way to free its attributes on the
+    // graphics card.
     object.geometry.dispose();
     object.geometry = new V.LineSegmentsGeometry();
     object.geometry.setPositions(segments.flatMap(([a, b]) => [a.x, a.y, a.z, b.x, b.y, b.z]));
     object.geometry.setColors(colours.flatMap((c) => [c.r, c.g, c.b, c.r, c.g, c.b]));
   }
 
-  // Where a satellite stands above the mask: the circle of the Earth's central angle acos(cos e / r) - e.
+  // // Footprint of a satellite above the mask: the circle of the Earth's central angle acos(cos e
+  // / r) - e.
   function footprint(ring, satellite, mask_deg) {
     const shown = satellite !== undefined && shows.coverage;
     ring.edge.visible = ring.cone.visible = shown;
@@ -156,7 +159,7 @@ function Globe(data, coast, canvas, labels) {
     return HOT[k][1].clone().lerp(HOT[k + 1][1], Math.min(1, (pct - HOT[k][0]) / (HOT[k + 1][0] - HOT[k][0])));
   }
 
-  // Markers of places stand beside the canvas' picture, where the browser makes sharp text.
+  // Labels of places are elements over the canvas, where the browser renders sharp text.
   const signs = sky.ground.slice(0, 60).map((g) => {
     const sign = document.createElement("span");
     sign.textContent = g.name;
@@ -185,7 +188,7 @@ function Globe(data, coast, canvas, labels) {
     for (const line of [route, traffic]) line.material.resolution.set(w, h);
   }
 
-  // Looks at the middle of some nodes, from as far as shows the whole Earth.
+  // Points the camera at the centre of some nodes, from a distance that shows the entire Earth.
   function look(vertices) {
     const middle = vertices.reduce((sum, v) => sum.add(at(v)), new V.Vector3());
     if (middle.length() < 1e-6) middle.set(1, 0.3, 0);
@@ -194,7 +197,7 @@ function Globe(data, coast, canvas, labels) {
     controls.update();
   }
 
-  // `state`: the route (vertices), links with their load, the satellite or link that is picked.
+  // `state`: the route (vertices), links with their load, the picked satellite or link.
   function draw(t, state) {
     move(t);
     dots.geometry.attributes.position.array.set(now);
@@ -223,7 +226,7 @@ function Globe(data, coast, canvas, labels) {
   }
 
   const hidden = (p) => {
-    // The segment to the eye meets the sphere.
+    // Hidden if the segment to the camera intersects the sphere.
     const eye = camera.position, d = p.clone().sub(eye), a = d.dot(d), b = 2 * eye.dot(d), c = eye.dot(eye) - 1;
     const q = b * b - 4 * a * c;
     return q > 0 && (-b - Math.sqrt(q)) / (2 * a) < 0.999 && p.length() > 1.01 ? true : p.length() <= 1.01 && p.dot(eye) < 1;
@@ -233,7 +236,8 @@ function Globe(data, coast, canvas, labels) {
     return [((v.x + 1) / 2) * canvas.clientWidth, ((1 - v.y) / 2) * canvas.clientHeight];
   }
 
-  // What is nearest to a point of the canvas: a satellite or a place within 9 pixels, else a link within 6.
+  // // The nearest object to a point of the canvas: a satellite or place within 9 pixels, else a
+  // link within 6.
   function pick(x, y, links) {
     let best = null, least = 9;
     for (let v = -ground.length; v < count; v += 1) {

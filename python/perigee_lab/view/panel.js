@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Time, curves and choices around the globe.
+// Time controls, curves and selections around the globe.
 (() => {
   "use strict";
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -9,7 +9,7 @@
   const fixed = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
   const MARK = { outage: "#ef444455", change: "#a78bfa66" };
 
-  // The sky where the record has one, else a diagram of the network.
+  // The sky if the record has one, else a diagram of the network.
   const surface = $(data.sky ? "canvas" : "net");
   let globe = null;
   if (!data.sky) {
@@ -51,7 +51,7 @@
   // Curves.
   const colour = (i) => data.schemes[i].look.dark;
   const dashes = (i) => data.schemes[i].look.dashes.map((d) => d * 1.6);
-  // Of the flow that is shown: times without a path, and outages on it.
+  // Times without a path and outages of the selected flow.
   function outages() {
     const own = steps();
     const pathless = own.map(([t, nodes], k) => [t, k + 1 < own.length ? own[k + 1][0] : data.duration_s, nodes.length])
@@ -61,7 +61,7 @@
   }
   const concerning = () => data.marks.filter(([, , , , , pairs]) => !pairs || pairs.includes(flow().pair));
   let spans = [];
-  // Other paths; without satellites also new rates, delays and losses.
+  // Path changes; without satellites also changes of rate, delay and loss.
   function changes() {
     const scheduled = data.sky ? [] : concerning().filter(([, kind]) => kind === "reconfiguration").map(([t]) => t);
     return [...steps().map(([t]) => t), ...scheduled].filter((t) => t > 0).sort((a, b) => a - b);
@@ -114,7 +114,7 @@
       cursor: { sync: { key: "time" }, drag: { x: false, y: false } },
       hooks: { draw: [over] },
     }, joined, box);
-    // The present is an element of its own: the curves are drawn once, not once per frame.
+    // The time cursor is a separate element, so that curves are not redrawn every frame.
     plot.now = document.createElement("div");
     plot.now.className = "now";
     plot.chart.over.appendChild(plot.now);
@@ -146,7 +146,7 @@
     });
   }
 
-  // Words about what is shown.
+  // Description of the shown route.
   function route_words() {
     const nodes = route();
     if (!steps().length) {
@@ -209,7 +209,7 @@
     state.dirty = true;
   }
 
-  // Frames: only when something changed; the rate is that of the last second of playing.
+  // Frames are drawn only on changes; the rate is that of the last second of playing.
   const meter = { frames: 0, since: 0, ms: 0 };
   function frame(at) {
     if (state.playing) {
@@ -239,7 +239,8 @@
     show_now();
   }
 
-  // Where a pointer is on the surface: within a diagram events have the offset of the element below.
+  // // Pointer position on the surface: within a diagram, events have the offset of the element
+  // below.
   function within(e) {
     const box = surface.getBoundingClientRect();
     return [e.clientX - box.left, e.clientY - box.top];
@@ -276,7 +277,7 @@
     Escape: () => { state.picked = null; },
   };
   function keys(e) {
-    // A list or a slider uses some keys itself.
+    // Lists and sliders handle some keys themselves.
     if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key]) return;
     if (e.target.tagName === "SELECT" || (e.target.tagName === "BUTTON" && e.key === " ")) return;
     if (e.target.type === "checkbox" && e.key === " ") return;
@@ -306,7 +307,7 @@
       let down = null;
       surface.addEventListener("pointerdown", (e) => { down = within(e); });
       surface.addEventListener("pointerup", (e) => {
-        // A drag turns the globe and picks nothing.
+        // A drag rotates the globe without picking.
         const [x, y] = within(e);
         if (!down || Math.hypot(x - down[0], y - down[1]) > 4) return;
         state.picked = globe.pick(x, y, loads());
@@ -325,6 +326,6 @@
     requestAnimationFrame(frame);
   }
   start();
-  // For tests and for whoever scripts the page.
+  // Interface for tests and scripts.
   window.perigee = { state, seek, play, choose_flow, choose_scheme, globe };
 })();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Serves one page to this machine only."""
+"""HTTP server of one page, on localhost only."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ HOST = "127.0.0.1"
 
 
 def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server that has the page under an address with a secret in it, and that address. Port 0: any free one.
+    """Starts a server with the page at a secret address; returns both. Port 0: any free one.
 
-    Whoever does not know the secret (other users of the machine, pages of other sites) gets 404.
+    Requests without the secret (other users of the machine, pages of other sites) get 404.
 
     Raises:
-        OSError: the port is taken.
+        OSError: the port is in use.
     """
     path = f"/{secrets.token_urlsafe(18)}/"
     body = page.encode()
@@ -24,7 +24,7 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             known = hmac.compare_digest(self.path.encode(), path.encode())
-            # Not by another name of this machine: a hostile name may be made to point here (DNS rebinding).
+            # Rejects other host names: a hostile name may resolve to this machine (DNS rebinding).
             local = self.headers.get("Host", "").rpartition(":")[0] == HOST
             if not (known and local):
                 self.send_error(404)
@@ -38,7 +38,7 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer((HOST, port), Handler)
     server.daemon_threads = True

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A network without satellites: its nodes and links as a diagram, with the path of a flow and loads over it.
+// // Diagram of a network without satellites: nodes and links, with the path of a flow and loads
+// over it.
 // It has the interface of Globe().
 "use strict";
 // eslint-disable-next-line no-unused-vars
@@ -31,14 +32,14 @@ function Topology(data, svg) {
   const text = (x, y, said, attributes, parent) => {
     make("text", { x, y, ...attributes }, parent).textContent = said;
   };
-  // As the globe colours loads.
+  // The globe's colours of loads.
   const heat = (pct) => (pct < 50 ? "#7aa6c2" : pct < 90 ? "#f0e442" : "#d55e00");
   const name = (v) => net.nodes[v].name;
 
   function draw(t, state) {
     layers.forEach((layer) => layer.replaceChildren());
     for (const [a, b] of net.links) line(a, b, 0, { stroke: "#5b7288", "stroke-width": 1.2 }, links);
-    // The two directions of a link lie beside each other.
+    // The two directions of a link are drawn side by side.
     const busy = shows.loads ? state.loads : [];
     for (const l of busy) {
       const width = 1.5 + l.used_pct / 16;
