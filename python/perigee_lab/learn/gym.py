@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Gymnasium's form: `gymnasium.make("perigee/Path-v0", scenario="FILE")`.
+"""Gymnasium environment: `gymnasium.make("perigee/Path-v0", scenario="FILE")`.
 
-One agent; other agents of the scenario hold their windows.
+There is one agent; other agents of the scenario keep their windows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from perigee_lab.learn.vector import VecEnv
 
 NAME = "perigee/Path-v0"
 LIMIT_STEPS = 1000
-"""Decisions until a scenario must have a first flow that is established."""
+"""Largest number of decisions before the first flow of a scenario is established."""
 
 
 def register() -> None:
-    """Makes the environment known to Gymnasium (which asks for it by the entry point of the package)."""
+    """Registers the environment with Gymnasium, as the package's entry point."""
     if NAME not in gymnasium.registry:
         gymnasium.register(id=NAME, entry_point="perigee_lab.learn.gym:PathEnv")
 
@@ -40,13 +40,13 @@ def observation_space(observation: spaces.Observation) -> gymnasium.Space[Any]:
 
 
 class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
-    """A flow over a path, told its window every 30 ms.
+    """A flow over a path, with a new window every 30 ms.
 
     Args:
-        scenario: a scenario file, a recipe, or the name of a recipe that comes along.
-        observation: what the agent sees.
-        action: what it does.
-        reward: what it earns.
+        scenario: a scenario file, a recipe, or the name of a bundled recipe.
+        observation: observation of the agent.
+        action: action of the agent.
+        reward: reward of the agent.
         render_mode: "rgb_array" draws the episode so far.
     """
 
@@ -60,7 +60,7 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         reward: spaces.Reward | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """Makes the spaces; the scenario is read at the first reset."""
+        """Creates the spaces; the scenario is read at the first reset."""
         self.scenario = scenario
         self._sees = observation or spaces.AstraeaFeatures()
         self._does = action or spaces.WindowFactor()
@@ -74,11 +74,11 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         self._told: list[dict[str, float]] = []
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode; options are not used.
+        """Starts an episode; options are not used.
 
         Raises:
-            ValueError: the scenario is wrong.
-            RuntimeError: no flow of the scenario begins.
+            ValueError: the scenario is invalid.
+            RuntimeError: no flow of the scenario starts.
         """
         super().reset(seed=seed)
         self._env = VecEnv(self.scenario, count=1, flows=1, seed=int(self.np_random.integers(1 << 31)))
@@ -95,8 +95,8 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         """Carries out a decision.
 
         Raises:
-            RuntimeError: there was no reset, or the episode is over.
-            ValueError: the action has another shape than those of the space, or is no number of a choice.
+            RuntimeError: the environment was not reset, or the episode has ended.
+            ValueError: the action has a shape other than the space's, or is no valid choice.
         """
         if self._env is None or self._flow is None:
             raise RuntimeError("reset the environment first")
@@ -109,11 +109,11 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         if step.active[0, 0]:
             self._flow = spaces.view(step, 0, 0)
         self._told.append(self._flow.measured)
-        # The path goes on after the episode: learners bootstrap from its last observation.
+        # The path continues after the episode: learners bootstrap from its last observation.
         return self._sees.of(self._flow), self._earns.of(self._flow), False, truncated, dict(self._flow.measured)
 
     def _within(self, action: Any) -> Any:
-        """An action as numbers of the space: beyond its bounds it is the bound."""
+        """An action as numbers of the space, clipped to its bounds."""
         told = np.asarray(action, np.float32)
         if told.size != (1 if self._does.choices else self._does.size):
             raise ValueError(f"an action of shape {told.shape}: the space is {self.action_space}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""PettingZoo's form: agents `flow_0`, `flow_1`, … that appear and leave with their flows."""
+"""PettingZoo environment: agents `flow_0`, `flow_1`, … with the lifetimes of their flows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from perigee_lab.learn.vector import VecEnv
 
 
 class PathsEnv(ParallelEnv):  # type: ignore[misc]
-    """Flows that share a network, each told its window every 30 ms.
+    """Flows that share a network, each with a new window every 30 ms.
 
     Args:
-        scenario: a scenario file, a recipe, or the name of a recipe that comes along.
-        flows: most flows that are shown.
-        observation: what agents see.
-        action: what they do.
-        reward: what they earn.
+        scenario: a scenario file, a recipe, or the name of a bundled recipe.
+        flows: largest number of flows to control.
+        observation: observation of each agent.
+        action: action of each agent.
+        reward: reward of each agent.
         render_mode: not used.
     """
 
@@ -37,7 +37,7 @@ class PathsEnv(ParallelEnv):  # type: ignore[misc]
         reward: spaces.Reward | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """Makes the spaces; the scenario is read at the first reset."""
+        """Creates the spaces; the scenario is read at the first reset."""
         self.scenario, self.flows = scenario, flows
         self.render_mode = render_mode
         self._sees = observation or spaces.AstraeaFeatures()
@@ -52,20 +52,20 @@ class PathsEnv(ParallelEnv):  # type: ignore[misc]
         self._env: VecEnv | None = None
 
     def observation_space(self, agent: str) -> Any:
-        """Of an agent."""
+        """Observation space of an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """Of an agent."""
+        """Action space of an agent."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begins an episode; options are not used.
+        """Starts an episode; options are not used.
 
         Raises:
-            RuntimeError: no flow of the scenario begins.
+            RuntimeError: no flow of the scenario starts.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -78,10 +78,10 @@ class PathsEnv(ParallelEnv):  # type: ignore[misc]
         raise RuntimeError(f"{self.scenario}: no flow begins within {LIMIT_STEPS} decisions")
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Carries out the decisions of the agents that are there.
+        """Carries out the decisions of the active agents.
 
         Raises:
-            RuntimeError: there was no reset.
+            RuntimeError: the environment was not reset.
         """
         if self._env is None:
             raise RuntimeError("reset the environment first")
@@ -108,7 +108,7 @@ class PathsEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def state(self) -> Any:
-        """The twelve features of the whole."""
+        """The twelve global features."""
         if self._env is None:
             return np.zeros(12, np.float32)
         return self._env.latest.globals[0].copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee policy`: what is in a policy's file, how it behaves, and how it does in the table of facts."""
+"""`perigee policy`: contents of a policy file, its behaviour, and its acceptance table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perigee_lab import _core
 from perigee_lab.common.reading import read_text
 
 INPUTS = 50
-"""Of Astraea's networks."""
+"""Inputs of Astraea's networks."""
 RATIOS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)
 """RTT over lowest RTT, the columns of the map."""
 RATES_MBPS = (10, 20, 40, 80, 100, 160)
@@ -22,7 +22,7 @@ RATES_MBPS = (10, 20, 40, 80, 100, 160)
 
 
 def text_of(name: str | Path) -> str:
-    """The text of a policy's file, or of a policy that comes along.
+    """The text of a policy file, or of a bundled policy.
 
     Raises:
         ValueError: it cannot be read.
@@ -40,7 +40,7 @@ def load(path: str | Path) -> tuple[_core.Policy, list[str]]:
     """A policy and the comments at the head of its file.
 
     Raises:
-        ValueError: it cannot be read, or is damaged; with the line.
+        ValueError: it cannot be read or is damaged; with the line.
     """
     text = text_of(path)
     head = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
@@ -56,9 +56,9 @@ class Row:
 
     Attributes:
         id: A1 to A12, or L8, L9.
-        what: what is tried and asked.
-        values: all that was measured, by name.
-        passed: whether it is as asked.
+        what: test and requirement.
+        values: all measured values, by name.
+        passed: whether the requirement is met.
     """
 
     id: str
@@ -68,14 +68,14 @@ class Row:
 
     @property
     def text(self) -> str:
-        """For a terminal."""
+        """The row as text for a terminal."""
         values = "; ".join(f"{name} {value:.3f}" for name, value in self.values.items())
         return f"{self.id:4} {'pass' if self.passed else 'FAIL'}  {self.what}\n          {values}"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A policy that is held against the table.
+    """A policy under test against the table.
 
     Attributes:
         scheme: astraea or astraea_leo.
@@ -89,7 +89,7 @@ class Facts:
 
     @staticmethod
     def of(name: str | Path, scheme: str = "", params: dict[str, str] | None = None) -> Facts:
-        """Of a file, or of a policy that comes along.
+        """Loads a file, or a bundled policy.
 
         Raises:
             ValueError: it is no policy, or there is no such scheme.
@@ -102,11 +102,11 @@ class Facts:
 
     @property
     def rows(self) -> list[str]:
-        """Numbers of the rows of the scheme's table."""
+        """Identifiers of the rows of the scheme's table."""
         return _core.policy_rows("astraea" if self.scheme == "astraea" else "satellite")
 
     def row(self, name: str) -> Row:
-        """A row: some to many simulations, on all cores.
+        """Computes a row by simulations, on all cores.
 
         Raises:
             ValueError: there is no such row, or a parameter is wrong.
@@ -116,7 +116,10 @@ class Facts:
 
 
 def steady(ratio: float, rate_mbps: float, rtt_ms: float) -> npt.NDArray[np.float32]:
-    """The observation of a flow that has long sent at its highest rate, with this RTT over its lowest: 50 values."""
+    """The observation of a flow in steady state at its highest rate: 50 values.
+
+    `ratio` is RTT over minimum RTT.
+    """
     row = [1, min(ratio, 2), min(ratio, 2), min(0.8 * ratio, 2), rate_mbps / 80, rtt_ms / 500, 0, 1, 1, 0]
     return np.tile(np.asarray(row, np.float32), 5)
 
@@ -132,7 +135,7 @@ def behaviour(policy: _core.Policy, rtt_ms: float = 30.0) -> npt.NDArray[np.floa
 
 
 def describe(path: str | Path) -> str:
-    """Text for a terminal.
+    """Description of a policy as text for a terminal.
 
     Raises:
         ValueError: it is no policy.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The page of a training: curves, a grid of paths, maps of the policy's behaviour, in one file."""
+"""Report page of a training: curves, a grid of paths, maps of the policy's behaviour."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(folder: Path, *, grid: bool = True) -> Path:
 
     Args:
         folder: with the best policy and the table of evaluations.
-        grid: run single flows over a grid of paths, too (some seconds).
+        grid: also run single flows over a grid of paths (some seconds).
 
     Raises:
         ValueError: there is no policy in the folder.

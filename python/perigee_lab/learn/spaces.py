@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What an agent sees, does and earns. Each is a small dataclass: write one with the same methods to have your own."""
+"""Observations, actions and rewards, each a dataclass; a custom one needs the same methods."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class FlowView:
 
     Attributes:
         features: 50 values, Astraea's of the last five decisions.
-        reward: Astraea's.
-        measured: by the names in `perigee_lab.learn.vector.METRICS`.
+        reward: Astraea's reward.
+        measured: measurements, by the names in `perigee_lab.learn.vector.METRICS`.
     """
 
     features: Floats
@@ -30,43 +30,43 @@ class FlowView:
 
 
 def view(step: Step, env: int, flow: int) -> FlowView:
-    """A flow of a step."""
+    """Extracts a flow from a step."""
     row = step.metrics[env, flow]
     measured = {name: float(row[i]) for name, i in INDEX.items()}
     return FlowView(step.observations[env, flow].copy(), float(step.rewards[env, flow]), measured)
 
 
 class Observation(Protocol):
-    """What an agent sees."""
+    """Observation of an agent."""
 
     @property
     def size(self) -> int:
         """Number of values."""
 
     def of(self, flow: FlowView) -> Floats:
-        """Those of a flow."""
+        """Values for a flow."""
 
 
 class Action(Protocol):
-    """What an agent does: numbers from -1 to 1, or one of some choices."""
+    """Action of an agent: numbers from -1 to 1, or one of some choices."""
 
     @property
     def size(self) -> int:
-        """Numbers from -1 to 1; 0 = a choice."""
+        """Count of numbers from -1 to 1; 0 = a choice."""
 
     @property
     def choices(self) -> int:
-        """How many there are; 0 = numbers."""
+        """Number of choices; 0 = numbers."""
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
-        """Window in packets, and pacing rate in bytes/s (0 = as Astraea paces)."""
+        """Window in packets, and pacing rate in bytes/s (0 = Astraea's pacing)."""
 
 
 class Reward(Protocol):
-    """What an agent earns."""
+    """Reward of an agent."""
 
     def of(self, flow: FlowView) -> float:
-        """For the latest step."""
+        """Reward of the latest step."""
 
 
 @dataclass(frozen=True)
@@ -76,34 +76,37 @@ class AstraeaFeatures:
     size: int = OBSERVATION
 
     def of(self, flow: FlowView) -> Floats:
-        """As they are."""
+        """Returns the features unchanged."""
         return flow.features
 
 
 @dataclass(frozen=True)
 class WindowFactor:
-    """The window times or divided by at most 1 + `most`, as Astraea (0.025) or Orca (3) do it."""
+    """Multiplies or divides the window by up to 1 + `most`, like Astraea (0.025) or Orca (3)."""
 
     most: float = 0.025
     size: int = 1
     choices: int = 0
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
-        """At least a packet more or less for anything but zero."""
+        """Changes the window by at least a packet for any action but zero."""
         a, cwnd = float(action[0]) * self.most, flow.measured["cwnd_packets"]
         return (float(np.ceil(cwnd * (1 + a))) if a >= 0 else float(np.floor(cwnd / (1 - a)))), 0.0
 
 
 @dataclass(frozen=True)
 class RateFactor:
-    """The rate times or divided by at most 1 + `most`, as Aurora does it, within two bandwidth-delay products."""
+    """Multiplies or divides the rate by up to 1 + `most`, like Aurora.
+
+    The window is two bandwidth-delay products.
+    """
 
     most: float = 0.025
     size: int = 1
     choices: int = 0
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
-        """The pacing rate, and a window of twice what it fills."""
+        """The pacing rate, and a window of twice its bandwidth-delay product."""
         a, rate = float(action[0]) * self.most, max(flow.measured["pacing_bytes_per_s"], PACKET_BYTES)
         rate = rate * (1 + a) if a >= 0 else rate / (1 - a)
         return max(2 * rate * flow.measured["min_rtt_us"] * 1e-6 / PACKET_BYTES, 4), rate
@@ -111,14 +114,14 @@ class RateFactor:
 
 @dataclass(frozen=True)
 class WindowAndGain:
-    """The window by a factor, and the pacing rate from half to twice of window over RTT."""
+    """A factor of the window, and a pacing rate of half to twice the window over RTT."""
 
     most: float = 0.025
     size: int = 2
     choices: int = 0
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
-        """Both."""
+        """Window and pacing rate."""
         cwnd, _ = WindowFactor(self.most).decide(action, flow)
         srtt_s = flow.measured["srtt_us"] * 1e-6
         return cwnd, 2.0 ** float(action[1]) * cwnd * PACKET_BYTES / srtt_s if srtt_s > 0 else 0.0
@@ -133,7 +136,7 @@ class Choices:
 
     @property
     def choices(self) -> int:
-        """One for each factor."""
+        """Number of factors."""
         return len(self.factors)
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
@@ -143,19 +146,22 @@ class Choices:
 
 @dataclass(frozen=True)
 class AstraeaReward:
-    """As the simulator computes it from all flows."""
+    """Astraea's reward, computed by the simulator from all flows."""
 
     def of(self, flow: FlowView) -> float:
-        """Of the latest step."""
+        """Reward of the latest step."""
         return flow.reward
 
 
 @dataclass(frozen=True)
 class AuroraReward:
-    """10 throughput - 1000 latency - 2000 loss (Jay et al. 2019), in packets/s, seconds and as a share, over 1000."""
+    """10 throughput - 1000 latency - 2000 loss (Jay et al. 2019), over 1000.
+
+    Units are packets/s, seconds and a share.
+    """
 
     def of(self, flow: FlowView) -> float:
-        """Of the latest step."""
+        """Reward of the latest step."""
         m = flow.measured
         loss = m["loss_bytes_per_s"] / m["pacing_bytes_per_s"] if m["pacing_bytes_per_s"] > 0 else 0.0
         packets = m["throughput_bytes_per_s"] / PACKET_BYTES
@@ -164,10 +170,10 @@ class AuroraReward:
 
 @dataclass(frozen=True)
 class OrcaReward:
-    """(throughput - 5 loss) over the highest throughput, times 1.25 min RTT / SRTT where that is below one."""
+    """(throughput - 5 loss) over the highest throughput, times min(1, 1.25 min RTT / SRTT)."""
 
     def of(self, flow: FlowView) -> float:
-        """Of the latest step."""
+        """Reward of the latest step."""
         m = flow.measured
         if m["max_throughput_bytes_per_s"] <= 0:
             return 0.0
@@ -181,7 +187,7 @@ class PowerReward:
     """Throughput over capacity times base RTT over RTT: Kleinrock's power, 1 at best."""
 
     def of(self, flow: FlowView) -> float:
-        """Of the latest step."""
+        """Reward of the latest step."""
         m = flow.measured
         if m["capacity_bytes_per_s"] <= 0 or m["rtt_us"] <= 0:
             return 0.0
@@ -195,7 +201,7 @@ class CopaReward:
     delta: float = 0.5
 
     def of(self, flow: FlowView) -> float:
-        """Of the latest step."""
+        """Reward of the latest step."""
         m = flow.measured
         throughput = max(m["throughput_bytes_per_s"] * 8e-6, 1e-3)
         queueing_ms = max((m["rtt_us"] - m["min_rtt_us"]) * 1e-3, 0.1)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Policies out of TensorFlow's checkpoints, without TensorFlow.
+"""Import of policies from TensorFlow checkpoints, without TensorFlow.
 
-A checkpoint is a *tensor bundle*: `NAME.index`, a sorted table of LevelDB's format (github.com/google/leveldb,
-doc/table_format.md) from names to descriptions, and `NAME.data-00000-of-00001`, the values one after the other
-(tensorflow/core/util/tensor_bundle and tensorflow/core/protobuf/tensor_bundle.proto). All checksums are verified.
+A checkpoint is a *tensor bundle*: `NAME.index`, a sorted table in LevelDB's format
+(github.com/google/leveldb, doc/table_format.md) from names to descriptions, and
+`NAME.data-00000-of-00001`, the concatenated values (tensorflow/core/util/tensor_bundle and
+tensorflow/core/protobuf/tensor_bundle.proto). All checksums are verified.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ MASK = 0xA282EAD8
 FLOAT = 1
 """DT_FLOAT of tensorflow/core/framework/types.proto."""
 EPSILON = 0.001
-"""Of batch normalisation, TensorFlow's default."""
+"""Epsilon of batch normalisation, TensorFlow's default."""
 SLOPE = 0.2
-"""Of leaky rectifiers, TensorFlow's default."""
+"""Slope of leaky rectifiers, TensorFlow's default."""
 SLOTS = ("Adam", "Adam_1", "Momentum", "RMSProp", "ExponentialMovingAverage")
 
 Array = npt.NDArray[np.float32]
@@ -38,7 +39,7 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a tensor lies.
+    """Location of a tensor.
 
     Attributes:
         dtype: number of its type.
@@ -129,10 +130,10 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
 
 
 def index(data: bytes) -> dict[str, Entry]:
-    """The tensors of an index by their names.
+    """The tensors of an index by name.
 
     Raises:
-        ValueError: it is no index of a tensor bundle, is damaged, or of more than one data file.
+        ValueError: it is no index of a tensor bundle, is damaged, or has more than one data file.
     """
     if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
         raise ValueError("no index of a TensorFlow checkpoint")
@@ -166,7 +167,7 @@ def _entry(value: bytes) -> Entry:
 
 
 def tensors(prefix: Path) -> dict[str, Array]:
-    """The tensors of single precision of a checkpoint, `PREFIX.index` and `PREFIX.data-00000-of-00001`.
+    """The single-precision tensors of a checkpoint: `PREFIX.index`, `PREFIX.data-00000-of-00001`.
 
     Raises:
         ValueError: a file is missing or damaged; with its name.
@@ -194,7 +195,7 @@ def tensors(prefix: Path) -> dict[str, Array]:
 
 
 def _scopes(found: dict[str, Array], inputs: int) -> dict[str, list[str]]:
-    """Layers (names of their matrices) of networks with so many inputs and one output, by the scope that they share."""
+    """Layers (names of matrices) of networks with this many inputs and one output, by scope."""
     matrices = [n for n, a in found.items() if a.ndim == 2 and n.split("/")[-1] not in SLOTS]
     by_scope: dict[str, list[str]] = {}
     for name in matrices:
@@ -213,7 +214,7 @@ def _scopes(found: dict[str, Array], inputs: int) -> dict[str, list[str]]:
 
 
 def _chain(shapes: dict[str, tuple[int, ...]], inputs: int) -> list[str]:
-    """All these layers one behind the other; nothing where they are no chain from the inputs to one output."""
+    """These layers in order; empty if they are no chain from the inputs to one output."""
     chain, width, left = [], inputs, dict(shapes)
     while left:
         fitting = [n for n, s in left.items() if s[0] == width]
@@ -228,12 +229,12 @@ def policy(prefix: Path, scope: str | None = None, inputs: int = 50) -> str:
     """The text of Perigee's policy file with the actor of a checkpoint.
 
     Args:
-        prefix: the checkpoint without the endings of its files.
-        scope: the actor's scope; without one, the only network with so many inputs and one output, targets aside.
-        inputs: of the actor.
+        prefix: the checkpoint without the extensions of its files.
+        scope: the actor's scope; default: the only matching network, except targets.
+        inputs: number of inputs of the actor.
 
     Raises:
-        ValueError: the files are damaged, or the actor is not to be found; with the scopes that there are.
+        ValueError: the files are damaged, or the actor is not found; with the available scopes.
     """
     found = tensors(prefix)
     scopes = _scopes(found, inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee train`: rounds, evaluations, checkpoints. A folder that holds a checkpoint is gone on with."""
+"""`perigee train`: rounds, evaluations, checkpoints; resumes from a checkpoint in the folder."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RECIPE = "recipe.toml"
 
 @dataclass(frozen=True)
 class Progress:
-    """A training after a round.
+    """Progress of a training after a round.
 
     Attributes:
-        round: as the core tells it: round, transitions, of, updates, reward, score.
-        elapsed_s: since the training began or went on.
-        left_s: until its end, as far as that is known.
+        round: as reported by the core: round, transitions, of, updates, reward, score.
+        elapsed_s: since the training started or resumed.
+        left_s: estimate of the time to its end.
     """
 
     round: dict[str, Any]
@@ -37,7 +37,7 @@ class Progress:
 
     @property
     def line(self) -> str:
-        """For a terminal."""
+        """The progress as a line for a terminal."""
         r, score = self.round, self.round["score"]
         text = f"{100 * min(1.0, r['transitions'] / r['of']):3.0f} %  {r['updates']} updates  reward {r['reward']:.4f}"
         if score:
@@ -57,21 +57,21 @@ def train(
     told: Callable[[Progress], None] = lambda _: None,
     seconds: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Trains a recipe, from the folder's checkpoint where it has one.
+    """Trains a recipe, from the folder's checkpoint if there is one.
 
     Args:
-        recipe: the name of one that comes along, or a file.
+        recipe: the name of a bundled one, or a file.
         out: folder of checkpoint, best policy and table of evaluations.
-        seed: of everything; the same seed gives the same weights on one machine.
-        told: hears of each round.
-        seconds: stop after this time, with a checkpoint; the best policy is the one of most reward then.
+        seed: of all randomness; the same seed gives the same weights on one machine.
+        told: callback of each round.
+        seconds: stop after this time, with a checkpoint; the best policy has most reward then.
 
     Returns:
-        The evaluations: transitions, updates, reward, utilisation, inflation, fairness, passed (rows of the recipe's
-        table; None without one, or where it cannot be the best).
+        The evaluations: transitions, updates, reward, utilisation, inflation, fairness, passed
+        (rows of the recipe's table; None without one, or if it cannot be the best).
 
     Raises:
-        ValueError: the recipe is wrong, or the checkpoint belongs to another one.
+        ValueError: the recipe is invalid, or the checkpoint belongs to another one.
     """
     text, folder = recipe_text(recipe)
     out.mkdir(parents=True, exist_ok=True)

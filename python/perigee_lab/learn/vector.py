@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios side by side: one call takes all to their next decision, on all cores, without the interpreter lock."""
+"""Vectorised environments, advanced together to their next decision on all cores."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Step:
-    """What a step left, for E environments of F flows. The arrays are written again by the next step.
+    """Result of a step for E environments of F flows; the next step overwrites the arrays.
 
     Attributes:
         observations: E x F x 50, Astraea's features of the last five decisions, oldest first.
-        active: E x F, flows that are there.
-        globals: E x 12, features of the whole, for critics.
+        active: E x F, active flows.
+        globals: E x 12, global features, for critics.
         rewards: E x F, Astraea's reward.
         metrics: E x F x 12, see `METRICS`.
-        ended: E, episodes that are over; the next step is the first of another.
+        ended: E, ended episodes; the next step is the first of another.
     """
 
     observations: Floats
@@ -66,8 +66,9 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
     """The text of a recipe and the folder of its files.
 
     Args:
-        world: the name of a recipe that comes along, a recipe, or a scenario file, whose flows with
-            cc = "*" are the agents.
+        world: the name of a bundled recipe, a recipe, or a scenario file, in which flows with cc =
+        "*" are the
+            agents.
 
     Raises:
         ValueError: there is no such file.
@@ -89,7 +90,7 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
 
 
 def _is_recipe(text: str) -> bool:
-    """A recipe says how to train; a comment that has the word does not make one. What is no TOML is refused later."""
+    """Whether a text is a recipe: TOML with the section `train`. Invalid TOML is rejected later."""
     try:
         return "train" in tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -99,20 +100,20 @@ def _is_recipe(text: str) -> bool:
 class VecEnv:
     """E environments of at most F flows.
 
-    What happens in environment i depends on the seed and i alone. Flows beyond F hold their windows.
+    Events in environment i depend on the seed and i alone. Flows beyond F keep their windows.
 
     Args:
         world: see `recipe_text`.
         count: E.
         flows: F.
-        seed: of everything.
+        seed: of all randomness.
 
     Raises:
-        ValueError: the recipe or scenario is wrong.
+        ValueError: the recipe or scenario is invalid.
     """
 
     def __init__(self, world: str | Path, count: int = 8, flows: int = 6, seed: int = 1) -> None:
-        """Begins the first episode of each environment."""
+        """Starts the first episode of each environment."""
         if count < 1 or flows < 1:
             raise ValueError(f"at least one environment and one flow, not {count} and {flows}")
         text, folder = recipe_text(world)
@@ -128,14 +129,14 @@ class VecEnv:
         )
 
     def step(self, actions: npt.ArrayLike, rates: npt.ArrayLike | None = None) -> Step:
-        """Goes on by one decision.
+        """Advances by one decision.
 
         Args:
             actions: E x F; Astraea's steps from -1 to 1, or windows in packets if rates are given.
-            rates: E x F; pacing rates in bytes/s, 0 = as Astraea paces.
+            rates: E x F; pacing rates in bytes/s, 0 = Astraea's pacing.
 
         Raises:
-            ValueError: an action is no number.
+            ValueError: an action is NaN or infinite.
         """
         s = self.latest
         self._core.step(
