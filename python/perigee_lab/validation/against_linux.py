@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate --against linux`: scenarios with simulated and with real hosts, side by side."""
+"""`perigee validate --against linux`: scenarios with simulated and with real hosts, compared."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RESULTS = "real-hosts.csv"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """Options of the command line."""
 
     scenarios: Sequence[Scenario] = ()
     schemes: Sequence[str] = ()
@@ -56,7 +56,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run that belongs to a cell, and the folder of its record."""
+    """A run of a cell, and the folder of its record."""
 
     cell: Cell
     cc: str
@@ -137,7 +137,7 @@ def _in_kernel(scenario: Scenario, names: Sequence[str], linux: Linux) -> tuple[
     return [n for n in names if n not in refused], list(refused)
 
 
-# ---- running -------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def _run(cells: Sequence[Cell], asked: Asked, linux: Linux, out: Path) -> list[Pair]:
@@ -155,7 +155,7 @@ def _run(cells: Sequence[Cell], asked: Asked, linux: Linux, out: Path) -> list[P
     with ExitStack() as stack:
         on_progress = None if asked.as_json else _bar(stack, len(wanted), len(wanted) - len(todo))
         executor = Executor(cores, permission, on_outcome, on_progress, {"command": recorded(sys.argv)})
-        # Real hosts cost most: what is short fills the cores at the end.
+        # Real hosts take longest; short runs fill the cores at the end.
         executor.run([_task(w) for side in reversed(SIDES) for w in todo if w.side == side])
     if errors:
         raise errors[0]
@@ -177,7 +177,10 @@ def _of(cell: Cell, linux: Linux, out: Path) -> list[Wanted]:
 
 
 def _is_there(w: Wanted) -> bool:
-    """Its record is complete from an earlier call. Raises RecordError where another one is in its place."""
+    """Whether its record is complete from an earlier call.
+
+    Raises RecordError if it is another run's.
+    """
     if not (w.folder / MANIFEST).exists():
         return False
     if open_record(w.folder).manifest.key != w.job.key(w.cc):
@@ -215,7 +218,7 @@ def _bar(stack: ExitStack, total: int, before: int) -> Callable[[float], None] |
     return lambda done: bar.update(task, completed=before + done)
 
 
-# ---- telling ---------------------------------------------------------------------------------------------------------
+# ---- output --------------------------------------------------------------------------------------
 
 
 def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -> None:
@@ -234,7 +237,10 @@ def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -
 
 
 def pairs_table(found: Sequence[Pair]) -> Table:
-    """Both sides of each pair, and the difference: in percent of goodput and RTT, in counts of the others."""
+    """A table of pairs.
+
+    Both sides and the difference, in percent for goodput and RTT, else in counts.
+    """
     from rich import box
     from rich.table import Table
 
@@ -249,7 +255,7 @@ def pairs_table(found: Sequence[Pair]) -> Table:
 
 
 def cells_of(p: Pair) -> list[str]:
-    """The texts of a row."""
+    """The cells of a row as text."""
     s, linux = p.simulated, p.linux
     where = p.cell if p.flow == side_by_side.ALL else f"{p.cell}: {p.flow}"
     return [
@@ -264,7 +270,7 @@ def cells_of(p: Pair) -> list[str]:
 
 
 def summary_table(summaries: Sequence[Summary]) -> Table:
-    """Median and largest differences of each scheme."""
+    """A table with median and largest differences of each scheme."""
     from rich import box
     from rich.table import Table
 
@@ -284,7 +290,7 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
 
 
 def remarks(found: Sequence[Pair], known: Sequence[Explained]) -> list[str]:
-    """What differs by more than 1 % in goodput, and why; last, how many do."""
+    """Lines on goodput differences above 1 % and their reasons; the last one has the counts."""
     lines, counts = [], dict.fromkeys(("near", "chance", "explained", "outside"), 0)
     for p in found:
         why = side_by_side.verdict(p, known)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate`: the simulator against measured curves of the real Linux stack, of ns-3 and of INET.
+"""`perigee validate`: the simulator against measured curves of real Linux, of ns-3 and of INET.
 
-A *cell* is a path and its schemes; a reference cell may have been measured with several seeds. Cells with random draws
-(random loss, or schemes that draw) run with several seeds here as well, and their means are compared.
+A *cell* is a path and its schemes; a reference cell may have been measured with several seeds.
+Cells with random draws (random loss, or schemes that draw) run with several seeds here as well, and
+their means are compared.
 
-Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5 ms, whichever is
-larger; retransmissions of single flows in the start-up and after it, and loss events after it, 10 % or 5; the order
-of schemes on a path unchanged wherever the reference gap exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2
-ms, retransmissions 10 % or 5. INET: goodput and RTT of each flow 5 %. Where chance moves the means of both sides by
-more, their joint 95 % interval counts instead, is printed, and such a comparison is told apart ("chance"): it takes
-up to four times the seeds first.
+Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5
+ms, whichever is larger; retransmissions of single flows during start-up and after it, and loss
+events after it, 10 % or 5; the order of schemes on a path unchanged if the reference gap exceeds 2
+%. ns-3: goodput after 10 s 4 %, queue 15 % or 2 ms, retransmissions 10 % or 5. INET: goodput and
+RTT of each flow 5 %. If chance moves the means of both sides by more, their joint 95 % interval
+counts instead, and the comparison is marked ("chance"); up to four times the seeds are used first.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
 
 Cell = kernel.Cell | ns3.Cell | inet.Cell
 SIMULATORS = {ns3.Cell: "ns-3 ", inet.Cell: "INET "}
-"""Of cells that were not measured on Linux: the reference, as lines name it."""
+"""References other than Linux, as named in the output."""
 MORE_SEEDS = 4
-"""So many times the seeds at most, where chance hides more than the tolerance."""
+"""Largest multiple of the seeds, used if the interval exceeds the tolerance."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """Options of the command line."""
 
     groups: list[str]
     schemes: list[str]
@@ -60,7 +61,10 @@ class Asked:
 
 
 def validate_command(asked: Asked) -> int:
-    """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
+    """Runs the cells and prints a line per quantity.
+
+    Returns 0 if all are good or explained, 3 if any is outside.
+    """
     unknown = _unknown_schemes(asked.schemes)
     if unknown:
         stop(unknown)
@@ -99,7 +103,7 @@ def validate_command(asked: Asked) -> int:
 
 
 def _unknown_schemes(wanted: list[str]) -> str:
-    """What is wrong with the names of schemes; nothing if they are all of the list."""
+    """The error in the names of schemes; empty if all are known."""
     names = [s["id"] for s in schemes()]
     for name in wanted:
         if name not in names:
@@ -146,7 +150,7 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
             if sys.stderr.isatty():
                 print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
     finally:
-        # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
+        # Running cells cannot be stopped; they are not awaited after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
     return found, pairs
 
@@ -159,7 +163,10 @@ def _everything(asked: Asked) -> list[Cell]:
 
 
 def _names(on: Kernel) -> dict[str, str]:
-    """Schemes of the curves that a kernel calls otherwise: with BBRv3's patch, `bbr` is version 3 (docs/hosts.md)."""
+    """Other names of schemes in a kernel.
+
+    With BBRv3's patch, `bbr` is version 3 (docs/hosts.md).
+    """
     patched = any("bbr3" in p.name for p in on.manifest.extra_patches)
     return {"bbr3": "bbr", "bbr": "(version 1)"} if patched else {}
 

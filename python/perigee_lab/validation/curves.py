@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The full curves, where they are at hand: ours and the reference's on one axis, and how far apart they are.
+"""Full curves, if available: ours and the reference's on one axis, and their distance.
 
-Curves are means over bins of a second: goodput (payload acknowledged) and the bottleneck's queue. The distance is the
-mean absolute difference of the bins, goodput in per cent of the bottleneck's rate, queue in milliseconds.
+Curves are means over bins of a second: goodput (payload acknowledged) and the bottleneck's queue.
+The distance is the mean absolute difference of the bins, goodput in per cent of the bottleneck's
+rate, queue in milliseconds.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ BIN_S = 1.0
 
 
 class DataError(PerigeeError):
-    """The folder with the curves is not what was expected."""
+    """The folder with the curves has unexpected contents."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Bins of a second."""
+    """A curve in bins of a second."""
 
     label: str
     goodput_mbps: Any
@@ -38,7 +39,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Pair:
-    """Ours and the reference's in one cell, a curve per flow; all flows share the queue."""
+    """Our curves and the reference's in one cell, one per flow; all flows share the queue."""
 
     cell: str
     reference: list[Curve]
@@ -59,14 +60,14 @@ class Curves:
     """The folder `--data`: `linux/series` and `ns3/series`."""
 
     def __init__(self, folder: Path) -> None:
-        """Looks whether the folder has what is needed."""
+        """Checks the contents of the folder."""
         self.folder = folder
         if not any((folder / s / "series").is_dir() for s in ("linux", "ns3")):
             raise DataError(f"{folder} has neither linux/series nor ns3/series")
         self._files: dict[Path, dict[str, Any]] = {}
 
     def pair(self, cell: kernel.Cell | ns3.Cell, found: dict[str, Any]) -> Pair | None:
-        """Both curves of a cell, or None where the reference has none."""
+        """Both curves of a cell, or None if the reference has none."""
         try:
             if isinstance(cell, ns3.Cell):
                 return self._of_ns3(cell, found)
@@ -118,7 +119,7 @@ def _ours(found: dict[str, Any], flow: int, label: str, rate_mbps: float, dur_s:
     flows, links = found["flows"], found["links"]
     of = flows["flow"] == flow
     at = links["link"] == kernel.link_of(found, "r1->r2")
-    # No row: nothing there.
+    # No row: an empty queue.
     grid = np.arange(1, round(dur_s * 10) + 1)
     queue = np.zeros(len(grid))
     index = np.rint(links["t_ns"][at] / 1e8).astype(int) - 1
@@ -139,7 +140,7 @@ def _binned(label: str, t: Any, delivered: Any, queue: Any, dur_s: float) -> Cur
 
 
 def draw(pairs: list[Pair], folder: Path) -> Iterator[Path]:
-    """A picture per cell: goodput above, queue below."""
+    """Draws a figure per cell: goodput above, queue below."""
     import matplotlib as mpl
 
     mpl.use("Agg")

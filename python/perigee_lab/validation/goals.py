@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Goals of the validation, and the distance to them: shares over its verdicts, over all and for each group alone.
+"""Goals of the validation and distance to them: shares of good verdicts, in total and by group.
 
-Nothing is fitted to the measured cells, but rules were looked for where something fell outside. A group alone says how
-well what was found elsewhere holds there.
+No parameter is fitted to the measured cells, but mechanisms were looked for where a quantity fell
+outside. The share of a single group shows how well findings from the others hold there.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ LOSSY = {"loss", "leoloss"}
 """Groups with random loss."""
 NS3, INET = "ns3", "inet"
 CLOSE = 0.02
-"""Share of the goodput that a single flow may be off."""
+"""Tolerated error of a single flow's goodput, as a share."""
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
 NS3_GOODPUT = 0.04
 ROUGH_SHARE, ROUGH_FEW = 2.0, 20.0
-"""What counts could differ by in the first validation, whose shares are known."""
+"""Tolerances of counts in the first validation, for comparison with its shares."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A share of cases that meet something, and how large it is to be."""
+    """Share of cases that meet a criterion, and its required value."""
 
     name: str
     least: float
@@ -39,17 +39,17 @@ class Goal:
 
     @property
     def share(self) -> float:
-        """Of the cases; one where there are none."""
+        """Share of cases; one if there are none."""
         return self.met / self.cases if self.cases else 1.0
 
     @property
     def reached(self) -> bool:
-        """The share is large enough."""
+        """Whether the share is large enough."""
         return self.share >= self.least
 
 
 def goals(found: Sequence[Verdict]) -> list[Goal]:
-    """The goals that the verdicts speak of."""
+    """Computes the goals from verdicts."""
     judged = [v for v in found if v.quantity != "order"]
     linux = [v for v in judged if v.group not in (NS3, INET)]
     rows = [
@@ -71,7 +71,7 @@ def goals(found: Sequence[Verdict]) -> list[Goal]:
 
 
 def by_group(found: Sequence[Verdict]) -> list[Goal]:
-    """Comparisons within the tolerance or chance, group by group."""
+    """Comparisons within the tolerance or chance, by group."""
     judged = [v for v in found if v.quantity != "order"]
     groups = dict.fromkeys(v.group for v in judged)
     return [_goal(g, 0.97, [v.good for v in judged if v.group == g]) for g in groups]
@@ -86,14 +86,17 @@ def _near(found: Iterable[Verdict], share: float, wanted: Callable[[Verdict], bo
 
 
 def _roughly(v: Verdict) -> bool:
-    """Good, or a count as the first validation would have it."""
+    """Whether a verdict is good, or a count within the tolerances of the first validation."""
     few = abs(v.error) <= ROUGH_FEW
     within = v.reference / ROUGH_SHARE <= v.ours <= v.reference * ROUGH_SHARE
     return v.good or (not v.unit and (few or within))
 
 
 def _single(found: Sequence[Verdict]) -> list[bool]:
-    """Per cell of a single flow without random loss: both quantities are near, whatever chance would allow."""
+    """Whether both quantities are near, per cell of a single flow without random loss.
+
+    The interval of chance is ignored.
+    """
     rows = {(v.cell, v.quantity): v for v in found if v.group not in LOSSY}
     cells = [cell for cell, quantity in rows if quantity == "goodput" and FLOW not in cell]
     return [_is_near(rows[cell, "goodput"], rows[cell, "queue"]) for cell in cells]
@@ -105,7 +108,7 @@ def _is_near(goodput: Verdict, queue: Verdict) -> bool:
 
 
 def _pairs(found: Sequence[Verdict]) -> list[tuple[Verdict, Verdict]]:
-    """The goodputs of both flows of each cell that has two."""
+    """The goodputs of both flows of each cell with two."""
     pairs: dict[str, list[Verdict]] = {}
     for v in found:
         if v.quantity == "goodput" and FLOW in v.cell:
@@ -118,10 +121,10 @@ def _same_winner(a: Verdict, b: Verdict) -> bool:
 
 
 def _decided(a: Verdict, b: Verdict) -> bool:
-    """A single run of ours has the same flow ahead in 95 of 100 cases.
+    """Whether a single run of ours has the same flow ahead in 95 of 100 cases.
 
-    What one flow gains the other loses, so that the difference scatters by the sum of both intervals. Elsewhere the
-    measured run, one draw, may have either.
+    One flow gains at the expense of the other, so that the difference scatters by the sum of both
+    intervals. Otherwise the measured run, a single draw, may have either ahead.
     """
     return abs(a.ours - b.ours) > a.interval + b.interval
 
@@ -143,7 +146,7 @@ def kept(path: Path = HERE / "results.csv") -> list[Verdict]:
 
 
 def lines(found: Sequence[Verdict]) -> list[str]:
-    """For the terminal."""
+    """The goals as lines for a terminal."""
     rows = [f"{g.name:76s} {g.met:4d} of {g.cases:4d} {_wanted(g)}" for g in goals(found)]
     return [*rows, *(f"  {g.name:74s} {g.met:4d} of {g.cases:4d}" for g in by_group(found))]
 
@@ -154,7 +157,7 @@ def _wanted(goal: Goal) -> str:
 
 
 def table(found: Sequence[Verdict]) -> str:
-    """For docs/differences.md."""
+    """The goals as a table of docs/differences.md."""
     rows = ["| what | of | share | goal |", "|---|---|---|---|"]
     rows += [
         f"| {g.name} | {g.met} of {g.cases} | {g.share:.1%} | {f'{g.least:.0%}' if g.least else ''} |"

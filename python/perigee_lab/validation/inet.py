@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Cells measured with the OrbCC authors' simulator (OMNeT++, INET), under the profile `inet`.
 
-Goodput and RTT of each flow in a window may differ by 5 %. Flows that share a full drop-tail queue sit on a knife
-edge: where a microsecond decides which of them loses a packet, runs with starts milliseconds apart are draws of
-one distribution. Such cells (`draws`) run with several seeds of `start_jitter`, and the single run of the reference is
-taken for one more draw.
+Goodput and RTT of each flow in a window may differ by 5 %. Flows that share a full drop-tail queue
+are sensitive to microseconds, which decide which of them loses a packet: runs with starts
+milliseconds apart are draws of one distribution. Such cells (`draws`) run with several seeds of
+`start_jitter`, and the single run of the reference counts as one more draw.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ GROUP = "inet"
 TABLE = "inet.csv"
 TOLERANCE = 0.05
 BIN_S = 0.1
-"""The curves' RTTs are means of such bins."""
+"""Bins of the RTT means in the curves."""
 SAMPLE_MS = 10
 JITTER = "20 ms"
 ALL = "all"
-"""In the table: the sum of all flows' goodputs, or the mean of their RTTs."""
+"""Name in the table for the sum of all flows' goodputs, or the mean of their RTTs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a flow in a window: the reference's value, and ours before there was a model of INET's TCP."""
+    """A quantity of a flow in a window: the reference, and ours before INET's TCP was modelled."""
 
     flow: str
     quantity: str
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def unit(self) -> str:
-        """Of the values."""
+        """Unit of the values."""
         return "ms" if self.quantity == "rtt" else "Mbit/s" if self.quantity == "goodput" else ""
 
 
@@ -64,18 +64,18 @@ class Cell:
 
     @property
     def schemes(self) -> set[str]:
-        """What its flows run."""
+        """Schemes of its flows."""
         return {self.cc}
 
     @property
     def is_random(self) -> bool:
-        """Chance has a part in it."""
+        """Whether it has random draws."""
         return self.draws
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What the simulator did: a value for each row."""
+    """Results of the simulator: a value per row."""
 
     values: tuple[float, ...]
 
@@ -125,14 +125,17 @@ def _flows(cc: str, starts_s: tuple[float, ...], first: int = 1) -> str:
 
 
 def _responsiveness(cc: str) -> str:
-    """One flow; rate and RTT are drawn every 5 s, after an outage. Draws of the authors' first run."""
+    """One flow.
+
+    Rate and RTT change every 5 s, after an outage, to the values drawn in the authors' first run.
+    """
     drawn = '[schedule]\nrecipe = "orbcc"\ndirection = "both"\n'
     path = '[source.dumbbell]\nrtt = "73 ms"\nrtt_at = "even"\nreordering = true\n'
     return _head(20, 340) + path + drawn + f'[[flow]]\ncc = "{cc}"\n'
 
 
 def _inter_rtt(cc: str) -> str:
-    """20 ms and 40 ms on one bottleneck, the second from 4 s on."""
+    """Two flows of 20 and 40 ms on one bottleneck, the second from 4 s on."""
     path = '[source.dumbbell]\npairs = 2\nrtt = ["20 ms", "40 ms"]\nbottleneck_delay = "0.5 ms"\n'
     return _head(12, 345) + path + _flows(cc, (0.01, 4.0))
 
@@ -157,7 +160,7 @@ def _soft_handover_full(cc: str) -> str:
 
 
 def _hard_handover(cc: str) -> str:
-    """Ten flows that join, a queue of five bandwidth-delay products, outages of 102 and 79 ms."""
+    """Ten flows with staggered starts, a queue of five BDP, outages of 102 and 79 ms."""
     path = '[source.dumbbell]\npairs = 10\nrtt = "50 ms"\nbottleneck_delay = "0.5 ms"\n'
     outages = '[schedule]\nfile = "inet-outages.csv"\ndirection = "both"\n'
     return _head(19, 2158) + path + outages + _flows(cc, tuple(0.01 + 0.9 * i for i in range(10)))
@@ -166,7 +169,7 @@ def _hard_handover(cc: str) -> str:
 def _parking_lot(cc: str) -> str:
     """A long flow over three bottlenecks, a short one on each.
 
-    The way to the last short flow's receiver has no delay in the authors' file: its RTT is 15 ms.
+    The link to the last short flow's receiver has no delay in the authors' file: its RTT is 15 ms.
     """
     path = '[source.parking_lot]\nbottlenecks = 3\nrtt = ["20 ms", "20 ms", "20 ms", "15 ms"]\n'
     threshold = f"[tcp.{cc}]\ninit_ssthresh = 400\n"
@@ -189,7 +192,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(cell: Cell, found: dict[str, Any]) -> Ours:
-    """What the curves say, of our tables."""
+    """Values of our tables that correspond to the curves."""
     flows = found["flows"]
     return Ours(tuple(_value(flows, row) for row in cell.rows))
 
@@ -219,7 +222,7 @@ def _goodput(flows: dict[str, Any], flow: int, row: Row) -> float:
 
 
 def _rtt(flows: dict[str, Any], flow: int, row: Row) -> float:
-    """Mean of the bins in which there were samples."""
+    """Mean of the bins with samples."""
     at = _window(flows, flow, row)
     rtts = flows["rtt_ns"][at].astype(float) * 1e-6
     bins = np.floor((flows["t_ns"][at] * 1e-9 - row.begin_s - 1e-6) / BIN_S).astype(int)
@@ -229,7 +232,7 @@ def _rtt(flows: dict[str, Any], flow: int, row: Row) -> float:
 
 
 def name_of(cell: Cell, row: Row) -> str:
-    """The cell, with its flow where there are several."""
+    """Name of the cell, with the flow if there are several."""
     several = len({r.flow for r in cell.rows}) > 1
     return f"{cell.name}{FLOW}{row.flow}" if several else cell.name
 

@@ -25,28 +25,31 @@ STATIC = {"single", "fq"}
 GOODPUT_STATIC, GOODPUT_ELSEWHERE = 0.02, 0.04
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
 TRUESIZE = 2280
-"""Bytes of a receive buffer that a full packet takes on the hosts of the curves: their window of 8 MiB ends at 3,666
-packets."""
+"""Bytes of a receive buffer that a full packet takes on the hosts of the curves: their window of 8
+MiB ends at 3,666 packets."""
 WMEM = 300_000
-"""What the hosts of the curves wrote before the first ACK, in bytes of their send buffer. Nobody noted how they wrote:
-256 KiB would be eight short entries, with which BBR and LeoCC lose a quarter more packets at their start before a fifth
-of a BDP; with nine, as here, and with ten to twelve they lose what was measured."""
+"""Bytes of send buffer that the hosts of the curves filled before the first ACK. Their write sizes
+are unknown: 256 KiB would be eight short entries, with which BBR and LeoCC lose a quarter more
+packets at their start before a fifth of a BDP; with nine, as here, and with ten to twelve they lose
+as many as measured."""
 BURST = "1600 B"
 """Depth of the token bucket at the bottleneck of the curves."""
 START_JITTER = "2 ms"
-"""Two flows over one drop-tail queue sit on a knife edge: who loses the packet depends on microseconds. Their starts
-are shaken by the time of some packets, so that our seeds show how far that carries."""
+"""Jitter of starts, some packets long: the outcome of two flows over one drop-tail queue depends on
+microseconds, and our seeds show how far that carries."""
 TICK_PHASE_S = 0.0006
-"""How long after a timer tick the connections of the curves begin. Nobody noted it; where a path changes it decides
-what a timer of whole ticks meets. From 0.3 to 0.9 ms LeoCC starts again over four rounds instead of three after an
-outage, as measured; of these, 0.4, 0.6 and 0.8 ms also give Cubic's and Vegas's goodput on the schedule."""
+"""Time from a timer tick to the start of the connections of the curves. It is unknown, but affects
+timers in full ticks at path changes. From 0.3 to 0.9 ms LeoCC restarts over four rounds instead of
+three after an outage, as measured; of these, 0.4, 0.6 and 0.8 ms also give Cubic's and Vegas's
+goodput on the schedule."""
 CHANGING = {"step", "outage", "leo", "leoloss"}
-"""Groups whose paths change."""
+"""Groups with changing paths."""
 LEO_CAPACITY_MBPS = 67.25
-"""Time average of the schedule's rate: turns a mean queue in bytes into a delay."""
+"""Time average of the schedule's rate: converts a mean queue in bytes to a delay."""
 LEOCC_PERIOD_S, LEOCC_OFFSET_S = 15.0, 0.2
 CONTROLLED = {"loss", "leoloss"}
-"""Groups in which random loss, not the scheme, makes the loss events: those are compared in the others."""
+"""Groups in which random loss, rather than the scheme, causes loss events; these are compared in
+other groups."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Reference:
 
     @classmethod
     def read(cls, row: dict[str, str]) -> Reference:
-        """From a row of the table."""
+        """Parses a row of the table."""
         begin, end = row["window_s"].split("-")
         return cls(
             run=row["run"],
@@ -98,7 +101,7 @@ class Reference:
 
 @dataclass
 class Cell:
-    """A path with its schemes: the reference runs of it."""
+    """A path with its schemes, and its reference runs."""
 
     name: str
     runs: list[list[Reference]] = field(default_factory=list)
@@ -115,21 +118,21 @@ class Cell:
 
     @property
     def schemes(self) -> set[str]:
-        """What its flows run."""
+        """Schemes of its flows."""
         return {f.cc for f in self.flows}
 
     @property
     def is_random(self) -> bool:
-        """Chance has a part in it."""
+        """Whether it has random draws."""
         lossy = self.group == "leoloss" or self.flows[0].loss_pct > 0
         return lossy or len(self.flows) > 1 or any(f.cc in RANDOM_SCHEMES for f in self.flows)
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What the simulator did in a cell, with one seed: per flow, and at the bottleneck.
+    """Results of the simulator in a cell, with one seed: per flow, and at the bottleneck.
 
-    Counts are of the window, those of the start of what is before it.
+    Counts are of the window, those of the start of the time before it.
     """
 
     goodput_mbps: list[float]
@@ -159,15 +162,14 @@ def cells(rows: Iterable[dict[str, str]]) -> list[Cell]:
 
 
 REAL = {"newreno", "cubic", "vegas", "hybla", "bbr"}
-"""Schemes of the curves that every kernel has by the same name."""
+"""Schemes of the curves that every kernel has under the same name."""
 
 
 def on_hosts(found: Iterable[Cell], names: Mapping[str, str], modules: Iterable[str] = ()) -> Iterator[Cell]:
-    """The cells that a kernel can run.
+    """The cells that a kernel can run, except those with queueing disciplines at the sender.
 
-    `names` are those that schemes of the curves have there, `modules` those of its further ones, such as LeoCC's.
-
-    Queueing disciplines at the sender are not among them.
+    `names` maps schemes of the curves to the kernel's, `modules` are those of additional modules,
+    such as LeoCC.
     """
     there = REAL | set(modules)
     for cell in found:
@@ -178,7 +180,8 @@ def on_hosts(found: Iterable[Cell], names: Mapping[str, str], modules: Iterable[
 def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
     """The cell's path as a scenario.
 
-    With `hosts` it is for real ones, which need no settings of our transport and call some schemes otherwise.
+    With `hosts` it is for real hosts, which need no settings of our transport and have other names
+    for some schemes.
     """
     flows, first = cell.flows, cell.flows[0]
     begin, _ = first.window_s
@@ -195,7 +198,7 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
     lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"', f'burst = "{BURST}"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
-    # Real hosts have ticks of their own.
+    # Real hosts have their own ticks.
     later_s = TICK_PHASE_S if hosts is None and cell.group in CHANGING else 0.0
     if hosts is None:
         lines += _transport(cell)
@@ -214,20 +217,23 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
 
 
 def _transport(cell: Cell) -> Iterator[str]:
-    """What the hosts of the curves do, as settings of our transport."""
+    """Behaviour of the hosts of the curves, as settings of our transport."""
     yield from ("[tcp]", f"truesize = {TRUESIZE}", f"wmem = {WMEM}")
     if cell.group == "fq":
         yield "pacing = true"
-    # The satcp of the curves is told 0.5 s ahead, for 2.3 s.
+    # The satcp of the curves is notified 0.5 s ahead, for 2.3 s.
     yield from ("[notices]", 'lead = "0.5 s"', 'hold = "2.3 s"')
     if "leocc" in cell.schemes:
         yield from ("[cc.leocc]", 'signal = "periodic"', f'period = "{LEOCC_PERIOD_S:g} s"')
 
 
 def _leocc_offset_s(flow: Reference, flows: list[Reference]) -> float:
-    """LeoCC's module counts its period from the creation of the latest LeoCC socket of the machine, for all of them.
+    """Start of LeoCC's period.
 
-    It is told of a socket when the answer to the SYN has come back, a round trip after the flow's start; so is ours.
+    Its module counts from the creation of the machine's latest LeoCC socket.
+
+    It is notified of a socket when the SYN-ACK has arrived, a round trip after the flow's start,
+    like ours.
     """
     if len(flows) == 1:
         return LEOCC_OFFSET_S
@@ -240,7 +246,7 @@ def _established_s(flow: Reference) -> float:
 
 
 def _changes(cell: Cell, later_s: float) -> Iterator[str]:
-    """What happens to the path, so much later than its second."""
+    """Changes of the path, delayed by `later_s` after the full second."""
     end = cell.flows[0].dur_s
     if cell.group == "step":
         for k, at in enumerate(range(15, int(end), 15)):
@@ -279,7 +285,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(cell: Cell, found: dict[str, Any]) -> Ours:
-    """What the reference's columns say, of our tables."""
+    """Values of our tables that correspond to the reference's columns."""
     flows, links = found["flows"], found["links"]
     goodputs, retransmits, at_start, episodes = [], [], [], []
     for i, reference in enumerate(cell.flows):
@@ -295,7 +301,7 @@ def measured(cell: Cell, found: dict[str, Any]) -> Ours:
     begin, end = (s * 1e9 for s in cell.flows[0].window_s)
     bottleneck = link_of(found, "r1->r2")
     window = (links["link"] == bottleneck) & (links["t_ns"] > begin) & (links["t_ns"] <= end)
-    # A link that neither carries nor holds anything leaves no row: its queue is empty.
+    # A link without traffic and queue has no row: its queue is empty.
     samples = (end - begin) / 1e8
     return Ours(goodputs, retransmits, at_start, episodes, float(links["queue_bytes"][window].sum() / samples))
 
@@ -312,7 +318,7 @@ def link_of(found: dict[str, Any], name: str) -> int:
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """Goodput per flow, the mean queueing delay of the bottleneck, retransmissions and loss events of single flows."""
+    """Verdicts on goodput per flow and mean queueing delay, and on losses of single flows."""
     share = GOODPUT_STATIC if cell.group in STATIC else GOODPUT_ELSEWHERE
     verdicts = []
     for i, flow in enumerate(cell.flows):

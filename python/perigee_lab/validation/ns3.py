@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Cells measured with ns-3 3.48, under the profile `study-hypatia` with what that release has of its own."""
+"""Cells measured with ns-3 3.48, under the profile `study-hypatia` and settings of that release."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from perigee_lab.validation.verdicts import HERE, Verdict, compared, counts_tole
 
 WARMUP_S = 10
 DELAYED_ACK_MS = 40
-"""Longest delay of an ACK in the measured runs, as their series show it: of the first ten packets one and then every
-second are acknowledged at once, and the RTT sample of the tenth is 91 ms on a path of 50."""
+"""Longest delay of an ACK in the measured runs, according to their series: of the first ten
+packets, one and then every second are acknowledged at once, and the RTT sample of the tenth is 91
+ms on a path of 50."""
 GOODPUT = 0.04
 QUEUE_SHARE, QUEUE_MS = 0.15, 2.0
 GROUP = "ns3"
@@ -45,18 +46,18 @@ class Cell:
 
     @property
     def schemes(self) -> set[str]:
-        """What its flow runs."""
+        """Scheme of its flow."""
         return {self.cc}
 
     @property
     def is_random(self) -> bool:
-        """Chance has a part in it."""
+        """Whether it has random draws."""
         return self.cc in RANDOM_SCHEMES
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What the simulator did, with one seed."""
+    """Results of the simulator, with one seed."""
 
     goodput_mbps: float
     queue_ms: float
@@ -129,7 +130,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(found: dict[str, Any]) -> Ours:
-    """What ns-3's columns say, of our tables."""
+    """Values of our tables that correspond to ns-3's columns."""
     totals, links = found["flow_totals"], found["link_totals"]
     bottleneck = list(links["link"]).index(link_of(found, "r1->r2"))
     return Ours(
@@ -140,7 +141,7 @@ def measured(found: dict[str, Any]) -> Ours:
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """Goodput after 10 s, mean queueing delay per packet, retransmissions."""
+    """Verdicts on goodput after 10 s, mean queueing delay per packet, and retransmissions."""
     place = (cell.name, cell.group, cell.cc)
     chance = cell.is_random
     got = [o.goodput_mbps for o in ours]

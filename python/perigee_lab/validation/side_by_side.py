@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The simulator's TCP and Linux's over the same network: cells, what is measured of both, and their differences."""
+"""Comparison of the simulator's TCP with Linux's over the same network: cells and differences."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ if TYPE_CHECKING:
 
 TABLE = HERE / "real-hosts.toml"
 NEAR_PCT = 1.0
-"""What goodputs may differ by, in percent."""
+"""Tolerated difference of goodputs, in percent."""
 ALL = "all"
-"""The flows of a run together."""
+"""All flows of a run together."""
 OUTSIDE = "OUTSIDE"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A path with the schemes that are compared on it."""
+    """A path with the schemes to compare on it."""
 
     name: str
     scenario: Scenario
     schemes: tuple[str, ...]
     seeds: tuple[int, ...] = (1,)
     by_flow: bool | None = False
-    """Flows are compared one by one; None: where there are two to four."""
+    """Whether flows are compared one by one; None: if there are two to four."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one side did, in the mean over the seeds; NaN = not known, or nothing of it.
+    """Results of one side, as means over the seeds; NaN = unknown or none.
 
-    Goodput in Mbit/s after the warm-up, times in ms, counts of packets and timeouts of the whole run.
+    Goodput in Mbit/s after the warm-up, times in ms, counts of packets and timeouts of the entire
+    run.
     """
 
     goodput_mbps: float
@@ -92,12 +93,12 @@ class Pair:
 
     @property
     def near(self) -> bool:
-        """Goodputs differ by 1 % at most."""
+        """Whether goodputs differ by at most 1 %."""
         return abs(self.goodput_pct) <= NEAR_PCT
 
     @property
     def by_chance(self) -> bool:
-        """They differ by more, but so do seeds: their 95 % interval covers the difference."""
+        """Whether goodputs differ by more, but within the 95 % interval over seeds."""
         gap = abs(self.simulated.goodput_mbps - self.linux.goodput_mbps)
         return not self.near and gap <= self.interval_mbps
 
@@ -109,7 +110,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Explained:
-    """A difference whose reason is known: of a cell, under some schemes, with the experiment that shows it."""
+    """An explained difference of a cell under some schemes, with the supporting experiment."""
 
     cell: str
     schemes: tuple[str, ...]
@@ -117,13 +118,13 @@ class Explained:
     text: str
 
     def covers(self, p: Pair) -> bool:
-        """It speaks of this pair."""
+        """Whether it applies to this pair."""
         return p.cell == self.cell and p.cc in self.schemes
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The differences of a scheme, without their signs; goodput and RTT in percent, retransmissions in packets."""
+    """Absolute differences of a scheme; goodput and RTT in percent, retransmissions in packets."""
 
     cc: str
     pairs: int
@@ -134,7 +135,7 @@ class Summary:
     retransmits_median: float
     retransmits_largest: float
     worst: str
-    """Where the goodputs differ most."""
+    """The pair with the largest goodput difference."""
 
 
 def read(path: Path = TABLE) -> list[Cell]:
@@ -144,13 +145,13 @@ def read(path: Path = TABLE) -> list[Cell]:
 
 
 def explained(path: Path = TABLE) -> list[Explained]:
-    """The differences of a table that are explained."""
+    """The explained differences of a table."""
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("explained", [])
     return [Explained(r["cell"], tuple(r["schemes"]), r["heading"], r["text"].strip()) for r in rows]
 
 
 def verdict(p: Pair, known: Sequence[Explained]) -> str:
-    """Empty where goodputs are within 1 %; else chance, the heading of an explanation, or OUTSIDE."""
+    """Empty if goodputs are within 1 %; else chance, the heading of an explanation, or OUTSIDE."""
     if p.near:
         return ""
     if p.by_chance:
@@ -173,14 +174,14 @@ def _cell(row: dict[str, Any], paths: dict[str, str]) -> Cell:
 
 
 def percent(ours: float, linux: float) -> float:
-    """How much more ours is than Linux's, in percent of Linux's; 0 where both are nothing."""
+    """Excess of ours over Linux's, in percent of Linux's; 0 if both are zero."""
     if ours == linux:
         return 0.0
     return 100 * (ours - linux) / linux if linux else math.inf
 
 
 def pairs(cell: Cell, cc: str, simulated: Sequence[Run], linux: Sequence[Run]) -> list[Pair]:
-    """A scheme's runs with the same seeds on both sides: its flows one by one, or together."""
+    """Pairs of a scheme's runs with the same seeds: its flows one by one, or together."""
     by_flow = cell.by_flow
     if by_flow is None:
         by_flow = 2 <= simulated[0].table("flow_totals").num_rows <= 4
@@ -220,12 +221,12 @@ def _measured(row: dict[str, Any]) -> Measured:
 
 
 def means(several: Sequence[Measured]) -> Measured:
-    """Value by value."""
+    """Means of all values."""
     return Measured(**{f.name: mean(getattr(m, f.name) for m in several) for f in fields(Measured)})
 
 
 def summaries(found: Sequence[Pair]) -> Iterator[Summary]:
-    """A line per scheme, in the order in which they come."""
+    """A summary per scheme, in order of appearance."""
     for cc in dict.fromkeys(p.cc for p in found):
         of = [p for p in found if p.cc == cc]
         worst = max(of, key=lambda p: abs(p.goodput_pct))
@@ -244,7 +245,7 @@ def _median_and_largest(differences: Iterable[float]) -> tuple[float, float]:
     return (median(known), max(known)) if known else (math.nan, math.nan)
 
 
-# ---- as files --------------------------------------------------------------------------------------------------------
+# ---- as files ------------------------------------------------------------------------------------
 
 COLUMNS = [f.name for f in fields(Measured)]
 
@@ -262,7 +263,7 @@ def _known(value: float) -> float | None:
 
 
 def write(path: Path, found: Iterable[Pair]) -> None:
-    """A CSV file with a row per pair."""
+    """Writes a CSV file with a row per pair."""
     rows = [as_row(p) for p in found]
     with written(path) as partial, partial.open("w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, list(rows[0]), lineterminator="\n")
@@ -271,7 +272,7 @@ def write(path: Path, found: Iterable[Pair]) -> None:
 
 
 def read_results(path: Path) -> list[Pair]:
-    """What `write` has written."""
+    """Reads the file of `write`."""
     with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8") as f:
         return [_pair(row) for row in csv.DictReader(f)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ours against a reference: verdicts, and what is known of those that fall outside."""
+"""Verdicts on our results against a reference, and explanations of those outside."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ HERE = Path(__file__).parent
 COUNTS_SHARE = 0.10
 """Retransmissions and loss events may differ by this share of the reference …"""
 FEW = 5.0
-"""… or by so many: chance decides about few."""
+"""… or by this number, since small counts are random."""
 CONFIDENCE = 0.95
 FLOW = " flow "
-"""Between the name of a cell of several flows and the number of one."""
+"""Separator between the name of a cell with several flows and a flow's number."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A quantity of a flow of a cell, ours against the reference."""
+    """Comparison of a quantity of a flow with the reference."""
 
     cell: str
     group: str
@@ -44,18 +44,18 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        """Within the tolerance, or within what chance allows."""
+        """Whether the error is within the tolerance or the interval of chance."""
         return abs(self.error) <= max(self.tolerance, self.interval)
 
     @property
     def by_chance(self) -> bool:
-        """Good only because chance allows more than the tolerance."""
+        """Whether it is good only because the interval exceeds the tolerance."""
         return self.good and abs(self.error) > self.tolerance
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A quantity of a cell that is known to fall outside: what ours is then, and how far from that it may be."""
+    """A known deviation of a quantity of a cell: our value, and its tolerance."""
 
     cell: str
     quantity: str
@@ -64,19 +64,19 @@ class Explained:
     heading: str
 
     def covers(self, v: Verdict) -> bool:
-        """It speaks of this verdict, and the value is the one that was explained."""
+        """Whether it applies to this verdict, with the explained value."""
         return (v.cell, v.quantity) == (self.cell, self.quantity) and abs(v.ours - self.expected) <= self.band
 
 
 def explained() -> list[Explained]:
-    """What falls outside, and the heading of docs/differences.md that says why."""
+    """Known deviations, with the heading of docs/differences.md that explains them."""
     with (HERE / "explained.csv").open() as f:
         rows = csv.DictReader(f)
         return [Explained(r["cell"], r["quantity"], float(r["expected"]), float(r["band"]), r["heading"]) for r in rows]
 
 
 def heading_of(v: Verdict, known: list[Explained]) -> str | None:
-    """Where a verdict is explained."""
+    """The heading that explains a verdict."""
     return next((e.heading for e in known if e.covers(v)), None)
 
 
@@ -90,8 +90,8 @@ def _students_t(freedom: int) -> float:
 def interval(got: list[float], wanted: list[float]) -> float:
     """Half of the 95 % interval of the difference of the means, by Student's t.
 
-    A single reference run is taken to scatter as ours do: then this is a prediction interval, and no number of our
-    seeds makes it narrower than that scatter.
+    A single reference run is assumed to scatter like ours: then this is a prediction interval, and
+    no number of our seeds makes it narrower than that scatter.
     """
     if len(got) < 2:
         return 0.0
@@ -102,19 +102,21 @@ def interval(got: list[float], wanted: list[float]) -> float:
 
 
 def needs_more(verdicts: list[Verdict], got: int, most: int) -> bool:
-    """Chance hides more than the tolerance in one of these, and more of our runs may show it."""
+    """Whether an interval exceeds its tolerance, and more of our runs may narrow it."""
     return got < most and any(v.interval > v.tolerance for v in verdicts)
 
 
 def counts_tolerance(reference: float) -> float:
-    """What two counts may differ by."""
+    """Tolerated difference of two counts."""
     return max(COUNTS_SHARE * reference, FEW)
 
 
 def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
-    """One verdict per path of several schemes: pairs whose order by goodput differs, if the reference's gap is wide.
+    """One verdict per path of several schemes.
 
-    A pair of which one side's chance, or tolerance, covers the gap is not counted.
+    Pairs with swapped order by goodput, if the reference's gap is wide.
+
+    A pair is not counted if one side's interval or tolerance covers the gap.
     """
     paths: dict[str, list[Verdict]] = {}
     for v in verdicts:
@@ -132,13 +134,13 @@ def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
                 swapped += (a.reference > b.reference) != (a.ours > b.ours)
         if pairs:
             ccs = "+".join(r.cc for r in rows)
-            # Of so many pairs, none may be swapped.
+            # No pair may be swapped.
             found.append(Verdict(path, rows[0].group, ccs, "order", "swaps", swapped, 0.0, 0.0, 0.0))
     return found
 
 
 def line(v: Verdict, known: list[Explained], reference: str) -> str:
-    """One line for the terminal."""
+    """A verdict as a line for a terminal."""
     heading = heading_of(v, known)
     word = _word(v) if v.good else f"explained: {heading}" if heading else "OUTSIDE"
     share = f"{100 * v.error / v.reference:+.2f} %" if v.reference else ""
@@ -154,7 +156,7 @@ def _word(v: Verdict) -> str:
 
 
 def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tuple[str, int]:
-    """The last line, and how many are outside without an explanation."""
+    """The last line, and the number of verdicts outside without an explanation."""
     outside = [v for v in verdicts if not v.good]
     open_ = sum(heading_of(v, known) is None for v in outside)
     chance = sum(v.by_chance for v in verdicts)
@@ -164,7 +166,7 @@ def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tupl
 
 
 def write(out: Path, verdicts: list[Verdict], known: list[Explained]) -> None:
-    """A CSV file with a row per verdict."""
+    """Writes a CSV file with a row per verdict."""
     with written(out, folders=True) as partial, partial.open("w", newline="") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(["cell", "group", "cc", "quantity", "unit", "ours", "reference", "tolerance", "interval", "verdict"])
@@ -183,6 +185,6 @@ def compared(
     tolerance: float,
     by_chance: bool,
 ) -> Verdict:
-    """A verdict on means; `place`: cell, group, scheme. Chance counts where it has a part."""
+    """A verdict on means; `place`: cell, group, scheme. The interval counts if `by_chance`."""
     spread = interval(got, wanted) if by_chance else 0.0
     return Verdict(*place, *quantity, mean(got), mean(wanted), tolerance, spread)
