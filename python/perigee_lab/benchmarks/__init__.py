@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How fast the simulator is: the cases of `perigee bench`."""
+"""Performance benchmarks of the simulator: the cases of `perigee bench`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The speed table. Each case runs in a process of its own, so that its memory is its own."""
+"""Speed table; each case runs in its own process, for a separate measurement of memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _CASE = "perigee_lab.benchmarks.case"
 def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> None:
     """Runs the cases and prints rates."""
     known = names()
-    # Named only: the growth table of docs/performance.md, what bench/peers compares, and what takes long.
+    # By name only: the growth table of docs/performance.md, the cases of bench/peers, and long
+    # ones.
     unknown = [
         c
         for c in cases
@@ -83,12 +84,15 @@ def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, 
 
 def _best(rows: list[dict[str, Any]]) -> dict[str, Any]:
     rows.sort(key=lambda r: r["cpu_s"])
-    # What else a machine does only ever slows a run down, so the fastest says most about the program.
+    # Other load only ever slows a run down, so the fastest is the best estimate.
     return {**rows[0], "repeats": len(rows), "median_cpu_s": rows[len(rows) // 2]["cpu_s"]}
 
 
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
-    """Rates per second of a core: a busy machine takes wall time away, not these. A sky alone has no packets."""
+    """Rates per second of CPU time, which other load affects less than wall time.
+
+    A sky alone has no packets.
+    """
     if "packet_hops" not in m or "acks" in m:
         return m
     return {
@@ -100,12 +104,12 @@ def _rates(m: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(key: str, form: str, unit: float = 1.0) -> Callable[[dict[str, Any]], str]:
-    """Shows a number of a row, or a dash where the case has none."""
+    """Formats a number of a row, or a dash if the case has none."""
     return lambda r: "-" if r.get(key) is None else form.format(r[key] / unit)
 
 
 def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
-    """Instructions that callgrind counts in the simulator's loop alone; None where there is no valgrind."""
+    """Instructions in the simulator's loop alone, counted by callgrind; None without valgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         return None
@@ -124,7 +128,7 @@ def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
     return (counts[0] - counts[1]) / packet_hops
 
 
-# Heading, width, and how a row shows it.
+# Heading, width, and formatter of a row.
 _COLUMNS: list[tuple[str, int, Callable[[dict[str, Any]], str]]] = [
     ("case", 24, lambda r: f"{r['name']:<24}"),
     ("Mhops/s", 9, _number("packet_hops_per_s", "{:.2f}", 1e6)),

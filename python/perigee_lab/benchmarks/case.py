@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""One case of the benchmark, in a process of its own (`common.interpreter` starts it), whose output is JSON."""
+"""One benchmark case, in its own process (started by `common.interpreter`); its output is JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from perigee_lab import _core
 from perigee_lab.benchmarks import hosts, learning
 
-# What a user waits for: 300 s from London to New York under three schemes, with records and report.
+# A user's complete run: 300 s from London to New York under three schemes, with report.
 WHOLE_RUN = "london-new-york-300s"
 PYTHON_SCHEME = "python-scheme"
 
@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Runs a case. The empty name does nothing: what it costs is not the case's."""
+    """Runs a case. The empty name does nothing, to measure the overhead."""
     begin = _cpu_s()
     found: dict[str, Any] = {}
     if name == WHOLE_RUN:
@@ -60,7 +60,7 @@ def _whole_run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         runs = list(loads(template, name=WHOLE_RUN).run_all(out=Path(folder) / "record"))
         wall_s = time.perf_counter() - begin
-        # Tables are read when they are asked for, from the folder.
+        # Tables are read lazily from the folder.
         crossed = sum(sum(r.table("link_totals").column("crossed_packets").to_pylist()) for r in runs)
     hops = sum(r.manifest.packet_hops or 0 for r in runs)
     return {
@@ -75,7 +75,7 @@ def _whole_run() -> dict[str, Any]:
 
 
 def _python_scheme() -> dict[str, Any]:
-    """A congestion control in Python that reads and sets what most do, over 1 Gbit/s for 5 s."""
+    """A typical congestion control in Python, over 1 Gbit/s for 5 s."""
     from perigee_lab.extensions.congestion import CongestionControl
     from perigee_lab.runs.scenario import loads
 
@@ -98,7 +98,7 @@ def _python_scheme() -> dict[str, Any]:
         [[flow]]
         cc = "*"
     """
-    # A first short run imports what a run needs.
+    # A first short run imports the modules.
     loads(text, {"run.duration": "1 s"}).run(Counting)
     Counting.acks = 0
     scenario = loads(text, name=PYTHON_SCHEME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What real hosts cost: cases of the benchmark that need a kernel."""
+"""Cost of real hosts: benchmark cases that need a kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _london() -> str:
 
 
 def names() -> list[str]:
-    """The cases, where a kernel is built."""
+    """The cases; empty without a kernel."""
     from perigee_lab.hosts import kernels
 
     try:
@@ -82,7 +82,7 @@ def _times() -> tuple[float, float, float, float]:
 
 
 def remark(r: dict[str, Any]) -> str:
-    """What a row says behind its columns."""
+    """The note of a row."""
     if r["name"] == BOOT:
         return f"  {r['wall_s']:.2f} s of wall time: a boot, and a second of a flow at 1 Mbit/s"
     return (

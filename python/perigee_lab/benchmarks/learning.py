@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What learning costs: decisions beside the same run without an agent, PettingZoo's dictionaries, a policy's guard."""
+"""Cost of learning.
+
+Decisions against a run without agents, PettingZoo's dictionaries, the guard.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ RATES_MBPS = {"learn-100M": 100.0, "learn-10M": 10.0}
 PETTINGZOO, POLICY = "learn-pettingzoo", "learn-policy"
 CASES = (*RATES_MBPS, PETTINGZOO, POLICY)
 SECONDS, TURNS = 60.0, 5
-"""Length of a run, and how often those with and without agents take turns."""
+"""Length of a run, and number of alternations between runs with and without agents."""
 STEPS, EVALUATIONS = 2000, 200_000
 FOUR_FLOWS = """title = "four flows"
 [world]
@@ -34,7 +37,7 @@ explore = 100
 
 
 def names() -> list[str]:
-    """The cases that can be measured here."""
+    """The cases available here."""
     return [c for c in CASES if c != PETTINGZOO or importlib.util.find_spec("pettingzoo") is not None]
 
 
@@ -52,14 +55,14 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def _cpu_s(work: Callable[..., Any], *words: object) -> float:
-    """Time of this thread: a busy machine takes wall time away, not this."""
+    """CPU time of this thread, which other load affects less than wall time."""
     begin = time.thread_time()
     work(*words)
     return time.thread_time() - begin
 
 
 def _overheads(mbps: float) -> dict[str, float]:
-    """Runs with and without agents take turns; the shortest of each count."""
+    """Alternates runs with and without agents; the shortest of each count."""
     best = dict.fromkeys(("nobody", "idle", "policy"), float("inf"))
     for _ in range(TURNS):
         for agent in best:
@@ -93,7 +96,7 @@ def _pettingzoo() -> float:
 
 
 def remark(r: dict[str, Any]) -> str:
-    """What a row says beside its times."""
+    """The note of a row."""
     if "us_of_guard" in r:
         return (
             f"  {r['us_per_decision']:.1f} us per decision of astraea's policy, {r['us_of_guard']:.3f} us of its guard"
