@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Writes docs/reference/scenario/: the reference of scenario files, a page per group of sections.
+
+python docs/make/scenario_pages.py (part of `make docs`)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from perigee_lab import _core
+
+FOLDER = Path(__file__).resolve().parents[1] / "reference/scenario"
+HEAD = "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n<!-- Written by docs/make/scenario_pages.py. -->\n"
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+# Name of a page, its title, its purpose, and the sections on it: those that begin with one of these words.
+PAGES = (
+    ("run", "Runs", "Length, seed, warm-up and recording of a run.", ("[run]",)),
+    ("source", "Sources", "The origin of the network: exactly one `[source.…]` section.", ("[source", "[[source")),
+    ("node", "Nodes", "Terminals, stations and hosts of a constellation.", ("[node.", "[[nodes]]")),
+    ("queue", "Queue disciplines", "Parameters of each queue discipline of a port.", ("[port.NAME] discipline",)),
+    ("port", "Ports", "Rate and queue of a port or of a class of ports.", ("[port.",)),
+    (
+        "change",
+        "Changes over time",
+        "Changes of the network at given or drawn times: rates, delays, losses, outages.",
+        ("[[change]]", "[schedule]", "[jitter]", "[bursts]"),
+    ),
+    ("handover", "Handovers and notices", "Effects of handovers, and who is notified.", ("[handover]", "[notices]")),
+    ("telemetry", "Telemetry", "In-network telemetry for the schemes that use it.", ("[telemetry]",)),
+    ("app", "Applications", "Traffic of a flow: the keys of each value of `app`.", ("[[flow]] app",)),
+    ("flow", "Flows", "Sender, receiver, scheme and schedule of a flow.", ("[[flow]]",)),
+    ("hosts", "Real hosts and programs", "Linux hosts, and the programs on them.", ("[hosts]", "[[program]]")),
+    ("tcp", "TCP", "Transport options of all flows, and profiles of published studies.", ("[tcp]",)),
+    ("cc", "Congestion controls", "Parameters of each congestion control.", ("[cc.",)),
+)
+EXAMPLES = {
+    "README": """title = "two flows over one bottleneck"
+
+[run]
+duration = "30 s"
+cc = ["cubic", "bbr"]
+
+[source.dumbbell]
+rtt = "40 ms"
+
+[port.bottleneck]
+rate = "100 Mbit"
+queue = "1 bdp"
+
+[[flow]]
+cc = "*"
+""",
+    "run": """[run]
+duration = "60 s"
+warmup = "5 s"
+runs = 5                # successive seeds
+cc = ["cubic", "bbr"]
+""",
+    "source": """[source.dumbbell]
+pairs = 2
+rtt = ["20 ms", "80 ms"]
+loss = 0.001
+""",
+    "node": """[node.london]
+kind = "terminal"       # one dish: hard handovers
+place = "London"
+""",
+    "port": """[port.bottleneck]
+rate = "100 Mbit"
+queue = "1 bdp"
+""",
+    "queue": """[port.bottleneck]
+rate = "100 Mbit"
+queue = "1 bdp"
+discipline = "codel"
+""",
+    "change": """[schedule]
+every = "15 s"
+rate = "uniform(50 Mbit, 100 Mbit)"
+outage = "uniform(45 ms, 120 ms)"
+""",
+    "handover": """[handover]
+mode = "flush"
+outage = "uniform(45 ms, 120 ms)"
+""",
+    "telemetry": """[telemetry]
+overhead = "wire"
+echo = "bottleneck"
+""",
+    "app": """[[flow]]
+name = "film"
+app = "video"
+ladder = ["1 Mbit", "2.5 Mbit", "5 Mbit", "8 Mbit"]
+""",
+    "flow": """[[flow]]
+from = "s1"
+to = "d1"
+cc = "bbr"
+start = "5 s"
+""",
+    "hosts": """[hosts]
+offload = true
+""",
+    "tcp": """[tcp]
+init_cwnd = 20
+delayed_ack = 1
+""",
+    "cc": """[cc.bbr]
+min_rtt_window = "5 s"
+""",
+}
+"""TOML at the top of each page, by its name; a test loads them."""
+
+
+def sections(reference: str) -> list[tuple[str, str]]:
+    """Heading and text of each section, in order; those of `###` below `## [[flow]]` count as sections of their own."""
+    reference = re.sub(r"^### (\[\[flow\]\] app)", r"## \1", reference, flags=re.MULTILINE)
+    parts = HEADING.split(reference)
+    return [("", parts[0]), *zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def page_of(heading: str) -> str:
+    """The name of the page that has a section."""
+    return next((name for name, _, _, starts in PAGES if heading.startswith(starts)), "README")
+
+
+def pages(reference: str) -> dict[str, str]:
+    """Text of each page by its name."""
+    found: dict[str, list[str]] = {"README": [], **{name: [] for name, *_ in PAGES}}
+    of = {heading: page_of(heading) for heading, _ in sections(reference)}
+    for heading, text in sections(reference):
+        found[of[heading]].append((f"## {heading}\n" if heading else "") + text)
+    intro, *top = found.pop("README")
+    listed = "\n".join(
+        f"| [{title}]({name}.md) | {', '.join(f'`{h}`' for h in of if of[h] == name)} |" for name, title, *_ in PAGES
+    )
+    index = f"\n| page | sections |\n|---|---|\n{listed}\n\n"
+    out = {"README": HEAD + intro.rstrip() + "\n\n" + _example("README") + index + "".join(top)}
+    for name, title, purpose, _ in PAGES:
+        text = f"# {title}\n\n{purpose} Part of the [reference of scenario files](README.md).\n\n{_example(name)}\n"
+        out[name] = HEAD + text + "".join(found[name])
+    return {name: text.rstrip() + "\n" for name, text in out.items()}
+
+
+def _example(name: str) -> str:
+    return f"```toml\n{EXAMPLES[name]}```\n"
+
+
+def main() -> int:
+    """Writes the pages; with `--check`, exits with 1 where one differs."""
+    made = pages(_core.reference())
+    if "--check" in sys.argv:
+        stale = [n for n, text in made.items() if (FOLDER / f"{n}.md").read_text(encoding="utf-8") != text]
+        print("\n".join(f"docs/reference/scenario/{n}.md differs: make docs" for n in stale), end="")
+        return 1 if stale else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
