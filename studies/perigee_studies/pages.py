@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from perigee_studies.model import Experiment
 
 WIDTH = 116
+# Claims that the finding at the top names.
+SHOWN = 4
 HEAD = (
     "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
     "| any scheme | exchanged | runs | size |"
@@ -151,19 +153,20 @@ def _page(
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     size = Size(about["size"])
-    parts += [
-        f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)",
-        "",
-    ]
-    words = made.in_words(about.get("made", {}))
-    parts += [words, ""] if words else []
+    parts += [*textwrap.wrap(finding(verdicts), WIDTH), ""]
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
+    parts += [f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)", ""]
+    words = made.in_words(about.get("made", {}))
+    parts += [words, ""] if words else []
+    # Folded on forges and on the site; without a browser it reads as a table.
+    parts += ['<details markdown="1">', f"<summary>{len(verdicts)} claims, value by value</summary>", ""]
     parts += _claims(verdicts)
     if about.get("exchanged"):
         parts += ["", *textwrap.wrap(EXCHANGED.format(**about["exchanged"]), WIDTH)]
+    parts += ["", "</details>"]
     differing = [v for v in verdicts if v["verdict"] == DIFFERS]
     if differing:
         parts += ["", "## What is not reproduced, and why", ""]
@@ -186,6 +189,22 @@ def _page(
         names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
         parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
     return "\n".join(parts) + "\n"
+
+
+def finding(verdicts: list[dict[str, Any]]) -> str:
+    """The result of an experiment in a sentence or two: what holds of the published claims, and what does not."""
+    published = [v for v in verdicts if kind_of(v) in PUBLISHED]
+    counted = published or verdicts
+    holds = sum(v["verdict"] == REPRODUCED for v in counted)
+    what = "published claims" if published else "expectations that no paper measured"
+    text = f"**{holds} of {len(counted)} {what} are reproduced.**"
+    for verdict, words in ((DIFFERS, "Not reproduced"), (TIE, "Undecided")):
+        claims = list(dict.fromkeys(v["claim"] for v in counted if v["verdict"] == verdict))
+        if claims:
+            more = f"; and {len(claims) - SHOWN} more" if len(claims) > SHOWN else ""
+            text += f" {words}: {'; '.join(claims[:SHOWN])}{more}."
+    loose = sum(v["verdict"] == ANY for v in counted)
+    return text + (f" {loose} would hold for any scheme." if loose else "")
 
 
 def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
