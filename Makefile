@@ -113,18 +113,18 @@ mutants: $(VENV)/tools  ## Small faults that the Rust tests must notice (hours; 
 	$(BIN)/python tests/mutants.py
 
 figures: demo  ## Draw the figure of the README from the demo's record
-	$(BIN)/python docs/figures.py $(DEMO)
+	$(BIN)/python docs/make/figures.py $(DEMO)
 
 docs: setup  ## API documentation of the crates, references of scenario files, congestion controls and queues
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude perigee-py --locked
-	$(BIN)/perigee schema --markdown > docs/scenario.md
-	$(BIN)/perigee schema > docs/scenario.schema.json
-	$(BIN)/python docs/schemes.py
-	$(BIN)/perigee columns --markdown > docs/columns.md
-	$(BIN)/python docs/disciplines.py
-	$(BIN)/python docs/record_tables.py
-	$(BIN)/python docs/kernel.py
-	$(BIN)/python docs/inet.py
+	$(BIN)/python docs/make/scenario_pages.py
+	$(BIN)/perigee schema > docs/reference/scenario.schema.json
+	$(BIN)/python docs/make/schemes.py
+	$(BIN)/perigee columns --markdown > docs/reference/columns.md
+	$(BIN)/python docs/make/disciplines.py
+	$(BIN)/python docs/make/record_tables.py
+	$(BIN)/python docs/make/kernel.py
+	$(BIN)/python docs/make/inet.py
 
 .venv-site/installed: requirements-site.lock
 	$(PYTHON) -m venv .venv-site
@@ -132,7 +132,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	touch $@
 
 site: setup .venv-site/installed  ## The documentation site, in site/: open site/index.html, without a server or a network
-	$(BIN)/python docs/site.py build/site-source .venv-site/bin/mkdocs
+	$(BIN)/python docs/make/site.py build/site-source .venv-site/bin/mkdocs
 
 dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates sdist wheel", or targets of rustc)
 	$(PIP) -r requirements-dist.lock

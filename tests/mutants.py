@@ -4,7 +4,7 @@
 cargo-mutants lists small faults ("replace + with -", "return 0"). Nearly all of them are put into a copy of the
 workspace at once, as other bodies of their functions, of which a variable of the environment chooses one; tests run
 until one fails. A mutant that no test notices is *missed*: either a test is missing, or the code makes no difference.
-Reasons for those that stay are in mutants.toml beside this file; the table is docs/mutants.md.
+Reasons for those that stay are in mutants.toml beside this file; the table is design/mutants.md.
 
     python tests/mutants.py                run what is missing, then write the table
     python tests/mutants.py --again        run the missed ones once more (after tests were added)
@@ -44,7 +44,7 @@ STATE = ROOT / "target" / "mutants"
 COPY = STATE / "copy"
 RESULTS = STATE / "results.jsonl"
 REASONS = ROOT / "tests" / "mutants.toml"
-TABLE = ROOT / "docs" / "mutants.md"
+TABLE = ROOT / "design" / "mutants.md"
 CRATES = ["perigee-sim", "perigee-tcp", "perigee-cc", "perigee-queue"]
 
 # Group: what it is, files, functions (all where empty). A mutant belongs to the first that fits; those of sim/net, tcp

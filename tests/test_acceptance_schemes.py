@@ -111,7 +111,7 @@ def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: P
         assert done[cc].to_pandas("flow_totals")["timeouts"].iloc[0] >= 3
     mean = {cc: np.mean([goodput_mbps(r, at + 0.5, at + 3.5) for at in outages]) for cc, r in done.items()}
     assert mean["starquic_cubic"] > 1.02 * mean["cubic"]
-    # BBRv3 keeps its model over a timeout: only its bounds are to be saved (docs/cc/starquic_cubic.md).
+    # BBRv3 keeps its model over a timeout: only its bounds are to be saved (docs/reference/cc/starquic_cubic.md).
     assert mean["starquic_bbr3"] > 1.005 * mean["bbr3"]
     # OrbCC resumes at the rate that it had.
     before = np.mean([goodput_mbps(done["orbcc"], at - 2, at) for at in outages])

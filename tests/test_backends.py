@@ -28,7 +28,7 @@ def scenario(tmp_path: Path) -> Path:
 def test_the_registry_is_what_the_pages_list() -> None:
     assert backends.names() == ["simulator", "linux", "emulation"]
     assert all(summary and "\n" not in summary for _, summary in _core.backends())
-    page = (ROOT / "docs/hosts.md").read_text(encoding="utf-8").split("## Backends\n")[1].split("\n## ")[0]
+    page = (ROOT / "docs/how-to/hosts.md").read_text(encoding="utf-8").split("## Backends\n")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == backends.names()
 
 

@@ -330,7 +330,7 @@ def test_jain_needs_a_time_in_which_all_were_there() -> None:
 
 
 def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
-    page = (ROOT / "docs/columns.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/columns.md").read_text(encoding="utf-8")
     assert page == columns.markdown()
     assert cli("columns", "--markdown").stdout == page
     told = cli("columns", "share", "jain_s").stdout

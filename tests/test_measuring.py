@@ -301,7 +301,7 @@ def test_the_campaign_of_the_study_is_the_study_s() -> None:
 
 
 def test_the_campaign_of_the_page_and_its_options_are_real(cli: Cli) -> None:
-    page = (Path(__file__).parent.parent / "docs/measure.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "docs/how-to/measure.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```toml\n(\[campaign\].*?)```", page, re.S)
     assert campaigns.parsed(text, "page").patience == 3600 * 10**9
     for name in ("run", "serve"):

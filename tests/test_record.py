@@ -53,8 +53,8 @@ def column(name: str, values: Any) -> Column:
 
 
 def test_the_page_of_records_has_the_columns_that_the_core_declares() -> None:
-    page = (ROOT / "docs/record.md").read_text(encoding="utf-8")
-    assert runpy.run_path(str(ROOT / "docs/record_tables.py"))["page"](page) == page, "run make docs"
+    page = (ROOT / "docs/reference/record.md").read_text(encoding="utf-8")
+    assert runpy.run_path(str(ROOT / "docs/make/record_tables.py"))["page"](page) == page, "run make docs"
     assert all(f"\n### {name}\n" in page for name in TABLES)
 
 

@@ -20,12 +20,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 def test_every_link_of_the_pages_leads_somewhere_and_every_name_is_documented(tmp_path: Path) -> None:
     stage = tmp_path / "stage"
-    words = [sys.executable, str(ROOT / "docs/site.py"), str(stage)]
+    words = [sys.executable, str(ROOT / "docs/make/site.py"), str(stage)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    python = (stage / "docs/python.md").read_text(encoding="utf-8")
+    python = (stage / "docs/reference/python.md").read_text(encoding="utf-8")
     assert all(f"## perigee.{name}\n" in python for name in perigee.__all__)
-    commands = (stage / "docs/commands.md").read_text(encoding="utf-8")
+    commands = (stage / "docs/reference/commands.md").read_text(encoding="utf-8")
     listed = [name for section in SECTIONS.values() for name in section]
     assert [name for name in listed if f"### perigee {name}\n" not in commands] == []
     assert "### perigee study run\n" in commands
@@ -39,7 +39,7 @@ def test_every_link_of_the_pages_leads_somewhere_and_every_name_is_documented(tm
 def test_the_site_builds_without_a_warning_fetches_nothing_and_finds_things_from_a_folder() -> None:
     if not GENERATOR.exists():
         pytest.skip("the generator is not installed: make site")
-    words = [sys.executable, "docs/site.py", "build/site-source", str(GENERATOR)]
+    words = [sys.executable, "docs/make/site.py", "build/site-source", str(GENERATOR)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout + done.stderr

@@ -327,11 +327,11 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
         )
     )
     old = f"# Title\n\nOrbCC: Fig. 5. `perigee study run orbcc/inter-rtt` (full size: 7 runs)\n\n{rows}"
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/orbcc-inter-rtt.md").write_text(old, encoding="utf-8")
-    pages.write(tmp_path / "nothing", tmp_path / "docs")
-    assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
-    front = (tmp_path / "docs/README.md").read_text(encoding="utf-8")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/orbcc-inter-rtt.md").write_text(old, encoding="utf-8")
+    pages.write(tmp_path / "nothing", tmp_path / "pages")
+    assert (tmp_path / "pages/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
+    front = (tmp_path / "pages/README.md").read_text(encoding="utf-8")
     assert "| OrbCC, Fig. 5 | 2 | 1 | 0 | 0 | 1 | 0 | 0 | 0 |  | 7 | full |" in front
     assert "| **published number** | 2 | 0 | 0 | 0 | 0 |" in front
     assert "| **published order or statement** | 0 | 1 | 0 | 0 | 0 |" in front
@@ -375,7 +375,7 @@ def test_the_front_page_says_what_the_pages_count() -> None:
     good, bad, ties, loose = (
         sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS, TIE, ANY)
     )
-    words = f"{good} published claims came out again, {bad} did not, {ties} are ties; {loose} are so loose"
+    words = f"{good} are reproduced, {bad} are not, {ties} are ties. ({loose} claims that any scheme"
     assert words in " ".join(front.split())
 
 

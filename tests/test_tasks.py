@@ -33,7 +33,7 @@ def page(name: str, folder: Path, *quick: object) -> str:
 
 
 def test_a_scheme_of_ones_own_is_examined(tmp_path: Path) -> None:
-    told = page("task-own-scheme.md", tmp_path, "--quick")
+    told = page("tutorials/own-scheme.md", tmp_path, "--quick")
     tmp_path = tmp_path / "runs/own-scheme"
     assert "Jain's index of flows with 20 and 80 ms" in told
     with (tmp_path / "target/sweep.csv").open(encoding="utf-8") as file:
@@ -56,12 +56,12 @@ def test_the_notebook_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_replayed(tmp_path: Path) -> None:
-    told = page("task-replay.md", tmp_path, "--quick", "--cc", "cubic")
+    told = page("tutorials/replay.md", tmp_path, "--quick", "--cc", "cubic")
     assert "web objects of a mean" in told
     assert "first byte s" in told
     assert list((tmp_path / "runs/replay").rglob("senders*.pcapng"))
 
 
 def test_a_constellation_of_ones_own_carries_a_matrix(tmp_path: Path) -> None:
-    told = page("task-constellation.md", tmp_path, "--terminals", 20, "--seconds", 4)
+    told = page("tutorials/constellation.md", tmp_path, "--terminals", 20, "--seconds", 4)
     assert "gw-" in told

@@ -69,7 +69,9 @@ def test_a_swap_of_schemes_is_outside_unless_the_gap_is_small():
 def test_explanations_name_cells_that_exist_and_headings_that_are_written():
     cells = {c.name for c in kernel.read()} | {c.name for c in ns3.read()}
     headings = {
-        line.lstrip("# ").strip() for line in (ROOT / "docs/differences.md").read_text().splitlines() if line[:1] == "#"
+        line.lstrip("# ").strip()
+        for line in (ROOT / "design/differences.md").read_text().splitlines()
+        if line[:1] == "#"
     }
     for e in verdicts.explained():
         assert e.heading in headings, e
@@ -85,9 +87,9 @@ def test_nothing_is_explained_that_is_good():
 
 
 def test_the_goals_are_those_that_the_page_quotes():
-    page = (ROOT / "docs/differences.md").read_text()
+    page = (ROOT / "design/differences.md").read_text()
     table = goals.table(goals.kept())
-    assert table in page, f"docs/differences.md should have\n{table}"
+    assert table in page, f"design/differences.md should have\n{table}"
 
 
 def test_a_goal_counts_the_cases_that_meet_it():

@@ -87,7 +87,7 @@ def test_the_command_prints_the_cells_of_the_group(cli: Cli):
 
 
 def test_the_page_has_every_row():
-    page = (ROOT / "docs/inet.md").read_text()
+    page = (ROOT / "docs/explanation/inet.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| set-up")]
     assert len(rows) == sum(len(c.rows) for c in CELLS.values())
     assert not any("outside" in line for line in rows)

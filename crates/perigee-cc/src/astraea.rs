@@ -186,7 +186,7 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
-/// Policy by `perigee train astraea`; docs/astraea-policy.md documents its training and quality.
+/// Policy by `perigee train astraea`; design/astraea-policy.md documents its training and quality.
 static REPRODUCTION: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
 /// The file of the bundled policy.

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_page_of_the_reference_prints_the_defaults_that_a_run_uses() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cc");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cc");
         let mut wrong = Vec::new();
         for s in SCHEMES {
             let page = std::fs::read_to_string(format!("{folder}/{}.md", s.id)).unwrap();

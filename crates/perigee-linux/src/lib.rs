@@ -70,7 +70,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What is delivered at an instant reaches a host later by this.
 const HAND_OVER: Nanos = Nanos(1);
 
-/// Seconds of one core per frame of a real host, all of it together (docs/performance.md).
+/// Seconds of one core per frame of a real host, all of it together (design/performance.md).
 pub const FRAME_CPU_S: f64 = 7e-6;
 
 /// Linux hosts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python functions as the functions of a sky. What they are told are small classes; docs/plugins.md is their guide.
+//! Python functions as the functions of a sky. What they are told are small classes; docs/how-to/plugins.md is their guide.
 
 use perigee_scenario::orbit::sky::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::sources::{Function, Source, IN_MEMORY};

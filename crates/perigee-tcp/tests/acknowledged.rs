@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets that arrived at receivers of Linux, played to ours: it acknowledges them at the same times, with the same blocks.
 //!
-//! Recorded on real hosts by docs/acknowledgements.py, which says what the columns are.
+//! Recorded on real hosts by docs/make/acknowledgements.py, which says what the columns are.
 
 use flate2::read::GzDecoder;
 use perigee_tcp::{AckBlocks, Config, Receiver, Seg};

@@ -32,7 +32,7 @@ _CASE = "perigee_lab.benchmarks.case"
 def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> None:
     """Runs the cases and prints rates."""
     known = names()
-    # By name only: the growth table of docs/performance.md, the cases of bench/peers, and long
+    # By name only: the growth table of design/performance.md, the cases of bench/peers, and long
     # ones.
     unknown = [
         c

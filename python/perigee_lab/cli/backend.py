@@ -21,7 +21,7 @@ BackendOption = Annotated[
     typer.Option(
         "--backend",
         metavar="simulator|linux|emulation",
-        help="Backend for TCP flows: simulated, Linux in virtual time, or Linux in real time (docs/hosts.md).",
+        help="Backend for TCP flows: simulated, Linux in virtual time, or Linux in real time (docs/how-to/hosts.md).",
     ),
 ]
 HostsBackendOption = Annotated[

@@ -24,7 +24,7 @@ TleOption = Annotated[
     Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Run the Python code that the file names (docs/security.md).")
+    bool, typer.Option("--trust", help="Run the Python code that the file names (docs/reference/security.md).")
 ]
 UseOption = Annotated[
     list[str] | None,
@@ -42,7 +42,7 @@ JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel 
 ClusterOption = Annotated[
     str | None,
     typer.Option(
-        "--cluster", metavar="ADDRESS|local|slurm|kubernetes", help="Run on a Dask cluster (docs/cluster.md)."
+        "--cluster", metavar="ADDRESS|local|slurm|kubernetes", help="Run on a Dask cluster (docs/how-to/cluster.md)."
     ),
 ]
 StoreOption = Annotated[

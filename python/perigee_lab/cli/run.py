@@ -38,7 +38,7 @@ def command(
     store: StoreOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
-    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures (docs/record.md).")] = False,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures (docs/reference/record.md).")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,

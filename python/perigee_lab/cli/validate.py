@@ -22,7 +22,7 @@ def command(
         list[Path] | None, typer.Argument(metavar="SCENARIO", help="With --against linux: instead of the table.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="linux", help="Real hosts over the same network (docs/kernel.md).")
+        str | None, typer.Option(metavar="linux", help="Real hosts over the same network (docs/explanation/kernel.md).")
     ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …, ns3, inet).")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Functions that decide for a sky: which satellite a terminal takes, which path a pair takes, who is linked to whom.
 
-A scenario names them, `attach = "mine.py:choose"`; the core finds them through `function`. The guide: docs/plugins.md.
+A scenario names them, `attach = "mine.py:choose"`; the core finds them through `function`.
+Guide: docs/how-to/plugins.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Trust in Python code: the model of docs/security.md, and the one gate for every name of code.
+"""Trust in Python code: the model of docs/reference/security.md, and the one gate for every name of code.
 
 Code that the user names (on the command line, or as a class or function in Python) is trusted: `Said` marks such a
 name, `of` finds it in the user's overrides. Any other name comes from a file, and its code is somebody else's: it runs

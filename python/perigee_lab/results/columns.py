@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Definitions of the columns of tables, summary.csv and report, in one place.
 
-docs/columns.md and `perigee columns` are generated from this; the report shows it for headings
+docs/reference/columns.md and `perigee columns` are generated from this; the report shows it for headings
 under the pointer; tests check `perigee_lab.results.metrics` against it with cases computed by hand.
 """
 
@@ -413,7 +413,7 @@ def one_line(heading: str) -> str:
 
 
 def markdown() -> str:
-    """The page docs/columns.md."""
+    """The page docs/reference/columns.md."""
     lines = [
         "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
         "<!-- Written by `perigee columns --markdown`; definitions: python/perigee_lab/results/columns.py. -->",

@@ -59,7 +59,7 @@ class Connection:
             if type(error).__name__ == REFUSED or "cannot convert to SSL" in str(error):
                 raise RecordError(
                     f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
-                    "other's certificate: both need the same authority (docs/cluster.md)"
+                    "other's certificate: both need the same authority (docs/how-to/cluster.md)"
                 ) from None
             raise RecordError(f"--cluster {self.address}: no scheduler answers there: {_first_line(error)}") from None
 
@@ -189,7 +189,7 @@ def address_of(which: str) -> str:
         raise RecordError(
             f"--cluster {which}: without TLS whoever reaches the scheduler runs code as you: start it and its "
             f"workers with certificates and give {secure}, or allow it with {ENCRYPTED}: false in Dask's configuration "
-            "(docs/cluster.md)"
+            "(docs/how-to/cluster.md)"
         )
     return which
 
@@ -238,7 +238,7 @@ def _refuse_open_pods() -> None:
         raise RecordError(
             "--cluster kubernetes: the operator starts pods without TLS, so that every pod that reaches the scheduler "
             f"runs code as yours: where that is prevented (a network policy), set {ENCRYPTED}: false in Dask's "
-            "configuration (docs/cluster.md)"
+            "configuration (docs/how-to/cluster.md)"
         )
 
 
@@ -292,7 +292,7 @@ def _queued(jobs: int | None) -> Any:
     try:
         cluster = queued.SLURMCluster(**_secured())
     except (ValueError, TypeError) as error:
-        remedy = "say cores, memory, queue and so on in ~/.config/dask/jobqueue.yaml (docs/cluster.md)"
+        remedy = "say cores, memory, queue and so on in ~/.config/dask/jobqueue.yaml (docs/how-to/cluster.md)"
         raise RecordError(f"--cluster slurm: {error}: {remedy}") from None
     if jobs is None:
         cluster.adapt(minimum=1, maximum=64)
@@ -325,7 +325,9 @@ def _in_kubernetes(jobs: int | None) -> Any:
     except Exception as error:  # of whatever speaks to it: kr8s, httpx, asyncio
         # At the end of the process it would look for clusters to remove, and fail again.
         atexit.unregister(module("dask_kubernetes.operator.kubecluster.kubecluster").reap_clusters)
-        remedy = "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/cluster.md)"
+        remedy = (
+            "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/how-to/cluster.md)"
+        )
         raise RecordError(f"--cluster kubernetes: {_first_line(error)}: {remedy}") from None
     if jobs is None:
         cluster.adapt(minimum=1, maximum=64)
@@ -342,6 +344,8 @@ def kubernetes_arguments() -> dict[str, Any]:
     """
     image = module("dask").config.get("kubernetes.image", None)
     if not image or image.startswith(DASKS_IMAGE):
-        remedy = "name one that has it under kubernetes.image in ~/.config/dask/kubernetes.yaml (docs/cluster.md)"
+        remedy = (
+            "name one that has it under kubernetes.image in ~/.config/dask/kubernetes.yaml (docs/how-to/cluster.md)"
+        )
         raise RecordError(f"--cluster kubernetes: the image {image} has no Perigee: {remedy}")
     return {"name": f"perigee-{uuid.uuid4().hex[:8]}", "image": image, "n_workers": 1}

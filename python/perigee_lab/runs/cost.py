@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from perigee_lab._core import World
     from perigee_lab.runs.runner import Plan
 
-# Bytes of records as they are written (docs/performance.md has the measurement): whatever it holds, a row per sample of
-# a flow, one of a link, and the counts of RTTs of a flow.
+# Bytes of records as they are written (measured: design/performance.md): whatever it holds, a row per sample of a
+# flow, one of a link, and the counts of RTTs of a flow.
 RECORD_BYTES, FLOW_ROW_BYTES, LINK_ROW_BYTES, RTT_BYTES = 40e3, 36.0, 12.5, 60e3
-# What a run costs beside its packets (docs/cluster.md): opening, tables, Parquet; on a cluster the way there and
+# What a run costs beside its packets (docs/how-to/cluster.md): opening, tables, Parquet; on a cluster the way there and
 # back, and, one after the other, what the caller and the scheduler do.
 START_S, AWAY_S, CALLER_S = 0.05, 0.02, 0.013
 CORES = (16, 64, 1024)

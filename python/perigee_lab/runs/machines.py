@@ -45,7 +45,7 @@ class Machines:
             raise RecordError("--store is where the workers of a cluster leave results: say --cluster, too")
         for option, url in (("--store", self.store), ("--cluster", self.cluster)):
             if url is not None and hidden(url) != url:
-                remedy = "its client reads credentials from its own configuration (docs/cluster.md)"
+                remedy = "its client reads credentials from its own configuration (docs/how-to/cluster.md)"
                 raise RecordError(f"{option} {hidden(url)}: a URL with a password or key is seen by others; {remedy}")
 
     @property

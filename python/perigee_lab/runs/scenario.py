@@ -30,8 +30,8 @@ def load(
 
     Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
     the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
-    `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md). Python code that the file itself names runs
-    only with `trust`, or where `perigee trust` has remembered it (docs/security.md).
+    `load(path, attach=lambda view: view.satellites[0])` (docs/how-to/plugins.md). Python code that the file itself names
+    runs only with `trust`, or where `perigee trust` has remembered it (docs/reference/security.md).
     """
     rest, functions = plugins.split(_merged(sets, keys))
     return open_file(Path(path), overrides(rest, {}), functions, trust=trust)
@@ -205,8 +205,8 @@ class Scenario:
 
         With `out`, records, summary.csv and report.html are written there; runs of the same scenario that are complete
         there are taken as they are, unless `force`. `progress` hears the share done, 0 to 1. Long comparisons run in
-        worker processes; classes and functions that exist in memory only, in this one. With `cluster` (docs/cluster.md)
-        they run on other machines, which leave results in `store` or send them back.
+        worker processes; classes and functions that exist in memory only, in this one. With `cluster`
+        (docs/how-to/cluster.md) they run on other machines, which leave results in `store` or send them back.
         """
         from perigee_lab.common.files import claimed
         from perigee_lab.results.summary import conclude

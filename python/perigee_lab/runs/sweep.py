@@ -226,8 +226,8 @@ def sweep(
     """Runs a scenario file with every combination of the values of `keys`, and those of its `[sweep]`, into `out`.
 
     What is complete there is not run again. Returns the results: `frame()` is a tidy frame with a row per run and a
-    column per key; `cluster` and `store` as for `perigee sweep` (docs/cluster.md). Raises ScenarioError, RecordError;
-    RunError if a run failed, after all others have been made.
+    column per key; `cluster` and `store` as for `perigee sweep` (docs/how-to/cluster.md). Raises ScenarioError,
+    RecordError; RunError if a run failed, after all others have been made.
     """
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)

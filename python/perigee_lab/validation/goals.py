@@ -157,7 +157,7 @@ def _wanted(goal: Goal) -> str:
 
 
 def table(found: Sequence[Verdict]) -> str:
-    """The goals as a table of docs/differences.md."""
+    """The goals as a table of design/differences.md."""
     rows = ["| what | of | share | goal |", "|---|---|---|---|"]
     rows += [
         f"| {g.name} | {g.met} of {g.cases} | {g.share:.1%} | {f'{g.least:.0%}' if g.least else ''} |"

@@ -69,7 +69,7 @@ class Explained:
 
 
 def explained() -> list[Explained]:
-    """Known deviations, with the heading of docs/differences.md that explains them."""
+    """Known deviations, with the heading of design/differences.md that explains them."""
     with (HERE / "explained.csv").open() as f:
         rows = csv.DictReader(f)
         return [Explained(r["cell"], r["quantity"], float(r["expected"]), float(r["band"]), r["heading"]) for r in rows]

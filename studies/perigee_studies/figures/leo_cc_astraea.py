@@ -155,7 +155,7 @@ def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
     return {
         "astraea": f"The late start: at {near} and {far} ms the ratio is {ours}; {of(AT_ONCE)} where both flows start "
         f"together, {of(CALM)} without cuts, {of(TOLD)} with a notice of each cut. The policy passes the same test "
-        "with flows that start together at 10 to 140 ms (row A3 of docs/astraea-policy.md), for which it was chosen."
+        "with flows that start together at 10 to 140 ms (row A3 of design/astraea-policy.md), for which it was chosen."
     }
 
 

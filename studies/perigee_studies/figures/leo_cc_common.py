@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SCHEMES = ("cubic", "satcp", "bbr3", "leocc", "vivace", "astraea")
 DEVIATIONS = (
-    "Astraea decides by weights of our own (docs/astraea-policy.md), trained as the published ones, which carry no "
+    "Astraea decides by weights of our own (design/astraea-policy.md), trained as the published ones, which carry no "
     "licence; every 30 ms.",
     "Goodputs are in units of 10^6; the study's parser of iperf3 divides by 2^20, so that its values are lower by a "
     "factor of 0.9537.",

@@ -133,7 +133,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
         f"it is {of('bbr3', CALM)} without cuts, {of('bbr3', FIRST)} where the long flow begins and "
         f"{of('bbr3', ACCESS)} with the RTT on access links; {of('bbr3', FRAMES)} without a token bucket's depth, "
         f"{of('bbr3', BURSTS)} with the largest bursts that Linux sends. Two BBRv3 flows of the measured kernel over 1 "
-        "BDP are as uneven for the same reason (docs/kernel.md)."
+        "BDP are as uneven for the same reason (docs/explanation/kernel.md)."
     )
     leocc = (
         "As BBRv3's over 1 BDP: a model of BBRv1 that keeps two products under way. With shallower queues it is "

@@ -158,7 +158,8 @@ of the study (run k is seed k). Delays change at the beginning of a cut, rates a
 as netem does."""
 
 WHY_CUBIC = (
-    "The measured kernel contradicts it: on such a schedule Linux's Cubic has more than its BBRv3 (docs/kernel.md)."
+    "The measured kernel contradicts it: on such a schedule Linux's Cubic has more than its BBRv3 "
+    "(docs/explanation/kernel.md)."
 )
 WHY_PROBES = (
     "The probes of LeoCC's companion, whose gaps it takes for reconfigurations: with notices of the true cuts in their "

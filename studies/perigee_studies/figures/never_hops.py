@@ -133,7 +133,7 @@ between nine cities, all 36 pairs, 200 s at other times of the orbits by run; pi
 carry data.""",
         metrics="""Links: those that a packet crosses from station to station, up- and downlink included; as many ports
 write a record. Means are over time, then over pairs. Bytes: 17 for each record and 12 of framing
-(docs/integer-meter.md has the layout's source).""",
+(docs/explanation/integer-meter.md has the layout's source).""",
         explained=dict.fromkeys(("mean", "most", "ten", "bytes"), WHY_MANY),
         captions={"hops": "By pair, over all runs: the mean over time, and the range."},
     ),

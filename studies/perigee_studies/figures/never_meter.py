@@ -193,8 +193,8 @@ EXPERIMENTS = [
         verdicts=verdicts,
         draw=draw,
         method="""The set-ups of the study's figures, each run with both meters at the bottleneck (`meter`,
-docs/integer-meter.md): responsiveness (rate and RTT change every 5 s), two flows of 20 ms and r and of r and r, r from
-20 to 200 ms over 600 r, and one flow that joins 50 others on 200 Mbit/s and 100 ms at 10 s.""",
+docs/explanation/integer-meter.md): responsiveness (rate and RTT change every 5 s), two flows of 20 ms and r
+and of r and r, r from 20 to 200 ms over 600 r, and one flow that joins 50 others on 200 Mbit/s and 100 ms at 10 s.""",
         metrics="""Goodput: all flows together, Mbit/s; of the whole run for responsiveness, of the final quarter for
 two flows, from 11 s on for joins. RTT over base RTT: means over the same window. Goodput ratio: smaller over larger of
 the two means. Differences: integer less reference, run by run, with Student's interval over all runs; "%" of the

@@ -18,7 +18,7 @@ INET = Theirs(
     ("cubic", "bbr", "bbr3"),
     {"tcp.profile": "inet"},
     "Cubic, BBRv1 and BBRv3 of the claims above are Linux's. Here they are run once more as the models of the study's "
-    "simulator have them (`--set tcp.profile=inet`; docs/differences.md says what separates them); LeoCC is that "
+    "simulator have them (`--set tcp.profile=inet`; design/differences.md says what separates them); LeoCC is that "
     "simulator's in either case (`leocc_omnet`).",
 )
 """Whose findings are these, the schemes' or the simulator's?"""

@@ -238,8 +238,8 @@ def explain_intra(t: Tables, _: Tables) -> dict[str, str]:
     by_rtt = frames.pick(t["runs"], cc="cubic").groupby("rtt_ms")["ratio"].mean()
     return {
         "cubic": "Chance and drop-tail: two Cubic flows of the measured kernel over a queue of one BDP share it no "
-        f"better (docs/kernel.md). Ours are between {by_rtt.min():.2f} ({by_rtt.idxmin()} ms) and {by_rtt.max():.2f} "
-        f"({by_rtt.idxmax()} ms)."
+        f"better (docs/explanation/kernel.md). Ours are between {by_rtt.min():.2f} ({by_rtt.idxmin()} ms) and "
+        f"{by_rtt.max():.2f} ({by_rtt.idxmax()} ms)."
     }
 
 

@@ -31,5 +31,5 @@ parameters! {
     probe_priority: Option<bool> = optional(Kind::Bool, "pings wait in a side queue that is served first");
     loss: Option<f64> = optional(Kind::Number(0.0, 1.0), "probability that a packet is lost on each link of this port; default: as the source says, mostly 0");
     metered: Option<bool> = optional(Kind::Bool, "runs OrbCC's egress meter and writes telemetry");
-    meter: Option<String> = optional(Kind::Word(&["reference", "integer"]), "how that meter computes: reference (the default) = in floating point with an exact set of flows, integer = as a P4 switch can (docs/integer-meter.md)");
+    meter: Option<String> = optional(Kind::Word(&["reference", "integer"]), "how that meter computes: reference (the default) = in floating point with an exact set of flows, integer = as a P4 switch can (docs/explanation/integer-meter.md)");
 }

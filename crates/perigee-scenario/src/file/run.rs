@@ -19,7 +19,7 @@ parameters! {
     sample: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series");
     warmup: Nanos = key(ANY_TIME, "0 s", "tables and figures leave out what happens before this time");
     start_jitter: Nanos = key(Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this");
-    host_jitter: Nanos = key(Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "0 s", "each packet leaves its host later by a seeded draw from zero to this, in the order of its flow and direction, as the processing of real hosts delays it; one packet's service time at the bottleneck breaks phase effects of drop-tail queues (docs/limits.md)");
+    host_jitter: Nanos = key(Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "0 s", "each packet leaves its host later by a seeded draw from zero to this, in the order of its flow and direction, as the processing of real hosts delays it; one packet's service time at the bottleneck breaks phase effects of drop-tail queues (docs/explanation/limits.md)");
     rtt_changes: u32 = key(Kind::Int(0, 1_000_000), "0", "the first this many RTT samples of each simulated flow that differ from the sample before become events (kind rtt-change): what a recorder that leaves out repeated values keeps");
     rtt_spread: f64 = key(Kind::Number(0.0, 0.5), "0", "the base RTT of each flow's path is multiplied by a seeded draw within 1 - this and 1 + this, at the start and after every change; chains, dumbbells, parking lots and crossings");
 }

@@ -152,7 +152,7 @@ fn a_fault_in_the_source_is_noticed() {
 /// The page of the meter says what it costs: here that is counted. (The parser knows no multiplication and no division.)
 #[test]
 fn operations_and_memory_are_those_that_the_page_states() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/integer-meter.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/integer-meter.md");
     let page = std::fs::read_to_string(page).expect("the page of the meter");
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let program = parse::parse(SOURCE);

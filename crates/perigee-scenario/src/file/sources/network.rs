@@ -16,7 +16,7 @@ const REROUTED: &[Only] = &[Only::With("reroute", &["changes"])];
 parameters! {
     /// `[source.network]`.
     Network = "network", "A network of one's own: links between nodes of any names. Flows name their ends. Ports: link (all), or one by its ends, a->b.";
-    links: Option<Named> = optional(Kind::File, "CSV with the columns from, to and, as wanted, rate_mbps, delay_ms, loss_pct, queue_packets, t_s; a row holds for both directions, a further one from the other end for that direction; a row with t_s above 0 changes the link at that time. Or GraphML (.graphml; docs/inputs.md)");
+    links: Option<Named> = optional(Kind::File, "CSV with the columns from, to and, as wanted, rate_mbps, delay_ms, loss_pct, queue_packets, t_s; a row holds for both directions, a further one from the other end for that direction; a row with t_s above 0 changes the link at that time. Or GraphML (.graphml; docs/how-to/inputs.md)");
     link: Vec<Link> = list("[[source.network.link]]: links here, instead of a file or besides");
     delay: Option<Nanos> = optional(RTT, "one-way delay of the edges of a GraphML file of which neither delay_ms nor the places of their nodes say one"), only &[Only::Given(&["links"])];
     routes: Option<Named> = optional(Kind::File, "a line per route: its nodes from end to end with commas between them; default: the smallest sum of delays at time zero");

@@ -2,7 +2,7 @@
 // Recorder of the inputs and decisions of Linux's congestion controls, call by call. After `echo
 // cubic > /proc/decisions`, `decisions` is cubic for new connections; /proc/decisions has a line
 // for each call, with the state before and the result after it. crates/perigee-cc/tests/replay.rs
-// replays them through the simulator's controllers; docs/decisions.py records them.
+// replays them through the simulator's controllers; docs/make/decisions.py records them.
 //
 //   perigee kernel build --module tcp_decisions.c
 

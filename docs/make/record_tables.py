@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Writes the tables of a record and their columns into docs/reference/record.md, as the core declares them.
+
+python docs/make/record_tables.py (part of `make docs`)
+"""
+
+from pathlib import Path
+
+from perigee_lab.results.tables import TABLES, ColumnSpec, TableSpec
+
+PAGE = Path(__file__).resolve().parents[1] / "reference/record.md"
+BEGIN = "<!-- Columns: written by `make docs` from crates/perigee-record/src/tables.rs. -->\n"
+END = "<!-- End of the columns. -->\n"
+
+
+def row(column: ColumnSpec) -> str:
+    """A line of a table."""
+    cells = [f"`{column.name}`", column.type, column.unit, column.help, column.null]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def section(table: TableSpec) -> str:
+    """Heading and columns of one table."""
+    head = "| column | type | unit | what it is | null where |\n| --- | --- | --- | --- | --- |\n"
+    return f"\n### {table.name}\n\n{table.help}\n\n{head}" + "".join(map(row, table.columns))
+
+
+def page(old: str) -> str:
+    """The page with the columns of today."""
+    before, rest = old.split(BEGIN)
+    _, after = rest.split(END)
+    return before + BEGIN + "".join(map(section, TABLES.values())) + "\n" + END + after
+
+
+def main() -> None:
+    """Writes the page."""
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Pages of docs/reference/cc: one per congestion control (head of its file, parameters, one run), and an index.
+
+python docs/make/schemes.py (part of `make docs`)
+"""
+
+import csv
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import matplotlib as mpl
+
+import perigee_lab as perigee
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+from perigee_lab.results.plots import OFTEN, cap, overview
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "crates/perigee-cc/src"
+OUT = ROOT / "docs/reference/cc"
+# Written by `perigee validate --out`.
+STEPS = ROOT / "scenarios/micro/rtt-steps.toml"
+RESULTS = ROOT / "python/perigee_lab/validation/results.csv"
+
+# The figure's path: half of the rate from 10 s to 20 s, the double RTT from 30 s to 40 s.
+SCENARIO = """
+title = "a rate that halves, an RTT that doubles"
+[run]
+duration = "50 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "50 Mbit"
+queue = "1 bdp"
+[port.all]
+metered = true
+[[flow]]
+cc = "*"
+[[change]]
+at = "10 s"
+rate = "25 Mbit"
+[[change]]
+at = "20 s"
+rate = "50 Mbit"
+[[change]]
+at = "30 s"
+rtt = "80 ms"
+[[change]]
+at = "40 s"
+rtt = "40 ms"
+"""
+
+# Schemes that are what a file says.
+EXAMPLES = {"policy": f"policy:{SOURCE}/astraea/reproduction.policy"}
+
+# What each reacts to, from the sheets that the heads of the files name. Columns of the index.
+SIGNALS = ("loss", "ECN", "delay", "delivery rate", "telemetry", "notices")
+REACTS = {
+    "newreno": "loss ECN",
+    "cubic": "loss ECN",
+    "vegas": "loss ECN delay",
+    "copa": "delay",
+    "hybla": "loss ECN",
+    "bbr": "delay delivery rate",
+    "bbr3": "loss ECN delay delivery rate",
+    "bbr3_hint": "loss ECN delay delivery rate notices",
+    "prague": "loss ECN",
+    "satcp": "loss ECN notices",
+    "starquic_cubic": "loss ECN notices",
+    "starquic_bbr3": "loss ECN delay delivery rate notices",
+    "leocc": "delay delivery rate notices",
+    "leocc_omnet": "delay delivery rate notices",
+    "vivace": "loss delay delivery rate",
+    "astraea": "loss delay delivery rate",
+    "astraea_leo": "loss delay delivery rate notices",
+    "policy": "loss delay delivery rate",
+    "hpcc": "telemetry",
+    "hpcc_tcp": "loss telemetry",
+}
+
+
+def homes() -> dict[str, str]:
+    """Module of each scheme, from the one list."""
+    text = (SOURCE / "schemes.rs").read_text(encoding="utf-8")
+    text = text[text.index("\nschemes! {") :]
+    found = {}
+    for module, body in re.findall(r"\n    \w+\((\w+)::\w+\).*? => \{\n(.*?)\n    \}", text, flags=re.DOTALL):
+        for name in re.findall(r'^\s*"([^"]+)", "', body, flags=re.MULTILINE):
+            found[name] = module
+    return found
+
+
+def head(module: str) -> str:
+    """The module's text, without comment marks."""
+    lines = (SOURCE / f"{module}.rs").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith("//!"))
+
+
+def checked(name: str) -> list[str]:
+    """The table of what `perigee validate` found for a scheme's single flows."""
+    with RESULTS.open(encoding="utf-8") as f:
+        rows = [
+            r for r in csv.DictReader(f) if r["cc"] == name and r["quantity"] != "order" and " flow " not in r["cell"]
+        ]
+    cells: dict[str, dict[str, dict[str, str]]] = {}
+    for r in rows:
+        cells.setdefault(r["cell"], {})[r["quantity"]] = r
+    if not cells:
+        return []
+    lines = [
+        "Ours and, in brackets, the measured reference, from `perigee validate` (what the cells are:",
+        "[README](../../../python/perigee_lab/validation/README.md)).",
+        "",
+        "| path | goodput, Mbit/s | queue, ms | retransmissions | loss events | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for cell, found in cells.items():
+        shown = [_shown(found.get(q)) for q in ("goodput", "queue", "retransmits", "loss events")]
+        bad = [f"{q}: {r['verdict']}" for q, r in found.items() if r["verdict"] != "good"]
+        path = cell.replace(f"_{name}_", "_", 1)
+        lines.append(f"| {path} | {' | '.join(shown)} | {'; '.join(bad) or 'good'} |")
+    return [*lines, ""]
+
+
+def _shown(row: dict[str, str] | None) -> str:
+    return "" if row is None else f"{float(row['ours']):.4g} ({float(row['reference']):.4g})"
+
+
+def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
+    """The page of one scheme; those that share a file say what sets them apart."""
+    name = scheme["id"]
+    lines = [f"# {scheme['label']} (`{name}`)", "", f"{scheme['summary']}.", ""]
+    if name != first:
+        lines += [f"Shares its file, and the text about its rules, with [`{first}`]({first}.md).", ""]
+    else:
+        lines += [head(module), ""]
+    lines += ["## Parameters", ""]
+    if scheme["params"]:
+        lines += ["| name | default | allowed | what it is | source |", "|---|---|---|---|---|"]
+        for p in scheme["params"]:
+            unit = f" {p['unit']}" if p["unit"] else ""
+            row = (f"`{p['name']}`", f"`{p['default']}`{unit}", p["allowed"], p["help"], p["source"])
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    else:
+        lines.append("None.")
+    lines += [
+        "",
+        "## At work",
+        "",
+        f"![goodput and RTT over time]({name}.png)",
+        "",
+        "50 Mbit/s, 40 ms, a queue of one bandwidth-delay product; from 10 s to 20 s half the rate, from 30 s to 40 s",
+        "twice the RTT (nobody is told).",
+        "",
+        *(f"The run warns: {w}.\n" for w in warnings),
+        "## How it was checked",
+        "",
+        f"Tests at the end of `crates/perigee-cc/src/{module}.rs` and the battery of `battery.rs`; against measured",
+        "curves where there are any; where it differs: [differences](../../../design/differences.md).",
+        "",
+        *checked(name),
+    ]
+    return "\n".join(lines)
+
+
+def draw(name: str) -> list[str]:
+    """Goodput and RTT of one run; returns what the run warns of."""
+    run = perigee.loads(SCENARIO).run(EXAMPLES.get(name, name))
+    flows = run.to_pandas("flows")
+    seconds = flows["t_ns"] / 1e9
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
+    top.plot(seconds, flows["goodput_bps"] / 1e6, color="#0072b2", linewidth=1)
+    top.step(seconds, flows["path_rate_bps"] / 1e6, color="#999999", linewidth=0.8, where="post")
+    top.set_ylabel("goodput\nMbit/s")
+    bottom.plot(seconds, flows["rtt_ns"] / 1e6, color="#d55e00", linewidth=1)
+    bottom.step(seconds, flows["base_rtt_ns"] / 1e6, color="#999999", linewidth=0.8, where="post")
+    bottom.set_ylabel("RTT, ms")
+    bottom.set_xlabel("time, s (grey: the link's rate, the path's RTT)")
+    cap(top, OFTEN)
+    cap(bottom)
+    figure.savefig(OUT / f"{name}.png", dpi=70, metadata={"Software": None})
+    plt.close(figure)
+    return list(run.manifest["warnings"])
+
+
+def index(schemes: list[dict]) -> str:
+    """What each reacts to."""
+    lines = [
+        "# Congestion controls",
+        "",
+        "Made by `make docs` from the heads of the files. What each reacts to:",
+        "",
+        f"| | {' | '.join(SIGNALS)} | what it does |",
+        "|---" * (len(SIGNALS) + 2) + "|",
+    ]
+    for s in schemes:
+        reacts = REACTS.get(s["id"], "telemetry" if s["id"].startswith(("orbcc", "leotcp")) else "")
+        marks = " | ".join("x" if signal in reacts else "" for signal in SIGNALS)
+        lines.append(f"| [{s['label']}]({s['id']}.md) | {marks} | {s['summary']} |")
+    lines += [
+        "",
+        "Telemetry needs ports with `metered = true`; without it, or where a hop that it does not see fills up,",
+        "OrbCC and its kin fall back to Cubic. Notices: `[notices]` in [the reference](../scenario/handover.md).",
+        "",
+        "## A path that becomes longer",
+        "",
+        "![goodput, RTT and queue over RTT steps](rtt-steps.png)",
+        "",
+        "20 and 100 ms by turns, 100 Mbit/s (`scenarios/micro/rtt-steps.toml`). BBR and BBRv3 take the longer",
+        "RTT for a queue until their lowest is forgotten; LeoCC is told and measures anew; OrbCC sees empty",
+        "queues in its telemetry and grows by 5 % of what the path holds per round trip. When the path",
+        "becomes shorter, everybody has too much in flight for a while; all but OrbCC lose packets over it.",
+        "Triangles: beyond the axis (an ACK that fills a hole delivers much at once).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def draw_steps() -> None:
+    """The RTT steps of the acceptance tests, four schemes on one set of axes."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = perigee.load(STEPS).run_all(cc=["bbr", "bbr3", "leocc", "orbcc"], seeds=[1], out=Path(folder) / "steps")
+        figure = overview(done)
+    figure.savefig(OUT / "rtt-steps.png", dpi=90, metadata={"Software": None})
+    plt.close(figure)
+
+
+def main() -> None:
+    """Writes everything, or the pages of the schemes that are named."""
+    OUT.mkdir(exist_ok=True)
+    wanted = sys.argv[1:]
+    if not wanted:
+        draw_steps()
+    schemes, modules = perigee.schemes(), homes()
+    missing = [s["id"] for s in schemes if s["id"] not in modules]
+    if missing:
+        sys.exit(f"not found in schemes.rs: {', '.join(missing)}")
+    first: dict[str, str] = {}
+    for s in schemes:
+        module = modules[s["id"]]
+        leader = first.setdefault(module, s["id"])
+        if wanted and s["id"] not in wanted:
+            continue
+        text = page(s, module, leader, draw(s["id"]))
+        (OUT / f"{s['id']}.md").write_text(
+            "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n" + text, encoding="utf-8"
+        )
+    head_line = "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n"
+    (OUT / "README.md").write_text(head_line + index(schemes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
