@@ -30,8 +30,8 @@ def load(
 
     Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
     the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
-    `load(path, attach=lambda view: view.satellites[0])` (docs/how-to/plugins.md). Python code that the file itself names
-    runs only with `trust`, or where `perigee trust` has remembered it (docs/reference/security.md).
+    `load(path, attach=lambda view: view.satellites[0])` (docs/how-to/plugins.md). Python code that the file names runs
+    only with `trust`, or where `perigee trust` has remembered it (docs/reference/security.md).
     """
     rest, functions = plugins.split(_merged(sets, keys))
     return open_file(Path(path), overrides(rest, {}), functions, trust=trust)
