@@ -145,7 +145,7 @@ def test_an_error_of_the_system_names_file_and_remedy(tmp_path: Path) -> None:
 
 
 def test_errors_of_users_have_one_base() -> None:
-    """All exceptions whose text is for users; the rest are for other code, and listed here."""
+    """All exceptions with a text for users; the rest are for other code, and listed here."""
     inner = {"RemoteError", "Interrupted", "StrangerError", "CaptureStopped", "UnreadableError", "WorkerError"}
     inner |= {"BrokenRunError"}
     found: dict[str, type] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The command line: its root, and the one place where commands end.
+"""Root of the command line, and the entry point.
 
 Exit codes: 0, or one of `perigee_lab.common.exit_codes`.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee bench`."""
+"""`perigee bench`: the simulator's speed."""
 
 from __future__ import annotations
 

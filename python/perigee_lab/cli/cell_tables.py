@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 
 
-# Columns of which `rtt_over` says what they are over.
+# Columns that `rtt_over` describes.
 RTTS = {"rtt_mean_ms", "rtt_median_ms", "rtt_p95_ms", "rtt_p99_ms", "inflation", "inflation_min"}
 
 

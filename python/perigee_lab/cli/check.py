@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee check`."""
+"""`perigee check`: validation of a scenario, and the cost of its runs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def _shared_choices(scenario: Scenario) -> list[str]:
-    """Remarks on satellites that terminals choose for several pairs at once; none without satellites."""
+    """Warnings about satellites that terminals choose for several pairs at once; none without satellites."""
     from perigee_lab import _core
 
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee columns`."""
+"""`perigee columns`: definitions of the columns of tables."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee compare`."""
+"""`perigee compare`: two records side by side."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee diff`."""
+"""`perigee diff`: differences between two saved timelines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee dissector`."""
+"""`perigee dissector`: the path of the Wireshark dissector."""
 
 from __future__ import annotations
 

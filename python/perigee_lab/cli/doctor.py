@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee doctor`: whether the installation works, and which optional parts it has; a line each, with the remedy."""
+"""`perigee doctor`: the state of the installation and its optional parts, a line each, with the remedy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ends of commands: errors as messages and exit codes, in one place for all."""
+"""Errors of commands as messages and exit codes, in one place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee export`."""
+"""`perigee export`: a network in the formats of other tools."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee init`."""
+"""`perigee init`: a commented scenario to start from."""
 
 from __future__ import annotations
 

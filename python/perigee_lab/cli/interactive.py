@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee shell`: an interactive shell on a host under a scenario's network."""
+"""Terminal of `perigee shell`: keys, output and window size of a shell on a host."""
 
 from __future__ import annotations
 

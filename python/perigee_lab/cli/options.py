@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Arguments, options and refusals that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee paths`."""
+"""`perigee paths`: RTT, links and satellites of paths over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
 
-# From so many pairs on there is one table and one distribution instead of a block and a picture for each pair.
+# From so many pairs on there is one table and one distribution instead of a block and a figure for each pair.
 MANY_PAIRS = 9
 
 

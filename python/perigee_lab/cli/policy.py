@@ -37,7 +37,7 @@ def evaluate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold a policy against what is known of Astraea (A1 to A12), or is asked of a policy for satellites."""
+    """Compare a policy with what is known of Astraea (A1 to A12), or required of a policy for satellites."""
     from perigee_lab.learn.policy import Facts
 
     try:

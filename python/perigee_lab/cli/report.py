@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee report`."""
+"""`perigee report`: the report page of a record."""
 
 from __future__ import annotations
 

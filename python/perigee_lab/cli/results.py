@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee results`: the runs of sweeps and comparisons, a row each: listed, filtered, joined, exported."""
+"""`perigee results`: runs of sweeps and comparisons, listed, filtered, joined, plotted and exported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(
         bool, typer.Option("--means", help="Of one sweep: means per cell, with 95 % intervals, instead of runs.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Of one sweep: picture of the first column (.png, .svg, .pdf).")
+        Path | None, typer.Option(help="Of one sweep: plot of the first column (.png, .svg, .pdf).")
     ] = None,
     x: Annotated[str | None, typer.Option(help="With --plot: the key to the right.")] = None,
     y: Annotated[str | None, typer.Option(help="With --plot: the key upwards, for a heat map.")] = None,
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """List, filter, plot and export the runs of sweeps and folders.
 
-    Of sweeps and comparisons; filtered, sorted, joined, exported. Of one sweep also means per cell, and pictures of
+    Of sweeps and comparisons; filtered, sorted, joined, exported. Of one sweep also means per cell, and figures of
     them.
     """
     from perigee_lab.common.files import writing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee run`."""
+"""`perigee run`: a scenario, run and recorded."""
 
 from __future__ import annotations
 

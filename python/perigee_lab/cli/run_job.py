@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee run-job`."""
+"""`perigee run-job`: saved jobs, run here."""
 
 from __future__ import annotations
 

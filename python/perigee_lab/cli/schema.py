@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee schema`."""
+"""`perigee schema`: the JSON Schema of scenario files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee schemes`."""
+"""`perigee schemes`: the list of congestion controls."""
 
 from __future__ import annotations
 

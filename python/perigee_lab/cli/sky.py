@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee sky`."""
+"""`perigee sky`: maps of satellites."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
 
 
 def _record(folder: Path, scenario: Scenario) -> Run:
-    """The record of a map's loads; refused where its satellites or places are not those of the scenario."""
+    """The record of a map's loads; rejected where its satellites or places are not those of the scenario."""
     from perigee_lab.results.record import open_record
     from perigee_lab.sky.hotspots import differences
 

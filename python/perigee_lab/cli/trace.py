@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee trace`."""
+"""`perigee trace`: the packets of a flow."""
 
 from __future__ import annotations
 

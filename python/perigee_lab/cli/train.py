@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee train`."""
+"""`perigee train`: training of a policy."""
 
 from __future__ import annotations
 

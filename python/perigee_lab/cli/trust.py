@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee trust`."""
+"""`perigee trust`: Python files that scenarios and records may run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Allow a Python file to be run by scenarios and records.
 
-    It is allowed as it is now; one that changes is asked for again.
+    It is allowed as it is now; one that changes has to be allowed again.
     """
     from perigee_lab.extensions import trust
     from perigee_lab.extensions.plugins import existing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate`."""
+"""`perigee validate`: comparison with measured Linux and ns-3."""
 
 from __future__ import annotations
 

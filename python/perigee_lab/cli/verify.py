@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee verify`."""
+"""`perigee verify`: a record against a second run of it."""
 
 from __future__ import annotations
 

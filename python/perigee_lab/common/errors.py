@@ -16,7 +16,7 @@ class PerigeeError(Exception):
 
     code: int = BAD_INPUT
     has_cause: bool = False
-    """The traceback of `__cause__` is the user's own, and worth printing."""
+    """The traceback of `__cause__` is that of user-supplied code, and is printed."""
 
 
 class CommandError(PerigeeError):
