@@ -71,6 +71,11 @@ def test_every_command_has_a_summary_of_a_line() -> None:
         assert re.match(r"[A-Z][^\n]{10,66}$", summary(commands[name])), name
 
 
+@pytest.mark.parametrize("name", ["import", "kernel", "measure", "policy", "study"])
+def test_lists_of_subcommands_have_whole_lines(name: str, cli: Cli) -> None:
+    assert "..." not in cli(name, "--help").stdout.split("Commands:")[1]
+
+
 def test_a_call_imports_its_own_command_only() -> None:
     commands = {module_of(name) for name in NAMES}
     assert imported("--version") & commands == set()

@@ -76,7 +76,10 @@ def run(
     explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Run experiments, draw their figures and compare them with what was published."""
+    """Run experiments and compare them with publications.
+
+    Figures are drawn, and each published claim is checked.
+    """
     from perigee_studies.commands import run_command
     from perigee_studies.model import Ask, Size
 
@@ -104,7 +107,10 @@ def explain(
     tables: FromOption = None,
     out: ResultsOption = Path("runs/study"),
 ) -> int:
-    """Run the variants that explanations rest on, without the figures' own runs, and print the explanations."""
+    """Run variants, and print the explanations.
+
+    The variants that explanations rest on, without the figures' own runs.
+    """
     from perigee_studies.commands import explain_command
     from perigee_studies.model import Ask, Size
 
@@ -126,7 +132,10 @@ def report(
     explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
+    """Redraw figures and verdicts from saved tables.
+
+    And the gallery, without running anything.
+    """
     from perigee_studies.commands import report_command
 
     code, groups = 0, _by_size(_chosen(names or ["all"], None), size, out, tables)

@@ -55,9 +55,10 @@ def capture(
     out: OutFolder = None,
     force: ForceOption = False,
 ) -> int:
-    """Make a record of a capture: goodput, RTTs, bytes in flight, retransmissions of each TCP connection.
+    """Make a record of a packet capture.
 
-    Connections of QUIC are followed as far as they can be seen: handshake, sizes, spin bit.
+    Goodput, RTTs, bytes in flight and retransmissions of each TCP connection. Connections of QUIC are followed as far
+    as they can be seen: handshake, sizes, spin bit.
     """
     from perigee_lab.measure.capture import PLACES, CaptureStopped, Reading, import_capture
     from perigee_lab.measure.store import UNKNOWN
@@ -154,9 +155,10 @@ def log(
     out: OutFolder = None,
     force: ForceOption = False,
 ) -> None:
-    """Make a record of what another tool logged: ping, irtt, mtr, iperf3, speedtest, ss -ti, CSV with named columns.
+    """Make a record of another tool's log.
 
-    Columns are known by usual names; units that their names do not say are asked for, never guessed.
+    Of ping, irtt, mtr, iperf3, speedtest, ss -ti, or CSV with named columns. Columns are known by usual names; units
+    that their names do not state have to be given, and are never guessed.
     """
     from perigee_lab.measure.logs.model import Asked, zone_of
     from perigee_lab.measure.logs.reader import FORMATS

@@ -142,7 +142,7 @@ def remove(
 
 @command.command()
 def doctor(name: NameArg = None, as_json: JsonOption = False) -> int:
-    """Boot a kernel for a second, and say what is wrong where that does not work."""
+    """Boot a kernel for a second and report what fails."""
     from perigee_lab.hosts.doctor import examine
     from perigee_lab.hosts.kernels import KernelError
 

@@ -37,7 +37,10 @@ def evaluate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a policy with what is known of Astraea (A1 to A12), or required of a policy for satellites."""
+    """Compare a policy with known facts of Astraea.
+
+    Rows A1 to A12, or the requirements on a policy for satellites.
+    """
     from perigee_lab.learn.policy import Facts
 
     try:
@@ -64,7 +67,10 @@ def import_(
     scope: Annotated[str | None, typer.Option(help="The actor's scope in the checkpoint.")] = None,
     force: ForceOption = False,
 ) -> None:
-    """Make a policy's file of the actor in a TensorFlow checkpoint; TensorFlow is not needed."""
+    """Convert the actor in a TensorFlow checkpoint.
+
+    To a policy's file; TensorFlow is not needed.
+    """
     from perigee_lab.learn.policy import describe
     from perigee_lab.learn.tensorflow import policy as read
 
