@@ -14,8 +14,6 @@ import os
 import socket
 import struct
 
-from perigee_lab.common.errors import PerigeeError
-
 # Socket options (linux/if_packet.h, asm-generic/socket.h).
 SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_QDISC_BYPASS, PACKET_IGNORE_OUTGOING = 263, 1, 20, 23
 PACKET_MR_PROMISC = 1
@@ -37,7 +35,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-class NamespaceError(PerigeeError):
+class NamespaceError(Exception):
     """A namespace, interface or setting cannot be made."""
 
 
