@@ -67,7 +67,7 @@ def _print_slowest(rows: list[dict[str, Any]]) -> None:
 
 
 def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, Any]]:
-    """All cases once, then all again: a machine that is busy for a while slows one run of each, not all of one."""
+    """Runs all cases in rounds, so that a busy phase of the machine affects one run of each."""
     from rich.console import Console
     from rich.progress import track
 

@@ -48,7 +48,10 @@ def names() -> list[str]:
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Runs a case under cubic. CPU of this process is the network's and the record's, its children's the guest's."""
+    """Runs a case under cubic.
+
+    CPU time of this process is the network's and the record's, that of its children the guest's.
+    """
     from perigee_lab.runs import backends
     from perigee_lab.runs.work import simulate
 

@@ -92,7 +92,10 @@ class Sweep:
         return f"<p>{quoting.html(repr(self))}</p>{self.frame()._repr_html_()}"
 
     def frame(self) -> pd.DataFrame:
-        """A tidy frame: a row per run; swept keys, `cc`, `seed`, columns of docs/reference/columns.md."""
+        """A tidy frame.
+
+        A row per run, with swept keys, `cc`, `seed`, and the columns of a summary.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=self.columns())

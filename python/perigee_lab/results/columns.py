@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Definitions of the columns of tables, summary.csv and report, in one place.
 
-docs/reference/columns.md and `perigee columns` are generated from this; the report shows it for headings
-under the pointer; tests check `perigee_lab.results.metrics` against it with cases computed by hand.
+docs/reference/columns.md and `perigee columns` are generated from this; the report shows it for
+headings under the pointer; tests check `perigee_lab.results.metrics` against it with cases computed
+by hand.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The runs of sweeps as a Parquet dataset: FOLDER/results, a row per run.
 
-A row has the swept keys, the columns of docs/reference/columns.md, and its origin: `record` (its folder),
-`key` (of job and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split into
-folders `KEY=VALUE` (Hive partitions), so that Polars, DuckDB, Dask and pandas read them lazily and
-in part.
+A row has the swept keys, the columns of docs/reference/columns.md, and its origin: `record` (its
+folder), `key` (of job and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split
+into folders `KEY=VALUE` (Hive partitions), so that Polars, DuckDB, Dask and pandas read them lazily
+and in part.
 """
 
 from __future__ import annotations

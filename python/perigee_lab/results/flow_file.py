@@ -2,8 +2,8 @@
 """Rows of flows in summary-flows.parquet, where summary.csv would have too many of them.
 
 A row per flow of every run, in the order of summary.csv, with its values (nine digits, as in CSV);
-columns are all of docs/reference/columns.md that rows of flows have, null if a flow has no value. Written and
-compared run by run, so that memory does not grow with the number of runs.
+columns are all of docs/reference/columns.md that rows of flows have, null if a flow has no value.
+Written and compared run by run, so that memory does not grow with the number of runs.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Paired:
 
 
 def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "goodput_mbps") -> Paired:
-    """The difference of a column of docs/reference/columns.md between two schemes over their shared seeds.
+    """The difference of a column between two schemes over their shared seeds.
 
     Args:
         runs: The folder of a comparison, or its runs.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Maps of a constellation over hours: latency from a place, coverage, handovers, load.
 
-A map is made of snapshots of the sky at many instants (`skymap.picture`, and `Sky.reach` for the places of the grid).
-Latencies are propagation at the speed of light over the shortest path: up to any satellite above the mask, along the
-lasers of that instant, and down to any satellite that the other place sees. A policy can only add to them.
+A map is computed from snapshots of the sky at many instants (`skymap.picture`, and `Sky.reach` for
+the places of the grid). Latencies are propagation at the speed of light over the shortest path: up
+to any satellite above the mask, along the lasers of that instant, and down to any satellite visible
+from the other place. A policy can only increase them.
 """
 
 from __future__ import annotations

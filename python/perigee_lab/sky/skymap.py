@@ -254,7 +254,7 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
 
 
 def _spots(width: float, height: float) -> list[tuple[int, float, float]]:
-    """Offsets of a label from its place in points, with the ring number: below, above, left, right."""
+    """Offsets of a label from its place in points, with the ring number, all around."""
     spots = []
     for ring in range(4):
         out = 6 + ring * height

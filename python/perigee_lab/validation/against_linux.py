@@ -67,7 +67,10 @@ class Wanted:
 
 
 def compare_command(asked: Asked, linux: Linux) -> int:
-    """Runs the cells on both sides and prints tables. 0: what differs is explained or chance; 3: not all."""
+    """Runs the cells on both sides and prints tables.
+
+    Returns 0 if differences are explained or due to chance, 3 otherwise.
+    """
     cells = _cells(asked, linux)
     with writing(asked.out or Path()), ExitStack() as stack:
         if asked.out is None:
@@ -84,7 +87,7 @@ def compare_command(asked: Asked, linux: Linux) -> int:
 
 
 def _cells(asked: Asked, linux: Linux) -> list[Cell]:
-    """The cells that were asked for: of scenarios, else of the table. Raises RecordError where there is none."""
+    """The requested cells: of scenarios, else of the table. Raises RecordError if there is none."""
     if asked.scenarios:
         cells = [_of_scenario(s, asked, linux) for s in asked.scenarios]
         twice = [c.name for i, c in enumerate(cells) if c.name in [d.name for d in cells[:i]]]
@@ -112,7 +115,7 @@ def _with(cell: Cell, schemes: tuple[str, ...], seeds: tuple[int, ...]) -> Cell:
 
 
 def _of_scenario(scenario: Scenario, asked: Asked, linux: Linux) -> Cell:
-    """A scenario of the user's with its own seeds; of its schemes, those that the kernel has."""
+    """A cell of a user-supplied scenario, with its seeds and the schemes that the kernel has."""
     core = scenario.core
     names = core.schemes(list(asked.schemes))
     if not asked.schemes and len(names) > 1:
