@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs beside those of a figure: schemes as the study's own simulator has them, and variants that explain a miss.
+"""Additional runs of a figure.
 
-Their tables are kept under names of their own; neither figures nor claims are made of them. What comes out with the
-simulator's schemes that did not before is that simulator's; what comes out either way is the schemes'.
+Schemes of the study's own simulator, and variants that explain a miss.
+
+Their tables are stored under separate names; neither figures nor claims are computed from them. A
+result that is reproduced only with the simulator's schemes is the simulator's; one that is
+reproduced with both is the schemes'.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ THEIRS, VARIANTS = "theirs", "variants"
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim with Linux's schemes and with theirs."""
+    """A claim with Linux's schemes and with the simulator's."""
 
     claim: str
     published: str
@@ -38,7 +41,7 @@ class Compared:
 
 
 def cases(experiment: Experiment, ask: Ask) -> list[Case]:
-    """All cases of an experiment; those of the quick size, or with schemes of the user's, are the figure's only."""
+    """All cases of an experiment; at quick size or with other schemes, the figure's cases only."""
     ours = experiment.cases(ask)
     more: list[Case] = []
     if ask.size is not Size.QUICK and not ask.cc:
@@ -50,7 +53,7 @@ def cases(experiment: Experiment, ask: Ask) -> list[Case]:
 
 
 def variants(experiment: Experiment, ask: Ask, names: Collection[str] = ()) -> list[Case]:
-    """The variants that explanations rest on; with `names` only those called so."""
+    """The variants that explanations rest on; with `names`, only those."""
     found = [] if experiment.evidence is None else experiment.evidence.cases(ask)
     return [_marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
 
@@ -64,7 +67,10 @@ def _marked(case: Case, what: str) -> Case:
 
 
 def together(*pieces: Evidence) -> Evidence:
-    """Several pieces of evidence on one experiment; those whose variants were not run say nothing."""
+    """Combines several pieces of evidence on one experiment.
+
+    Those without runs of their variants are skipped.
+    """
 
     def words(t: Tables, variants: Tables) -> dict[str, str]:
         there = set(variants["runs"]["variant"])
@@ -79,7 +85,7 @@ def together(*pieces: Evidence) -> Evidence:
 
 
 def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[Case]:
-    """A figure's points with so many runs each, also where the size that is asked for has fewer."""
+    """A figure's points with this many runs each, even if the requested size has fewer."""
 
     def point(case: Case) -> tuple[object, ...]:
         return case.scenario, case.cc, *sorted((k, str(v)) for k, v in case.labels.items() if k != "run")
@@ -95,20 +101,20 @@ def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list
 
 
 def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
-    """The tables of the figure, and those of the runs beside it."""
+    """The tables of the figure, and those of the additional runs."""
     kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
     return kept | _beside(experiment, found, THEIRS) | tables_of_variants(experiment, found)
 
 
 def tables_of_variants(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
-    """Those of the variants alone, by the names under which they are kept."""
+    """The tables of the variants, by the names under which they are stored."""
     return _beside(experiment, found, VARIANTS)
 
 
 def _beside(experiment: Experiment, found: Sequence[Outcome], what: str) -> Tables:
     these = [_plain(o) for o in found if o.case.labels.get(LABEL) == what]
     of_these = experiment.tables(these).items() if these else ()
-    # A table without a scheme's or a variant's name cannot say whose it is.
+    # A table without a column of schemes or variants cannot be assigned.
     told = "variant" if what == VARIANTS else "cc"
     return {f"{what}-{name}": frame for name, frame in of_these if told in frame}
 
@@ -119,17 +125,17 @@ def _plain(o: Outcome) -> Outcome:
 
 
 def of_figure(saved: Tables) -> Tables:
-    """The tables that figures and claims are made of."""
+    """The tables that figures and claims are computed from."""
     return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
 
 
 def _of(saved: Tables, what: str) -> Tables:
-    """The tables of the runs beside it, by the names of the figure's."""
+    """The tables of additional runs, by the names of the figure's."""
     return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
 
 
 def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """The claims on which the simulator's schemes have a bearing, with both results."""
+    """The claims affected by the simulator's schemes, with both results."""
     theirs = _of(saved, THEIRS)
     if not theirs:
         return []
@@ -144,7 +150,7 @@ def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict])
 
 
 def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
-    """The rows of some schemes replaced."""
+    """Replaces the rows of some schemes."""
     import pandas as pd
 
     if theirs is None or theirs.empty:
@@ -153,7 +159,10 @@ def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
-    """Explanations by claim: what needs no numbers, what the figure's own tables say, what variants did."""
+    """Explanations by claim.
+
+    Fixed ones, those from the figure's tables, and those from variants.
+    """
     figure, beside = of_figure(saved), of_variants(saved)
     found = dict(experiment.explained)
     if experiment.explain is not None:

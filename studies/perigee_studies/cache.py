@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Digests by the content of what made them: scenario as resolved, files it reads, scheme, seed, and the code itself.
+"""Cache of digests by content.
 
-A digest is written under another name and renamed, so that what is there is complete whatever killed the writer.
+Resolved scenario, its input files, scheme, seed, and the code itself.
+
+A digest is written under a temporary name and renamed, so that existing ones are complete.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """Changes whenever the compiled code does, or what makes digests of its tables."""
+    """Hash of the compiled code and of the modules that compute digests."""
     parts = [Path(str(module.__file__)) for module in (_core, digests, metrics, columns)]
     return hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in parts)).hexdigest()[:16]
 
@@ -46,7 +48,7 @@ def _file_hash(path: Path) -> str:
 
 
 def key_of(case: Case, scenario: Scenario) -> str:
-    """Name of the digest of a case whose scenario is loaded."""
+    """Name of the digest of a case with its loaded scenario."""
     core = scenario.core
     content = {
         "code": code_version(),
@@ -64,37 +66,40 @@ class Cache:
     """A folder of digests."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes the folder when something is written."""
+        """The folder is created with the first digest."""
         self.folder = folder
 
     def path(self, key: str) -> Path:
-        """Where a digest belongs."""
+        """Path of a digest."""
         return self.folder / key[:2] / f"{key}.digest"
 
     def read(self, key: str) -> Digest | None:
-        """A digest, or None if there is none that can be read."""
+        """A digest, or None if there is no readable one."""
         try:
             return Digest.from_bytes(read_bytes(self.path(key)))
-        except Exception:  # whatever a damaged archive makes of zlib, zipfile and numpy
+        except Exception:  # a damaged archive can cause any error in zlib, zipfile and numpy
             return None
 
     def has(self, key: str) -> bool:
-        """Whether a digest is there and can be read, checksums included: disks fill up and files are cut."""
+        """Whether a digest exists and is readable, checksums included.
+
+        Full disks truncate files.
+        """
         return self.path(key).exists() and self.read(key) is not None
 
     def write(self, key: str, digest: Digest) -> None:
-        """Stores a digest: wholly or not at all."""
+        """Stores a digest atomically."""
         write(self.path(key), digest)
 
     def took(self, key: str) -> float | None:
-        """Wall-clock time of the run behind a digest, s; None where it was not noted."""
+        """Wall-clock time of a digest's run, s; None if unknown."""
         try:
             return float(read_text(self._cost(key)))
         except (OSError, ValueError):
             return None
 
     def note(self, key: str, cost_s: float) -> None:
-        """Keeps what a run took: its digest is the same whatever that was."""
+        """Stores the time of a run, separately from its digest, which does not depend on it."""
         with written(self._cost(key), folders=True) as partial:
             partial.write_text(f"{cost_s:.3f}\n", encoding="ascii")
 
@@ -102,7 +107,7 @@ class Cache:
         return self.path(key).with_suffix(".cost")
 
     def sweep(self) -> None:
-        """Removes what killed writers left behind."""
+        """Removes partial files of killed writers."""
         for path in self.folder.glob("*/*.partial*"):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
@@ -111,7 +116,7 @@ class Cache:
 
 
 def write(path: Path, digest: Digest) -> None:
-    """Writes a digest: wholly or not at all. An OSError names it."""
+    """Writes a digest atomically. An OSError names it."""
     with naming(path):
         inner(path.parent)
     with written(path) as partial, partial.open("wb") as file:
@@ -121,7 +126,7 @@ def write(path: Path, digest: Digest) -> None:
 
 
 def store(make: Make, path: str, keep: Mapping[str, Any]) -> Run | None:
-    """A sink: the digest of a run in the cache."""
+    """Sink that stores the digest of a run in the cache."""
     run = make(None)
     if run is not None:
         kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]))

@@ -47,7 +47,10 @@ def run_command(
     explain: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
+    """Runs missing cases, then writes tables, verdicts, figures and gallery.
+
+    Returns the exit code.
+    """
     return _alone_in(
         out,
         ask,
@@ -56,16 +59,16 @@ def run_command(
 
 
 def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
-    """Does what writes into a folder of results, while nobody else does. Returns the exit code."""
+    """Calls `work` with exclusive access to a folder of results. Returns the exit code."""
     try:
-        # All of it, because sizes share the cache.
+        # The entire folder, because sizes share the cache.
         with claimed(out):
             folder = out / ask.size.value
             make_ready(folder)
             try:
                 return work()
             finally:
-                # What was refused leaves nothing.
+                # A rejected call leaves no empty folder.
                 with suppress(OSError):
                     folder.rmdir()
     except OSError as error:
@@ -119,11 +122,14 @@ def explain_command(
     tables: Path | None = None,
     variants: Collection[str] = (),
 ) -> int:
-    """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
+    """Runs the variants that explanations rest on, and prints the explanations.
+
+    Their tables are added to existing ones of the figures.
+    """
     chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
     if (wrong := _nothing_beside(names, ask, variants)) is not None:
         stop(wrong)
-    # Before the first of many runs, and before anything is written.
+    # Checked before the first run, and before anything is written.
     lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
     if lacking:
         stop("\n".join(lacking))
@@ -145,7 +151,7 @@ def _explain_by_runs(
 ) -> int:
     folder = out / ask.size.value
     if tables is not None:
-        # Before the runs, and before anything is written: what they are to stand beside may be damaged.
+        # Before the runs, and before anything is written: these tables may be damaged.
         published.noted(chosen, tables, folder)
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
@@ -176,19 +182,22 @@ def _explain_by_runs(
 
 
 def _nothing_beside(names: Sequence[str], ask: Ask, variants: Collection[str]) -> str | None:
-    """Why there is nothing to run, or no variant of a name that is given; None where there is."""
+    """The error if there is nothing to run, or no variant with a given name; else None."""
     there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], ask)})
     if not there:
         return f"no explanation of {', '.join(names)} rests on variants"
     unknown = [v for v in variants if v not in there]
     if unknown:
-        # Names have commas in them.
+        # Names contain commas.
         return f"no variant is called {' or '.join(map(repr, unknown))}; there are {', '.join(map(repr, there))}"
     return None
 
 
 def _lacking(experiment: Experiment, folder: Path, tables: Path | None) -> str | None:
-    """What is wrong with the tables of a figure beside which variants would be put; None where nothing is."""
+    """The error in the tables of a figure that variants would be added to.
+
+    None if there is none.
+    """
     name = experiment.name
     if tables is not None and not (folder / name / conclude.ABOUT).exists():
         about = published.tables_of(experiment, tables) / conclude.ABOUT
@@ -210,9 +219,9 @@ def report_command(
     explain: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Draws everything again from saved tables; those that are damaged are named, and the others drawn.
+    """Redraws everything from saved tables; damaged ones are reported, the others drawn.
 
-    With `tables`, a folder of pages, theirs are taken where nothing was run.
+    With `tables`, a folder of pages, their tables are used for experiments without runs.
     """
     try:
         if tables is not None:
@@ -239,7 +248,7 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
             verdicts[name] = conclude.finish(experiments()[name], folder)
         except conclude.ConcludeError as error:
             damaged[name] = f"{error}: {_remedy(name, folder)}"
-        except Exception as error:  # tables of an earlier version, without checksums, can be wrong in any way
+        except Exception as error:  # tables of earlier versions have no checksums
             if has_no_room(error):
                 raise
             what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
@@ -259,7 +268,7 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
 
 
 def _where(names: Sequence[str], folder: Path) -> str:
-    """Where there are some, or how they come about."""
+    """Hint at other sizes with results, or at the command that computes them."""
     others = [size for size in Size if size.value != folder.name]
     have = [s.value for s in others if any((folder.parent / s.value / n / conclude.ABOUT).exists() for n in names)]
     if have:
@@ -273,7 +282,7 @@ def _remedy(name: str, folder: Path) -> str:
 
 
 def _damaged_failures(folder: Path) -> list[str]:
-    """What is wrong with the list of failures, if anything is."""
+    """The error in the list of failures, if any."""
     path = folder / FAILURES
     try:
         good = not path.exists() or isinstance(json.loads(read_text(path)), list)
@@ -344,13 +353,13 @@ def _tell(
 
 
 def _words(folder: Path) -> dict[str, str]:
-    """By claim, what its value is called: nobody has published what is only expected."""
+    """Term for each claim's reference value: expected if it was not published."""
     rows = json.loads(read_text(folder / conclude.VERDICTS))
     return {row["key"]: "expected" if kind_of(row) is Kind.UNPUBLISHED else "published" for row in rows}
 
 
 def _explain(folder: Path) -> None:
-    """Why claims are not reproduced, as the tables of the runs beside the figure say."""
+    """Prints why claims are not reproduced, from the tables of additional runs."""
     rows = json.loads(read_text(folder / conclude.VERDICTS))
     by_reason: dict[str, list[str]] = {}
     for row in rows:
@@ -368,14 +377,14 @@ class Screen:
     """A line of progress on a terminal; a line a minute elsewhere."""
 
     def __init__(self) -> None:
-        """Notes when it began."""
+        """Records the start time."""
         self.begin = time.perf_counter()
         self.last = -math.inf
         self.live = sys.stderr.isatty()
         self.shown = False
 
     def show(self, p: Progress) -> None:
-        """Tells how far it is."""
+        """Shows the progress."""
         now = time.perf_counter()
         if now - self.last < (0.5 if self.live else 60) or p.total == p.cached:
             return
@@ -388,7 +397,7 @@ class Screen:
         print(f"\r{text:<100}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Leaves the line."""
+        """Ends the line."""
         if self.live and self.shown:
             print(file=sys.stderr)
 

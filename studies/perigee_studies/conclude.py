@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Digests → tables; tables → verdicts and figures.
 
-`OUT/study/experiment/`: `data/NAME.csv` (what the figure and the verdicts are made from), `about.json` (size, runs,
-checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the first's files only.
+`OUT/study/experiment/`: `data/NAME.csv` (input of figure and verdicts), `about.json` (size, runs,
+checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the
+first's files only.
 """
 
 from __future__ import annotations
@@ -67,10 +68,12 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
 
 
 def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) -> None:
-    """Writes what variants did beside tables of the figure that are there; earlier rows of the same variants go.
+    """Adds the results of variants to existing tables of the figure.
+
+    Replaces earlier rows of the same variants.
 
     Raises:
-        ConcludeError: the figure's tables are not there, or damaged.
+        ConcludeError: the figure's tables are missing or damaged.
     """
     import pandas as pd
 
@@ -98,15 +101,15 @@ def _write_csv(frame: pd.DataFrame, file: Path) -> None:
 
 
 def checksum(file: Path) -> str:
-    """By which damage to a table is found."""
+    """Checksum of a table, to detect damage."""
     return hashlib.sha256(read_bytes(file, MOST_DATA)).hexdigest()
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What `tabulate` noted of an experiment, its tables checked against it.
+    """Reads the notes of `tabulate` on an experiment, and checks its tables against them.
 
     Raises:
-        ConcludeError: a file is missing or damaged; the message begins with its name.
+        ConcludeError: a file is missing or damaged; the message starts with its name.
     """
     path = folder / ABOUT
     try:
@@ -129,7 +132,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def read_tables(folder: Path) -> Tables:
-    """The tables as saved."""
+    """Reads the saved tables."""
     files = sorted((folder / DATA).glob("*.csv"))
     if not files:
         raise ConcludeError(f"{folder / DATA} holds no tables")
@@ -137,7 +140,7 @@ def read_tables(folder: Path) -> Tables:
 
 
 def read_csv(file: Path) -> pd.DataFrame:
-    """A table as saved; one without columns is empty."""
+    """Reads a saved table; one without columns is empty."""
     import pandas as pd
 
     try:
@@ -149,7 +152,10 @@ def read_csv(file: Path) -> pd.DataFrame:
 
 
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
-    """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
+    """Computes verdicts and figures from the saved tables.
+
+    Raises ConcludeError if they have changed.
+    """
     from perigee_studies import kinds, style
     from perigee_studies.exchanged import power, weighed
     from perigee_studies.kinds import PUBLISHED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What deciding runs say of a hypothesis: how much of an effect goes away with its supposed cause."""
+"""Verdicts on hypotheses: the share of an effect that disappears with its supposed cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ is within; open: none of these."""
 
 @dataclass(frozen=True)
 class Decided:
-    """A hypothesis, and what its runs say of it."""
+    """A hypothesis, and the verdict of its runs."""
 
     hypothesis: str
     verdict: str
@@ -25,7 +25,10 @@ class Decided:
 
 
 def by_share(effect: float, changed: Estimate | None) -> str:
-    """The verdict on a cause: `effect` is what it is supposed to explain, `changed` what of it goes away without it."""
+    """The verdict on a cause.
+
+    `effect` is to be explained, `changed` is the part that disappears without it.
+    """
     if changed is None or math.isnan(changed.low) or math.isnan(effect) or effect == 0:
         return OPEN
     low, high = sorted((changed.low / effect, changed.high / effect))
@@ -37,6 +40,9 @@ def by_share(effect: float, changed: Estimate | None) -> str:
 
 
 def gap(a: Estimate, b: Estimate) -> Estimate:
-    """How much `a` is above `b`, run by run where both have as many; without an interval of too few runs."""
+    """Excess of `a` over `b`, run by run if both have the same number.
+
+    Without interval for too few runs.
+    """
     found = difference(a.value, b.value)
     return found or Estimate(a.value - b.value, math.nan, math.nan, min(a.n, b.n))

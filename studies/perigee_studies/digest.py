@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What is kept of a run: totals, quantiles of the RTT, a few columns of the time series.
+"""Digest of a run: totals, quantiles of the RTT, some columns of the time series.
 
 A few kilobytes instead of a record, so that thousands of runs fit.
 
-Time series are arrays (flows x samples) in the units of the record (`goodput_bps`, `rtt_ns`); NaN = no value.
+Time series are arrays (flows x samples) in the units of the record (`goodput_bps`, `rtt_ns`); NaN =
+no value.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class Digest:
-    """What is kept of one run."""
+    """Stored data of one run."""
 
     flows: list[dict[str, Any]]
     """A row per flow: that of `flow_totals`, with `rtt_mean_ms`, and of its metrics."""
@@ -52,7 +53,7 @@ class Digest:
         return self.columns["goodput_bps"][flow] / 1e6
 
     def window(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """The samples whose interval lies in [begin, end]: a row at t tells of the time before t."""
+        """The samples with intervals within [begin, end]: a row at t covers the time before t."""
         step = float(self.t_s[1] - self.t_s[0]) if len(self.t_s) > 1 else 0.0
         slack = 1e-9
         mask: npt.NDArray[np.bool_] = (self.t_s - step >= begin_s - slack) & (self.t_s <= end_s + slack)
@@ -64,7 +65,7 @@ class Digest:
         return np.nan_to_num(self.mbps()[:, mask]).mean(axis=1) if mask.any() else np.full(len(self.flows), np.nan)
 
     def mean_rtt_ms(self, begin_s: float, end_s: float) -> Floats:
-        """Mean RTT of each flow between two times, ms: every sample counts alike (weights: packets acknowledged)."""
+        """Mean RTT of each flow between two times, ms, weighted by packets acknowledged."""
         mask = self.window(begin_s, end_s)
         rtt = self.columns["rtt_ns"][:, mask] / 1e6
         weight = np.where(np.isnan(rtt), 0.0, np.nan_to_num(self.columns["goodput_bps"][:, mask]) + 1e-9)
@@ -79,7 +80,7 @@ class Digest:
         return float(rtt / base)
 
     def to_bytes(self) -> bytes:
-        """As a compressed archive; the same digest gives the same bytes."""
+        """Serialises to a compressed archive; the same digest gives the same bytes."""
         arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
         arrays |= {f"c_{name}": values.astype(np.float32) for name, values in self.columns.items()}
         text = {"flows": self.flows, "routes": self.routes, "events": self.events, "info": self.info}
@@ -141,7 +142,7 @@ def condense(run: Run, keep: Keep) -> Digest:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """NaN has no place in JSON."""
+    """Converts NaN to None for JSON."""
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Could the claims of an experiment fail? They are computed once more with the schemes' results exchanged.
+"""Permutation check of claims: they are computed again with the schemes' results exchanged.
 
-A claim that holds under at least half of the exchanges says nothing of its scheme, and does not count as reproduced.
+A claim that holds under at least half of the exchanges is not specific to its scheme, and does not
+count as reproduced.
 """
 
 from __future__ import annotations
@@ -19,29 +20,31 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 NAMES = ("cc", "what", "scheme")
-"""Columns with names of schemes; `what` has other words too, which stay."""
+"""Columns with names of schemes; other values of `what` are kept."""
 _OF_RUNS = ("cc", "scheme")
-"""Those that have nothing else: whose results they are."""
+"""Columns with names of schemes only."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """Under how many exchanges a claim still holds."""
+    """Number of exchanges under which a claim still holds."""
 
     passed: int
     tried: int
 
     @property
     def telling(self) -> bool:
-        """It fails under most of them."""
+        """Whether it fails under most of them."""
         return 2 * self.passed < self.tried
 
 
 def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
-    """Each scheme's results under the next one's name, then the one after that, …: all cyclic shifts; by claim.
+    """Computes claims under all cyclic shifts.
 
-    Only claims that are reproduced as it was run and that are on schemes: they name one, or an exchange changes their
-    figures. Nothing where there is a single scheme.
+    Each scheme's results under the next one's name, and so on.
+
+    Only claims that are reproduced and concern schemes count: they name one, or an exchange changes
+    their figures. Empty for a single scheme.
     """
     schemes = sorted(
         {cc for frame in tables.values() for column in _OF_RUNS if column in frame for cc in frame[column]}
@@ -55,7 +58,7 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
         return changes or any(label in v.claim for label in labels)
 
     held = [key for key, v in before.items() if after and v.verdict == REPRODUCED and on_schemes(key, v)]
-    # A claim that has no data under another name did not hold there.
+    # A claim without data under another name counts as failed there.
     return {
         key: Power(sum(key in other and other[key].verdict == REPRODUCED for other in after), len(after))
         for key in held
@@ -63,7 +66,7 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
 
 
 def weighed(verdicts: Sequence[Verdict], found: Mapping[str, Power]) -> list[Verdict]:
-    """The verdicts, those of claims apart that other schemes' results would meet as well."""
+    """The verdicts, with claims marked that other schemes' results would also satisfy."""
     return [replace(v, verdict=ANY) if v.key in found and not found[v.key].telling else v for v in verdicts]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs the cases whose digests are missing.
+"""Runner of cases without digests.
 
-Each digest is stored as soon as its run ends: whatever kills this process loses at most the runs under way, and the
-next call goes on with the others.
+Each digest is stored when its run ends: a kill loses at most the runs in progress, and the next
+call resumes with the others.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that did not work."""
+    """A failed run."""
 
     experiment: str
     case: Case
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass
 class Progress:
-    """How far the whole set is; for the screen."""
+    """Progress over all runs, for the terminal."""
 
     total: int
     cached: int
@@ -64,7 +64,7 @@ class Progress:
     eta_s: float = math.nan
     now: str = ""
     what: str = "runs"
-    """What is counted."""
+    """Unit of the count."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Plan:
     def of(
         experiments: Sequence[Experiment], ask: Ask, cases: Callable[[Experiment, Ask], list[Case]] = beside.cases
     ) -> Plan:
-        """Loads and checks every scenario; one that is wrong is a failure of its case only."""
+        """Loads and checks every scenario; an invalid one fails its case only."""
         plan = Plan(ask)
         for experiment in experiments:
             rows = plan.planned.setdefault(experiment.name, [])
@@ -91,7 +91,7 @@ class Plan:
         return plan
 
     def unique(self) -> dict[str, tuple[str, Planned]]:
-        """Every run once, with the first experiment that wants it."""
+        """Every run once, with the first experiment that needs it."""
         found: dict[str, tuple[str, Planned]] = {}
         for name, rows in self.planned.items():
             for p in rows:
@@ -105,7 +105,10 @@ def _planned(case: Case) -> Planned:
 
 
 def in_short(error: BaseException) -> str:
-    """An error in one line; of a scenario's problems the first, without the overrides that led to it."""
+    """An error in one line.
+
+    The first problem of a scenario, without the overrides that led to it.
+    """
     if isinstance(error, _core.ScenarioError):
         problems = json.loads(error.args[1])
         more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
@@ -125,7 +128,7 @@ class Runner:
         self.cost: dict[tuple[str, str], list[float]] = {}
 
     def run(self, *, force: bool = False) -> list[Failure]:
-        """Runs what is missing (or everything with `force`) and returns all failures."""
+        """Runs missing cases (or all with `force`) and returns all failures."""
         unique = self.plan.unique()
         todo = {k: v for k, v in unique.items() if force or not self.cache.has(k)}
         if todo:
@@ -133,8 +136,8 @@ class Runner:
         self.cache.sweep()
         progress = Progress(len(unique), len(unique) - len(todo), now=next((name for name, _ in todo.values()), ""))
         failures = list(self.plan.failures)
-        # Long runs first would starve short experiments of early results; order is that of the gallery. Schemes of one
-        # network come together, so that it is built once.
+        # Long runs first would delay early results of short experiments; the order is the
+        # gallery's. Schemes of one network are adjacent, so that it is built once.
         made = self._tasks(todo)
         tasks = {id(task): (task, *todo[key]) for key, task in made.items()}
         keys = {id(task): key for key, task in made.items()}
@@ -164,7 +167,7 @@ class Runner:
         return failures
 
     def _tasks(self, todo: Mapping[str, tuple[str, Planned]]) -> dict[str, Task]:
-        """The tasks by the names of their digests; those of one network share a job."""
+        """Tasks by the names of their digests; those of one network share a job."""
         groups: dict[tuple[str, int], list[tuple[str, Planned]]] = {}
         for key, (_, p) in todo.items():
             groups.setdefault((p.scenario.core.toml, p.case.seed), []).append((key, p))
@@ -179,7 +182,7 @@ class Runner:
         return found
 
     def _eta(self, pending: Iterable[tuple[str, Planned]]) -> float:
-        """Seconds until all is done: what each simulated second of (experiment, scheme) cost so far, over the jobs."""
+        """Estimate of remaining seconds, from the cost of a simulated second so far."""
         every = [c for costs in self.cost.values() for c in costs]
         if not every:
             return math.nan
@@ -194,14 +197,14 @@ class Runner:
 
 
 def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
-    """Wall-clock time of an experiment's runs, one after the other, s; None where that of one is not known."""
+    """Wall-clock time of an experiment's runs in sequence, s; None if that of any is unknown."""
     each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
     known = [cost_s for cost_s in each if cost_s is not None]
     return sum(known) if known and len(known) == len(each) else None
 
 
 def outcomes(plan: Plan, cache: Cache, experiment: str) -> list[CaseOutcome]:
-    """What is there of an experiment's cases, in their order."""
+    """Outcomes of an experiment's cases in order, as far as they exist."""
     found = []
     for p in plan.planned[experiment]:
         digest = cache.read(p.key)

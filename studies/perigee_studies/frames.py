@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] | None]) -> pd.DataFrame:
-    """A row per outcome: its labels, scheme and seed, then what `row` says (None = no row)."""
+    """A row per outcome: its labels, scheme and seed, then the result of `row` (None = no row)."""
     import pandas as pd
 
     rows = []
@@ -29,7 +29,7 @@ def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] |
 
 
 def per_run(row: Callable[[Outcome], Mapping[str, Any] | None]) -> Callable[[Sequence[Outcome]], Tables]:
-    """The tables of an experiment that has one only, `runs`."""
+    """The tables of an experiment with a single one, `runs`."""
     return lambda found: {"runs": table(found, row)}
 
 
@@ -52,8 +52,9 @@ def pick(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
 def average(frame: pd.DataFrame, column: str, over: str | None = None, /, **where: Any) -> Estimate:
     """Mean of a column over rows with these values.
 
-    `over` names a swept parameter: each seed's mean over its values is one run then. What the parameter does is not
-    random: an interval over all rows would count it as if another repetition could change it.
+    `over` names a swept parameter: each seed's mean over its values counts as one run. The
+    parameter's effect is not random: an interval over all rows would treat it as if another
+    repetition could change it.
     """
     chosen = pick(frame, **where)
     if not len(chosen):
@@ -65,7 +66,7 @@ def average(frame: pd.DataFrame, column: str, over: str | None = None, /, **wher
 
 
 def in_words(found: Estimate, digits: int = 2) -> str:
-    """A mean with its 95 % interval in brackets, where it is of several runs."""
+    """A mean, with its 95 % interval in brackets if there are several runs."""
     if math.isnan(found.low):
         return f"{found.value:.{digits}f}"
     return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
@@ -98,7 +99,10 @@ def efficiency_panels(
     delay: str,
     mark: Callable[[Any, pd.DataFrame, str], None],
 ) -> Any:
-    """A panel per number of flows, delay falling to the right; `mark` draws a scheme's runs into one."""
+    """A panel per number of flows, with delay decreasing to the right.
+
+    `mark` draws a scheme's runs.
+    """
     from perigee_studies import style
 
     counts = sorted(set(runs["flows"]))

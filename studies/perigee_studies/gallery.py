@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""One offline page with all figures and the table of verdicts, from what is saved in a folder."""
+"""Gallery: an offline page with all figures and the table of verdicts of a folder."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ NUMBERS = ("No", "One", "Two", "Three", "Four", "Five")
 SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
 ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
 WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
-"""Columns that narrow screens leave out; interval and tolerance stand below our value there."""
+"""Columns hidden on narrow screens; interval and tolerance are below our value there."""
 NARROW = 0.52
 """Scale of figures on narrow screens, which show a part of wide ones: letters stay legible."""
 MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 
 def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Path:
-    """Writes the gallery of all experiments that have results in `folder`; of those `damaged`, what is wrong."""
+    """Writes the gallery of all experiments with results in `folder`.
+
+    `damaged` ones get an error.
+    """
     saved = [e for e in experiments().values() if (folder / e.name / VERDICTS).exists() or e.name in damaged]
     found = [(e, folder / e.name) for e in saved]
     parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
@@ -80,18 +83,18 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
 
 
 def _title(found: list[tuple[Experiment, Path]]) -> str:
-    """How many studies the page has experiments of."""
+    """Title with the number of studies on the page."""
     n = len({e.study for e, _ in found})
     return f"{NUMBERS[n]} {'study' if n == 1 else 'studies'}, made again"
 
 
 def _all(found: Iterable[tuple[Experiment, Path]]) -> Iterator[tuple[Experiment, Path]]:
-    """Every picture with its experiment."""
+    """Every image with its experiment."""
     return ((e, p) for e, folder in found for p in sorted(folder.glob("*.png")))
 
 
 def _figure(e: Experiment, picture: Path) -> str:
-    """What a style rule calls a picture."""
+    """Class of an image in style rules."""
     return re.sub(r"[^a-z0-9]+", "-", f"figure {e.name} {picture.stem}".lower())
 
 
@@ -109,7 +112,7 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         every = _json(f / VERDICTS, [])
         verdicts = [v for v in every if kind_of(v) in PUBLISHED]
         counts = [sum(v["verdict"] == word for v in verdicts) for word in (REPRODUCED, DIFFERS, TIE, ANY)]
-        # Zeros would say that published claims failed where there are none.
+        # Zeros would suggest failed claims where there are none.
         cells = [str(n) if verdicts else "-" for n in (*counts, len(verdicts) - sum(counts))]
         about = _json(f / ABOUT, {})
         done, planned = about.get("runs", 0), about.get("planned", 0)
@@ -156,7 +159,7 @@ def _section(e: Experiment, folder: Path) -> str:
 
 
 def _made(e: Experiment, what: Mapping[str, Any]) -> str:
-    """The command, and what made the results where that is known."""
+    """The command, and the provenance of the results if known."""
     command = what.get("command") or f"perigee study run {e.name}"
     return f"{command}. {made.in_words(what)}".strip()
 
@@ -166,12 +169,12 @@ def _link(folder: str, path: Path) -> str:
 
 
 def _soft(text: str) -> str:
-    """A paragraph in small print, if there is anything to say."""
+    """A paragraph in small print, if there is text."""
     return f"<p class=soft>{quoting.html(text)}</p>" if text else ""
 
 
 def heads_for(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Heads of a table of claims: what was never published is an expectation."""
+    """Heads of a table of claims; unpublished values are called expected."""
     found = {v.get("kind", "") for v in verdicts}
     word = "expected" if found == {Kind.UNPUBLISHED.value} else HEADS[COMPARED]
     return (*HEADS[:COMPARED], word, *HEADS[COMPARED + 1 :])
@@ -201,7 +204,7 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
 
 
 def _class(v: Mapping[str, Any]) -> str:
-    """By which a filter finds a row: kind and verdict."""
+    """Classes of a row for filters: kind and verdict."""
     return f"{_word(v.get('kind', ''))} {_word(v['verdict'])}"
 
 
@@ -210,7 +213,7 @@ def _word(text: str) -> str:
 
 
 def _split(found: list[tuple[Experiment, Path]]) -> str:
-    """Claims by kind, and boxes that leave kinds and verdicts out."""
+    """Claims by kind, with checkboxes that hide kinds and verdicts."""
     counts = split(v for _, f in found for v in _json(f / VERDICTS, []))
     rows = [
         f"<tr><td>{_box(kind.value)}</td>"
@@ -227,7 +230,7 @@ def _box(text: str) -> str:
 
 
 def _filters() -> str:
-    """A box that is not ticked hides the rows of its kind or verdict: no script is needed."""
+    """Style rules: an unchecked box hides the rows of its kind or verdict, without a script."""
     words = [_word(w) for w in (*(k.value for k in Kind), *SHOWN)]
     return "".join(f"body:has(#show-{w}:not(:checked)) tr.{w} {{ display: none; }}\n" for w in words)
 
@@ -239,7 +242,7 @@ def _css() -> str:
 
 
 def _width_px(png: Path) -> int:
-    """Of its header."""
+    """Width in the header of a PNG file."""
     return int.from_bytes(read_bytes(png)[16:20], "big")
 
 
@@ -248,7 +251,7 @@ def _base64(path: Path) -> str:
 
 
 def _json(path: Path, otherwise: Any) -> Any:
-    """What a file holds, if it can be read and is of the same kind as what is taken otherwise."""
+    """JSON of a file, or `otherwise` if it is unreadable or of another type."""
     try:
         found = json.loads(read_text(path))
     except (OSError, ValueError):

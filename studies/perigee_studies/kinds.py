@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kind(str, Enum):
-    """The kinds of claims, in the order in which they are counted."""
+    """The kinds of claims, in counting order."""
 
     NUMBER = "published number"
     STATEMENT = "published order or statement"
@@ -42,9 +42,9 @@ PUBLISHED = (Kind.NUMBER, Kind.STATEMENT)
 
 
 def of(experiment: str, verdicts: Iterable[Verdict], others: Mapping[str, Experiment], tables: Tables) -> list[Kind]:
-    """The kind of each claim: its own, or SAME where the earlier paper has the claim with the same published value.
+    """The kind of each claim, or SAME if the earlier paper has it with the same published value.
 
-    LeoTCP is OrbCC's earlier name: its experiments with OrbCC's names have OrbCC's claims too.
+    LeoTCP is OrbCC's earlier name: its experiments with OrbCC's names have OrbCC's claims as well.
     """
     study, name = experiment.split("/", 1)
     other = others.get(f"orbcc/{name}") if study == "leotcp" else None
@@ -53,7 +53,10 @@ def of(experiment: str, verdicts: Iterable[Verdict], others: Mapping[str, Experi
 
 
 def split(rows: Iterable[Mapping[str, Any]]) -> dict[Kind, dict[str, int]]:
-    """Number of claims by kind and verdict; rows that earlier versions saved have no kind and count nowhere."""
+    """Number of claims by kind and verdict.
+
+    Rows of earlier versions have no kind and are not counted.
+    """
     found: dict[Kind, dict[str, int]] = {kind: {} for kind in Kind}
     for row in rows:
         if (kind := kind_of(row)) is not None:
@@ -62,5 +65,5 @@ def split(rows: Iterable[Mapping[str, Any]]) -> dict[Kind, dict[str, int]]:
 
 
 def kind_of(row: Mapping[str, Any]) -> Kind | None:
-    """The kind of a saved claim; None where it has none that is known."""
+    """The kind of a saved claim; None if unknown."""
     return next((kind for kind in Kind if kind.value == row.get("kind")), None)

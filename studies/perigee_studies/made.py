@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Provenance of the results of an experiment: version, commit, command, time. The results do not depend on it."""
+"""Provenance of results: version, commit, command, time; the results do not depend on it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MADE = "made.json"
-"""Beside `about.json`, which is the same for the same results; this is not."""
+"""Next to `about.json`, which is the same for the same results, unlike this."""
 
 
 @lru_cache(maxsize=1)
 def commit() -> str:
-    """The commit of the checkout that this package lies in, "-dirty" where files differ from it; empty elsewhere."""
+    """The commit of the checkout of this package, "-dirty" if files differ from it.
+
+    Empty elsewhere.
+    """
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
     try:
@@ -33,12 +36,18 @@ def commit() -> str:
 
 
 def note(folder: Path, command: str, runs_s: float | None) -> None:
-    """Writes what made the tables in `folder`; `runs_s` is None where some runs were made by an earlier version."""
+    """Writes the provenance of tables in `folder`.
+
+    `runs_s` is None if earlier versions made some.
+    """
     _write(folder, _now(runs_s) | {"command": command})
 
 
 def note_variants(folder: Path, runs_s: float | None, only: Collection[str] = ()) -> None:
-    """The same of variants that were run by themselves, beside tables that were there; of those in `only`, if any."""
+    """The same for variants that were run separately, added to existing tables.
+
+    Of those in `only`, if any.
+    """
     noted, now = read(folder), _now(runs_s)
     before = noted.get("variants")
     if only and before:
@@ -55,7 +64,7 @@ def _write(folder: Path, what: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What was noted; empty where nothing was or it cannot be read."""
+    """Reads the provenance; empty if missing or unreadable."""
     try:
         found = json.loads(read_text(folder / MADE))
     except (OSError, ValueError):
@@ -64,7 +73,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Sentences for pages; empty where nothing is known."""
+    """Sentences for pages; empty if nothing is known."""
     found = []
     if made.get("since"):
         found.append(f"The tables are in the repository since commit {made['since']}.")

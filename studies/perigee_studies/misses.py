@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The largest misses with their deciding experiments: a page and a part of the gallery, from the saved tables."""
+"""Largest misses with their deciding experiments: a page and a section of the gallery."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ the figure's tables as they stand here; without `--from docs/studies` beside tab
 
 @dataclass(frozen=True)
 class Finding:
-    """What the deciding experiment says of a hypothesis."""
+    """Result of the deciding experiment on a hypothesis."""
 
     verdict: str
     """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
@@ -38,18 +38,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Miss:
-    """A published result that did not come out, and the experiment that decides why."""
+    """A published result that is not reproduced, and the experiment that decides why."""
 
     number: int
     title: str
     hypothesis: str
     experiments: tuple[str, ...]
-    """Whose tables, variants included, decide it."""
+    """Experiments with the deciding tables, variants included."""
     decide: Callable[[Mapping[str, Tables]], Finding]
 
     @property
     def commands(self) -> list[str]:
-        """What makes these tables again."""
+        """Commands that rebuild these tables."""
         from perigee_studies.registry import experiments
 
         varied = [name for name in self.experiments if experiments()[name].evidence is not None]
@@ -59,7 +59,7 @@ class Miss:
 
 
 def saved_in(folder_of: Callable[[str], Path], names: Sequence[str]) -> dict[str, Tables]:
-    """The tables of experiments by name; those that are not there are left out."""
+    """The tables of experiments by name, without missing ones."""
     found = {}
     for name in names:
         files = sorted(folder_of(name).glob("*.csv"))
@@ -69,7 +69,7 @@ def saved_in(folder_of: Callable[[str], Path], names: Sequence[str]) -> dict[str
 
 
 def findings(folder_of: Callable[[str], Path]) -> list[tuple[Miss, Finding]]:
-    """Each miss whose tables are there, with what they say."""
+    """Each miss with existing tables, and its finding."""
     from perigee_studies.figures.misses import MISSES
 
     out = []
@@ -90,7 +90,7 @@ def _decided(miss: Miss, tables: Mapping[str, Tables]) -> Finding:
 
 
 def page(found: Sequence[tuple[Miss, Finding]]) -> str:
-    """As Markdown."""
+    """The page as Markdown."""
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", "# Ten misses", ""]
     parts += [
         *textwrap.wrap(" ".join(INTRODUCTION.split()), WIDTH),
@@ -115,7 +115,7 @@ def _table(rows: tuple[tuple[str, ...], ...]) -> list[str]:
 
 
 def section(found: Sequence[tuple[Miss, Finding]]) -> str:
-    """As a part of the gallery."""
+    """A section of the gallery."""
     if not found:
         return ""
     rows = "".join(

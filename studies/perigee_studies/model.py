@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What an experiment is: runs to make, tables to compute from them, published claims to compare, a figure to draw."""
+"""Model of an experiment: cases to run, tables computed from them, published claims, a figure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 Tables = dict[str, "pd.DataFrame"]
 Label = Any
 ABSENT = ("policy", "leotcp")
-"""What `--cc all` leaves out: a scheme that is what a file says, and OrbCC's earlier name for `orbcc-repro`."""
+"""Schemes that `--cc all` leaves out: a user-supplied policy, and OrbCC's earlier name for
+`orbcc-repro`."""
 
 
 class Size(str, Enum):
-    """How much is run: a smoke check, what an afternoon allows, or all that was published."""
+    """Extent of runs: a smoke check, an afternoon, or the published extent."""
 
     QUICK = "quick"
     DEFAULT = "default"
@@ -34,13 +35,16 @@ class Size(str, Enum):
 
     @property
     def option(self) -> str:
-        """What a command says for it, a space before it; empty for the default."""
+        """Its command-line option after a space; empty for the default."""
         return "" if self is Size.DEFAULT else f" --{self.value}"
 
 
 @dataclass(frozen=True)
 class Keep:
-    """What of a run's record is kept beside its totals: columns of the time series, and routes and events."""
+    """Data of a run kept in addition to its totals.
+
+    Columns of the time series, routes and events.
+    """
 
     columns: tuple[str, ...] = ("goodput_bps", "rtt_ns")
     routes: bool = False
@@ -49,7 +53,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Case:
-    """One simulation: a scenario of the family with its overrides, a scheme and a seed; `labels` name it in tables."""
+    """A simulation: a scenario with overrides, a scheme and a seed; `labels` name it in tables."""
 
     scenario: str
     cc: str
@@ -61,7 +65,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Ask:
-    """What the user wants: how much, other schemes than the published ones, recorded paths."""
+    """Options of the user: size, schemes other than the published ones, recorded paths."""
 
     size: Size = Size.DEFAULT
     cc: tuple[str, ...] = ()
@@ -76,7 +80,7 @@ class Ask:
         return {Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size]
 
     def schemes(self, published: Sequence[str]) -> list[str]:
-        """The schemes of a figure: those published, those asked for instead, or all."""
+        """The schemes of a figure: published, requested, or all."""
         if self.cc == ("all",):
             from perigee_lab.runs.scenario import schemes
 
@@ -87,7 +91,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case that was run, and what was kept of it."""
+    """A case that was run, and its digest."""
 
     case: Case
     digest: Digest
@@ -95,62 +99,67 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Theirs:
-    """Schemes of the study's own simulator, and the settings that make them (`perigee_studies.beside`)."""
+    """Schemes of the study's own simulator, and their settings (`perigee_studies.beside`)."""
 
     schemes: tuple[str, ...]
     sets: Mapping[str, object]
     what: str
-    """What they are, for the page."""
+    """Description for the page."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Runs that explain a miss: variants of the figure's, and what they show in words (`perigee_studies.beside`)."""
+    """Runs that explain a miss.
+
+    Variants of the figure's, with conclusions (`perigee_studies.beside`).
+    """
 
     cases: Callable[[Ask], list[Case]]
     words: Callable[[Tables, Tables], Mapping[str, str]]
-    """From the figure's tables and theirs: explanations by claim."""
+    """Explanations by claim, from the figure's tables and the variants'."""
     names: tuple[str, ...] = ()
-    """What the variants are called, where several pieces of evidence stand together."""
+    """Names of the variants, if several pieces of evidence are combined."""
     decide: Callable[[Tables, Tables], Sequence[Decided]] | None = None
-    """From the same tables: hypotheses on causes, also of what no claim misses, with their verdicts."""
+    """Verdicts on hypotheses from the same tables, also on causes that no claim depends on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A published figure or table, made again."""
+    """A published figure or table to reproduce."""
 
     name: str
     """`study/experiment`."""
     title: str
     figure: str
-    """Where it was published."""
+    """Publication of the figure."""
     schemes: tuple[str, ...]
     cases: Callable[[Ask], list[Case]]
     tables: Callable[[Sequence[Outcome]], Tables]
     verdicts: Callable[[Tables], list[Verdict]]
     draw: Callable[[Tables], Mapping[str, Any]]
-    """Pictures by name, as matplotlib figures."""
+    """Figures by name, from matplotlib."""
     method: str
     """Set-up, metric, windows and units, for its page (Markdown)."""
     deviations: tuple[str, ...] = ()
     """Where the method differs from the published one, and why."""
     explained: Mapping[str, str] = field(default_factory=dict)
-    """By claim: the explanation that is shown if the claim is not reproduced. Results of runs do not stand here."""
+    """Explanations by claim, shown for claims that are not reproduced. They contain no results of
+    runs."""
     explain: Callable[[Tables, Tables], Mapping[str, str]] | None = None
-    """Explanations by claim that are computed from the figure's tables, and from those with the schemes of `theirs`."""
+    """Computes explanations by claim, from the figure's tables and those with the schemes of
+    `theirs`."""
     note: Callable[[Tables], str] | None = None
-    """What the tables say of where their inputs came from, for the page and the gallery."""
+    """Note on the inputs of the tables, for page and gallery."""
     missing: tuple[str, ...] = ()
     """Published curves that we do not have, with the reason."""
     metrics: str = ""
-    """What its numbers mean: definitions, windows, units (Markdown)."""
+    """Definitions, windows and units of its numbers (Markdown)."""
     theirs: Theirs | None = None
-    """Schemes that are run once more as the study's simulator has them."""
+    """Schemes that are run again in the version of the study's simulator."""
     evidence: Evidence | None = None
-    """Runs that explanations are computed from."""
+    """Runs for computed explanations."""
     captions: Mapping[str, str] = field(default_factory=dict)
-    """By picture: what its points, bars and shades are."""
+    """Captions by figure: meaning of points, bars and shades."""
 
     @property
     def study(self) -> str:

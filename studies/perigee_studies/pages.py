@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A page of documentation per experiment, from its file and its results: what was published, ours, why they differ."""
+"""Documentation page per experiment: published values, our results, and causes of differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perigee_studies.model import Experiment
 
 WIDTH = 116
-# Claims that the finding at the top names.
+# Number of claims named in the finding at the top.
 SHOWN = 4
 HEAD = (
     "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
@@ -37,13 +37,13 @@ HEAD = (
 _KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{ANY}|{MISSING}"
 ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
 
-# Under the table of verdicts; the front page finds the two numbers again.
+# Below the table of verdicts; the front page extracts the two numbers.
 EXCHANGED = (
     "With the schemes' results exchanged (each under the name of the next, of the one after that, …) the reproduced "
     "published claims still hold in {passed} of {tried} cases; those that do in half of theirs or more count as *any "
     "scheme*."
 )
-# What a page says of the study's simulator; the front page sums it up.
+# Text on the study's simulator; the front page sums over pages.
 THEIRS = (
     "Of the {bearing} claims on which that has a bearing {both} come out with either, {linux} with Linux's schemes "
     "only, {theirs} with the simulator's only, {neither} with neither."
@@ -52,9 +52,10 @@ THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).r
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
-    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment with results, and README.md over all.
+    """Writes STUDY-EXPERIMENT.md with figures for experiments with results, and README.md over all.
 
-    Pages of experiments without results, or with damaged ones, stay as they are; README.md counts what stands in them.
+    Pages of experiments without results, or with damaged ones, are kept; README.md counts their
+    contents.
     """
     docs.mkdir(parents=True, exist_ok=True)
     written, lines, claims, theirs = [], [], [], []
@@ -87,14 +88,14 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
 
 
 def _reading() -> str:
-    """How the pages are to be read: verdicts, intervals, metrics."""
+    """Reading guide of the pages: verdicts, intervals, metrics."""
     from importlib.resources import files
 
     return (files("perigee_studies") / "reading.md").read_text(encoding="utf-8")
 
 
 def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
-    """Verdicts of an experiment and what was noted of its runs; None if they are not there or cannot be read."""
+    """Verdicts and notes on runs of an experiment; None if they are missing or unreadable."""
     try:
         return json.loads(read_text(folder / VERDICTS)), read_about(folder)
     except (OSError, ValueError, ConcludeError):
@@ -102,7 +103,7 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
 
 
 def _split(claims: list[dict[str, str]]) -> list[str]:
-    """Claims by kind: what was published and came out stands first."""
+    """Claims by kind; published and reproduced ones come first."""
     rows = [
         "| kind of claim | reproduced | not reproduced | tie | any scheme | no data | compared with |",
         "|---|---|---|---|---|---|---|",
@@ -115,13 +116,16 @@ def _split(claims: list[dict[str, str]]) -> list[str]:
 
 
 def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
-    """Claims reproduced, not, ties, and those that hold for any scheme; of what was published or of the rest."""
+    """Counts of claims: reproduced, not reproduced, ties, and any scheme.
+
+    Of published or other claims.
+    """
     mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
     return [mine.count(verdict) for verdict in (REPRODUCED, DIFFERS, TIE, ANY)]
 
 
 def _size(page: str) -> str:
-    """The share that holds with the schemes exchanged, runs and size, as a page says."""
+    """Share of claims that hold with schemes exchanged, runs and size, from a page."""
     size = re.search(r"\((\w+) size: (\d+) runs\)", page)
     exchanged = re.search(r"still\s+hold\s+in\s+(\d+)\s+of\s+(\d+)\s+cases", page)
     share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
@@ -129,7 +133,7 @@ def _size(page: str) -> str:
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
-    """Copies the pictures of an experiment: its files by their names. One that is there already is shown from there."""
+    """Copies the figures of an experiment: files by name. Existing ones are referenced in place."""
     files = {}
     for picture in sorted((results / e.name).glob("*.png")):
         own = docs / f"{e.name.replace('/', '-')}-{picture.name}"
@@ -161,7 +165,7 @@ def _page(
     parts += [f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)", ""]
     words = made.in_words(about.get("made", {}))
     parts += [words, ""] if words else []
-    # Folded on forges and on the site; without a browser it reads as a table.
+    # Folded on forges and on the site; a plain table in text.
     parts += ['<details markdown="1">', f"<summary>{len(verdicts)} claims, value by value</summary>", ""]
     parts += _claims(verdicts)
     if about.get("exchanged"):
@@ -192,7 +196,10 @@ def _page(
 
 
 def finding(verdicts: list[dict[str, Any]]) -> str:
-    """The result of an experiment in a sentence or two: what holds of the published claims, and what does not."""
+    """The result of an experiment in a sentence or two.
+
+    Published claims that hold, and those that do not.
+    """
     published = [v for v in verdicts if kind_of(v) in PUBLISHED]
     counted = published or verdicts
     holds = sum(v["verdict"] == REPRODUCED for v in counted)
@@ -208,7 +215,7 @@ def finding(verdicts: list[dict[str, Any]]) -> str:
 
 
 def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
-    """The table of claims; without the column of exchanges where none was tried, for narrow screens."""
+    """The table of claims, without an empty column of exchanges, for narrow screens."""
     heads = heads_for(verdicts)
     rows = [
         (
@@ -248,7 +255,7 @@ def _decided(rows: list[dict[str, str]]) -> list[str]:
 
 
 def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
-    """Claims with the schemes as the study's simulator has them, beside Linux's."""
+    """Claims with the schemes of the study's simulator, and with Linux's."""
     heads = ("claim", "published", "Linux's", "verdict", "the simulator's", "verdict")
     columns = ("claim", "published", "linux", "linux_verdict", "theirs", "theirs_verdict")
     lines = [" | ".join(row[c].replace("|", "\\|") for c in columns) for row in rows]
@@ -273,7 +280,7 @@ def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
 
 
 def _theirs_in_all(counts: list[tuple[int, ...]]) -> str:
-    """The sums over the pages that have such a section."""
+    """Sums over the pages with such a section."""
     bearing, both, linux, theirs, neither = (sum(column) for column in zip(*counts, strict=True)) if counts else [0] * 5
     words = THEIRS.format(bearing=bearing, both=both, linux=linux, theirs=theirs, neither=neither)
     what = f"{len(counts)} pages of the OrbCC study have Cubic, BBRv1 and BBRv3 also as the study's simulator has them."

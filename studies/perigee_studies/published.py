@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Results from the tables beside the pages: pages, verdicts and gallery can change where no run was made.
+"""Published tables next to the pages: verdicts, pages and gallery can be updated without runs.
 
-`docs/studies/data/STUDY-EXPERIMENT/` holds the tables and `about.json`. What they lack (time series over recorded
-paths) no figure is drawn from: that figure stays as it stands beside the page.
+`docs/studies/data/STUDY-EXPERIMENT/` has the tables and `about.json`. Figures that need data which
+they lack (time series over recorded paths) are not redrawn: the existing figure is kept.
 """
 
 from __future__ import annotations
@@ -25,24 +25,26 @@ if TYPE_CHECKING:
 
 TABLES = "data"
 """Folder of the pages' tables."""
-# What is computed from the tables is not kept, it is computed again.
+# Values computed from the tables are not stored.
 _KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
 
 
 def word_of(experiment: Experiment) -> str:
-    """What an experiment's page, pictures and folder of tables begin with."""
+    """Prefix of an experiment's page, figures and folder of tables."""
     return experiment.name.replace("/", "-")
 
 
 def tables_of(experiment: Experiment, docs: Path) -> Path:
-    """Folder of the tables beside an experiment's page."""
+    """Folder of the tables of an experiment's page."""
     return docs / TABLES / word_of(experiment)
 
 
 def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
-    """Names by the size of the tables that pages have of them; those without are among each, or of the default size.
+    """Names by the size of their published tables.
 
-    Variants run at another size than the figure's would differ in more than what they vary.
+    Those without are in every size, or in the default one.
+
+    Variants at another size than the figure's would differ in more than their variation.
     """
     have = {name: size_of(name, docs) for name in names} if docs is not None else {}
     sizes = [size for size in Size if size in have.values()] or [Size.DEFAULT]
@@ -50,7 +52,7 @@ def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
 
 
 def size_of(name: str, docs: Path) -> Size | None:
-    """Of the tables that pages have of an experiment; None where there are none, or none that say it."""
+    """Size of an experiment's published tables; None if there are none, or none with a size."""
     try:
         about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
         return Size(about["size"])
@@ -59,9 +61,9 @@ def size_of(name: str, docs: Path) -> Size | None:
 
 
 def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
-    """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
+    """Copies the tables for claims and explanations, and returns their paths relative to the pages.
 
-    Time series over recorded paths stay with the results: they hold what the recordings of others say.
+    Time series over recorded paths are not copied: they contain recordings of others.
     """
     source, folder = results / experiment.name, tables_of(experiment, docs)
     fresh(folder)
@@ -76,10 +78,10 @@ def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, 
 
 
 def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[str, dict[str, Any]]:
-    """What pages note of those experiments whose tables would be put among the results, by name.
+    """Reads the notes of published tables of experiments without results, by name.
 
     Raises:
-        ConcludeError: tables are not as they were saved.
+        ConcludeError: tables have changed since they were saved.
     """
     wanted = (
         e for e in experiments if not (results / e.name / ABOUT).exists() and (tables_of(e, docs) / ABOUT).exists()
@@ -88,7 +90,10 @@ def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[
 
 
 def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
-    """Puts tables and pictures of pages among the results where there are none; all are checked before (`noted`)."""
+    """Copies published tables and figures to results that lack them.
+
+    All are checked first (`noted`).
+    """
     words = {word_of(e) for e in experiments}
     abouts = noted(experiments, docs, results)
     for e in (e for e in experiments if e.name in abouts):
@@ -106,7 +111,7 @@ def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> Non
 
 
 def _checked(folder: Path) -> dict[str, Any]:
-    """What `save` noted beside the tables, these checked against it."""
+    """Reads the notes of `save`, and checks the tables against them."""
     path = folder / ABOUT
     try:
         about: dict[str, Any] = json.loads(read_text(path))
@@ -122,7 +127,10 @@ def _checked(folder: Path) -> dict[str, Any]:
 
 
 def _pictures(word: str, words: set[str], docs: Path) -> dict[str, Path]:
-    """The pictures beside a page by their names; those of `responsiveness-loss` are not those of `responsiveness`."""
+    """The figures of a page by name.
+
+    Those of `responsiveness-loss` are not those of `responsiveness`.
+    """
     longer = tuple(f"{other}-" for other in words if other.startswith(f"{word}-"))
     mine = (p for p in sorted(docs.glob(f"{word}-*.png")) if not p.stem.startswith(longer or ("/",)))
     return {p.stem.removeprefix(f"{word}-"): p for p in mine}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""All experiments: one file each under `perigee_studies.figures`, listed here in the order of the gallery."""
+"""Registry of experiments, in the order of the gallery.
+
+A file each in `perigee_studies.figures`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ MODULES = (
 
 
 class UnknownError(PerigeeError, ValueError):
-    """A name that no experiment and no study has."""
+    """A name of no experiment and no study."""
 
 
 @lru_cache(maxsize=1)
@@ -68,16 +71,16 @@ def experiments() -> dict[str, Experiment]:
 
 
 def published_as(experiment: Experiment) -> str:
-    """Where the figure was published: the paper by its short name, and what it calls the figure."""
+    """Publication of the figure: short name of the paper, and its name for the figure."""
     paper = PAPERS[experiment.study]
     return experiment.figure if experiment.figure.startswith(paper) else f"{paper}: {experiment.figure}"
 
 
 def choose(names: list[str]) -> list[Experiment]:
-    """The experiments that names mean: `all`, a study, or `study/experiment`.
+    """The experiments for these names: `all`, a study, or `study/experiment`.
 
     Raises:
-        UnknownError: a name means nothing.
+        UnknownError: a name is unknown.
     """
     everything = experiments()
     chosen: dict[str, Experiment] = {}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures of studies: panels, legends and labels; schemes look as everywhere (perigee_lab.results.looks)."""
+"""Style of studies' figures: panels, legends and labels.
+
+Schemes as in perigee_lab.results.looks.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# What stands beside schemes in a figure, by the sum of its name's letters.
+# Colours of other items in a figure, by the sum of their name's letters.
 OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
 MARKERS = "dHpxs^v<>"
 LABELS = {
@@ -54,7 +57,7 @@ def line(cc: str) -> dict[str, Any]:
 
 
 def bar(cc: str) -> dict[str, Any]:
-    """For `Axes.bar`: the colour, and a hatch of its own where a relative has the same colour."""
+    """Arguments of `Axes.bar`: the colour, and a hatch if a related scheme has the same colour."""
     colour = look(cc)["color"]
     relatives = sorted((c for c, found in BUILT_IN.items() if found.colour == colour), key=_is_dashed)
     hatch = HATCHES[relatives.index(cc) % len(HATCHES)] if cc in relatives else ""
@@ -107,7 +110,7 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
     for a in axes:
         for handle, name in zip(*a.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
-    # Curves without data, which only say that they are missing, come last.
+    # Curves without data come last.
     handles = dict(sorted(handles.items(), key=lambda item: _is_empty(item[1])))
     if handles:
         # A character takes about 0.058 in, a line with its margins 0.6 in.
@@ -115,7 +118,7 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
         rows = math.ceil(len(handles) / columns)
         columns = math.ceil(len(handles) / rows)
-        # What more than two lines take is not taken from the panels.
+        # More than two lines increase the height of the figure.
         figure.set_figheight(figure.get_figheight() + LINE_IN * max(0, rows - 2))
         names = _by_rows(list(handles), columns)
         figure.legend(
@@ -129,9 +132,9 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
 
 
 def _by_rows(names: list[str], columns: int) -> list[str]:
-    """Names in the order in which a legend, which fills column by column, shows them row by row.
+    """Names in the order for a legend, which fills column by column, to show them row by row.
 
-    The first columns of a legend are the longer ones; so they are if the rows are read column by column.
+    The first columns of a legend are the longer ones, as in rows read column by column.
     """
     return [name for column in range(columns) for name in names[column::columns]]
 
@@ -142,7 +145,7 @@ def _is_empty(handle: Any) -> bool:
 
 
 def error_bars(error: pd.Series) -> Any:
-    """For `Axes.errorbar`: none where there are no values."""
+    """Errors for `Axes.errorbar`; None if there are no values."""
     return None if error.isna().all() else error.fillna(0)
 
 
@@ -151,12 +154,12 @@ FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}
 
 
 def fair(axis: Any, name: str, level: float) -> None:
-    """A line at the ratio of goodputs that a kind of fairness gives."""
+    """Draws a line at the ratio of goodputs under a kind of fairness."""
     axis.axhline(level, color=SOFT, linewidth=0.9, linestyle=FAIR[name], label=name)
 
 
 PUBLISHED = "published"
-"""What the names of published values in a figure begin with (`Artist.get_gid`)."""
+"""Prefix of the names of published values in a figure (`Artist.get_gid`)."""
 
 
 def mark(axis: Any, artist: Any) -> None:
@@ -165,7 +168,7 @@ def mark(axis: Any, artist: Any) -> None:
 
 
 def tick(axis: Any, x: float, half: float, level: float) -> None:
-    """A published value over a bar: black with a white edge, so that it is seen on any colour."""
+    """A published value over a bar: black with a white edge, visible on any colour."""
     for width, colour in ((2.8, "white"), (1.3, "black")):
         (drawn,) = axis.plot(
             [x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5
@@ -179,7 +182,10 @@ def published(axis: Any, x: float, colour: str = "black", label: str | None = "p
 
 
 def stated(axis: Any, levels: Iterable[tuple[float, str]]) -> None:
-    """Published levels, each of a scheme: a triangle in its colour at the right edge; equal ones side by side."""
+    """Published levels of schemes: triangles in their colours at the right edge.
+
+    Equal ones side by side.
+    """
     beside: dict[float, int] = {}
     for level, cc in levels:
         at = beside[level] = beside.get(level, -1) + 1
@@ -234,7 +240,7 @@ def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, err
 
 
 def framed(axis: Any, row: int, column: int) -> None:
-    """A frame around a cell of a heat map: its value is a published one."""
+    """Draws a frame around a cell of a heat map, which marks a published value."""
     from matplotlib.patches import Rectangle
 
     frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=1.4, zorder=4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Published claims against ours. A verdict is computed from numbers; nothing here can be typed in."""
+"""Verdicts on published claims, computed from numbers; nothing is typed in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
 ANY = "any scheme"
-"""Holds, but with other schemes' results as well (`perigee_studies.exchanged`)."""
+"""Holds, but also with other schemes' results (`perigee_studies.exchanged`)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,10 @@ def near(
     printed: str = "",
     kind: Kind = Kind.NUMBER,
 ) -> Verdict:
-    """Ours is within `tolerance` of the published number; `printed` says what stands there, where that is corrected."""
+    """Ours is within `tolerance` of the published number.
+
+    `printed` is the uncorrected one, if any.
+    """
     good = abs(ours.value - published) <= tolerance
     words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
     return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", good, unit, kind)
@@ -90,10 +93,12 @@ def bound(
     places: int | None = None,
     kind: Kind = Kind.UNPUBLISHED,
 ) -> Verdict:
-    """A bound that nobody published is tested as orders are: the interval of our mean is within, outside, or a tie.
+    """A bound that was not published is tested like orders.
 
-    A largest or smallest value and one of fewer than three runs have no interval that says anything: they are compared
-    as they are. `places` are the decimals that matter; smaller digits are not shown.
+    Our mean's interval is within, outside, or a tie.
+
+    Extremes, and values of fewer than three runs, have no meaningful interval and are compared
+    directly. `places` are the relevant decimals; smaller digits are not shown.
     """
     plain = within(key, claim, source, expected, ours, low, high, unit, kind=kind)
     if plain.verdict == MISSING:
@@ -120,8 +125,9 @@ def order(
 ) -> Verdict:
     """Each value is at least the next one, less `slack`.
 
-    Means and medians of several runs are tested (`stats.difference`): an order is reproduced where the interval of each
-    difference is above zero, not reproduced where one is below, else a tie. Others are compared as they are.
+    Means and medians of several runs are tested (`stats.difference`): an order is reproduced if the
+    interval of each difference is above zero, not reproduced if one is below, else a tie. Others
+    are compared directly.
     """
     numbers = [v for _, v in values]
     ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
@@ -137,15 +143,18 @@ def order(
     return Verdict(key, claim, source, published, ours, interval, tolerance, verdict, kind)
 
 
-# Of the neighbours in an order the worst counts.
+# The worst pair of neighbours in an order counts.
 _WORST = (DIFFERS, TIE, REPRODUCED)
 
 
 def _of_gap(gap: Estimate | None, plain: float, slack: float) -> str:
-    """The verdict on two neighbours: by the interval of their difference, or by the difference alone."""
+    """The verdict on two neighbours.
+
+    By the interval of their difference, or by the difference alone.
+    """
     if gap is None:
         return REPRODUCED if plain >= -slack else DIFFERS
-    # Identical runs have an interval without width, which may lie on the bound.
+    # Identical runs have an interval of zero width, which may be on the bound.
     if gap.low > -slack or (gap.low == gap.high == -slack and slack > 0):
         return REPRODUCED
     return DIFFERS if gap.high < -slack else TIE
@@ -161,7 +170,7 @@ def count(
     *,
     kind: Kind = Kind.STATEMENT,
 ) -> Verdict:
-    """A statement holds for all (or at least so many) of several cases."""
+    """A statement holds for all (or `at_least`) of several cases."""
     if not holds:
         return Verdict(key, claim, source, published, "", "", "", MISSING, kind)
     need = len(holds) if at_least is None else at_least
@@ -173,10 +182,10 @@ def count(
 
 
 def telling(published: float, others: Iterable[float], tolerance: float, least: float) -> float:
-    """A tolerance that tells a scheme from the others: no more than half the distance to the next published value.
+    """A tolerance that separates schemes: at most half the distance to the next published value.
 
-    Values closer than twice `least` (how exactly the published number, and a single run, can be taken) are not told
-    apart by the study either and do not count; `tolerance` is the largest.
+    Values closer than twice `least` (the precision of the published number and of a single run) are
+    not separated by the study either and do not count; `tolerance` is the largest.
     """
     apart = [abs(published - other) / 2 for other in others if abs(published - other) > 2 * least]
     return min([tolerance, *apart])
@@ -213,5 +222,8 @@ def _row(
 
 
 def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Number of an experiment's saved claims that are reproduced, published or not; terminal and gallery share it."""
+    """Number of an experiment's saved claims that are reproduced, published or not.
+
+    For terminal and gallery.
+    """
     return f"{sum(row['verdict'] == REPRODUCED for row in rows)} of {len(rows)}"

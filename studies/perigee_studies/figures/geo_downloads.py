@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Downloads over a geostationary service: Claypool et al., Fig. 2 to 5, Tables I to III.
 
-Definitions (the study's): steady state = the last half of the bytes; per trace the 10th percentile, median, 90th
-percentile and mean of throughput samples of 1 s. Throughput is what a capture of packets shows, data when it arrives,
-in order or not: sent less lost less in flight at the server. A dip: half a second below a fifth of the mean ("minimal
-for about 1 s" does not fill a whole second that begins anywhere). Start-up: "the first 30 s" cannot be what Table III
-averages; its numbers behave as the first 50 MB over the time that Fig. 5 shows, which are
-compared; the first 30 s, and the 50 MB without the control exchange, stand beside; its RTT is averaged over ACKs. Times
-to download count from the first packet of the measurement's control connection, which takes 4.5 RTTs before the data's
-own SYN; from that SYN beside. Tests: Student, two-sided, with Cohen's d; Welch beside.
+Definitions (the study's): steady state = the last half of the bytes; per trace the 10th percentile,
+median, 90th percentile and mean of throughput samples of 1 s. Throughput is that of a packet
+capture, data at arrival, in order or not: sent less lost less in flight at the server. A dip: half
+a second below a fifth of the mean ("minimal for about 1 s" does not fill a full second at arbitrary
+phase). Start-up: "the first 30 s" cannot be what Table III averages; its numbers behave as the
+first 50 MB over the time in Fig. 5, which are compared here; the first 30 s, and the 50 MB without
+the control exchange, are also in the tables; its RTT is averaged over ACKs. Times to download count
+from the first packet of the measurement's control connection, which takes 4.5 RTTs before the
+data's own SYN; those from that SYN are also listed. Tests: Student, two-sided, with Cohen's d;
+Welch in addition.
 """
 
 from __future__ import annotations
@@ -40,17 +42,18 @@ MSS = 1448
 SAMPLES_PER_SECOND = 10
 RTT_S = 0.6
 CONTROL_S = 4.5 * RTT_S
-"""The control exchange of the measuring tool before data flows: connection, parameters, stream (4 to 5 RTTs)."""
+"""The control exchange of the measuring tool before data: connection, parameters, stream (4 to 5
+RTTs)."""
 OBJECTS_MB = (1, 5, 30)
 PUBLISHED_S = {"bbr": (7.0, 10.0, 15.0), "cubic": (9.0, 13.0, 22.5)}
 """Time to download 1, 5 and 30 MB (Fig. 5)."""
 LONG_S, LONG_PCT = 2, 5
-"""In Fig. 3 about so many percent of the RTTs are so long or longer, of both schemes."""
+"""In Fig. 3, about `LONG_PCT` of both schemes' RTTs are `LONG_S` or longer."""
 SIZES_MB = tuple(range(1, 51))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """80 downloads per scheme, interleaved; never two at once, so that each is a run of its own."""
+    """80 downloads per scheme, interleaved; never concurrent, so that each is a separate run."""
     runs = range(1, ask.count(4, 40, 80) + 1)
     return [Case(FILE, cc, {"run": run}, run, {}, KEEP) for run in runs for cc in ask.schemes(SCHEMES)]
 
@@ -67,9 +70,9 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def arrived_bytes(o: Outcome) -> Floats:
-    """What had reached the client by each sample, in order or not, as the server knows it.
+    """Bytes arrived at the client by each sample, in order or not, from the server's counters.
 
-    Of all packets sent, those neither lost nor in flight.
+    These are all packets sent, less those lost or in flight.
     """
     c = o.digest.columns
     sent, lost, flying = (np.nan_to_num(c[n][0]) for n in ("sent_packets", "lost_packets", "in_flight_bytes"))
@@ -84,13 +87,13 @@ def _half(got: Floats) -> tuple[int, int]:
 
 
 def _per_second(got: Floats, begin: int, end: int) -> Floats:
-    """Throughput of whole seconds, Mbit/s."""
+    """Throughput of full seconds, Mbit/s."""
     mbps: Floats = np.diff(got[begin : end + 1 : SAMPLES_PER_SECOND]) * 8e-6
     return mbps
 
 
 def row(o: Outcome) -> dict[str, Any] | None:
-    """What is known of one download; None if it came to no steady state."""
+    """Metrics of one download; None without steady state."""
     d = o.digest
     got = arrived_bytes(o)
     begin, end = _half(got)
@@ -124,14 +127,14 @@ def row(o: Outcome) -> dict[str, Any] | None:
 
 
 def _upto_mb(o: Outcome, megabytes: float) -> int:
-    """The first row at which so much has been delivered; -1 = never."""
+    """The first row at which this amount has been delivered; -1 = never."""
     got = np.nan_to_num(o.digest.columns["delivered_bytes"][0])
     at = int(np.searchsorted(got, megabytes * 1e6))
     return at if at < len(got) else -1
 
 
 def _dips(got: Floats) -> list[tuple[float, float]]:
-    """When throughput falls below a fifth of its mean, and for how long, s: means over any half second."""
+    """Times and lengths of dips below a fifth of mean throughput, s: means over any half second."""
     half = SAMPLES_PER_SECOND // 2
     if len(got) <= half:
         return []
@@ -144,7 +147,7 @@ def _dips(got: Floats) -> list[tuple[float, float]]:
 
 
 def time_to_get(o: Outcome, megabytes: float) -> float:
-    """Until so much had arrived in order, s after the data's own SYN."""
+    """Time until this amount had arrived in order, s after the data's own SYN."""
     return float(np.interp(megabytes * 1e6, np.nan_to_num(o.digest.columns["delivered_bytes"][0]), o.digest.t_s))
 
 
@@ -401,7 +404,7 @@ WHY_LATE = (
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """Spreads, queues and dips as this page's downloads have them."""
+    """Spreads, queues and dips of this page's downloads."""
     runs = t["runs"]
     of = {cc: runs[runs["cc"] == cc] for cc in SCHEMES}
     mean, sd = ({cc: f(of[cc]["mean_mbps"]) for cc in SCHEMES} for f in (_mean, _deviation))

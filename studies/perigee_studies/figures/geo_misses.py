@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PINGS_PCT = 99
 """Of the published pings, within 560 to 625 ms."""
 NEAR_PCT = 4.0
-"""By so much may the share of these pings be lower where they count as the published ones."""
+"""Tolerated shortfall of this share."""
 START_RTTS_MS = downloads.TABLES["start-rtt"][4][0]
 START_RTT_MS = START_RTTS_MS[1]
 START_TOLERANCE_MS = telling(START_RTT_MS, START_RTTS_MS, 0.1 * START_RTT_MS, 0.02 * START_RTT_MS)
@@ -52,7 +52,7 @@ def _listed(names: list[str]) -> str:
 
 
 def start_up(tables: Mapping[str, Tables]) -> Finding:
-    """What a return link on request does to the start-up, to the steady state and to pings."""
+    """Effect of a return link with requested capacity on start-up, steady state and pings."""
     runs = beside.of_variants(tables["geo/set-ups"])["runs"]
     said, fast, starts, keeps, pings = [], [], [], [], []
     for name in (geo.PUBLISHED, *requests.ON_REQUEST):
@@ -85,7 +85,7 @@ def start_up(tables: Mapping[str, Tables]) -> Finding:
 
 
 def long_rtts(tables: Mapping[str, Tables]) -> Finding:
-    """Whether requests, fades or changing rates make RTTs of 2 s and more."""
+    """Whether requests, fades or changing rates cause RTTs of 2 s and more."""
     runs, other = tables["geo/set-ups"]["runs"], beside.of_variants(tables["geo/set-ups"])["runs"]
     falling = (geo.SHALLOW, geo.DEEP, *requests.FALLS)
     words, held, enough = [], [], []

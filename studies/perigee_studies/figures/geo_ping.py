@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A week of pings over a geostationary service: Claypool et al., section III (baseline RTT and loss).
+"""A week of pings over a geostationary service: Claypool et al., section III (RTT and loss).
 
-UDP packets of 20 bytes every 200 ms. Shares: of all answered pings. Loss: pings without an answer; an event is a run of
-lost pings one after the other. The study states shares that leave 0.9 % of the RTTs unplaced, and "about 0.05 %" of
-loss for 604 packets, which are 0.020 % of a week; both are shown.
+UDP packets of 20 bytes every 200 ms. Shares: of all answered pings. Loss: pings without an answer;
+an event is a run of consecutive lost pings. The study states shares that leave 0.9 % of the RTTs
+unassigned, and "about 0.05 %" of loss for 604 packets, which are 0.020 % of a week; both are shown.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ ROWS_PER_HOUR = 36_000
 SLOT_S = 0.2
 """Between two pings."""
 ROUNDING_MS = 1.0
-"""The published bounds are whole milliseconds on the network; ours add the serialisation of a ping, 0.03 ms."""
+"""The published bounds are integer milliseconds; ours include the serialisation of a ping, 0.03
+ms."""
 QUANTILES = np.array([0, 0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1])
 
 
 def cases(ask: Ask) -> list[Case]:
-    """A day per run: part of one, two, or the whole week."""
+    """A day per run: part of one, two, or the entire week."""
     days = ask.count(1, 2, 7)
     sets: dict[str, object] = {"run.duration": "4 h"} if days == 1 else {}
     return [Case(FILE, "ping", {"day": day}, day, sets, KEEP) for day in range(1, days + 1)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per day; quantiles; the distribution of whole milliseconds; lengths of loss events."""
+    """A row per day; quantiles; the distribution in integer ms; lengths of loss events."""
     return {
         "runs": frames.table(found, _row),
         "quantiles": frames.series(found, _quantiles),
@@ -53,7 +54,10 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def _rtts(o: Outcome) -> Floats:
-    """RTTs by the instant of their answer, ms; NaN = none came in this interval of 100 ms, which holds one at most."""
+    """RTTs by arrival of the answer, ms.
+
+    NaN = none in this interval of 100 ms, which holds at most one.
+    """
     rtt_ms: Floats = o.digest.columns["rtt_ns"][0] / 1e6
     return rtt_ms
 
@@ -77,7 +81,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _lengths(o: Outcome) -> list[int]:
-    """Lengths of the loss events: from what the links lost between two samples, joined where they follow each other."""
+    """Lengths of loss events, from the links' losses between samples, joined if consecutive."""
     slots: dict[int, int] = {}
     for t_s, _, _, packets in o.digest.events:
         slot = int((t_s - 1e-6) / SLOT_S)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Downloads over the geostationary service with and without performance-enhancing proxies.
 
-The study had the provider's proxy switched off and left it to further work. Two proxies: at the gateway and at the
-terminal. The server's connection ends at the gateway, Cubic or BBR; between the proxies a connection with a window of
-the path's bandwidth-delay product from the beginning, paced at the peak rate, without slow start; from the terminal to
-the client Cubic. Goodput and times are those of the last leg: what reaches the client. Times count from the first SYN.
+The study had the provider's proxy switched off and left it to future work. Here are two proxies: at
+the gateway and at the terminal. The server's connection ends at the gateway, Cubic or BBR; between
+the proxies there is a connection with a constant window of the path's bandwidth-delay product,
+paced at the peak rate, without slow start; from the terminal to the client Cubic. Goodput and times
+are those of the last leg, which reaches the client. Times count from the first SYN.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _split(megabytes: int, *, spoof: bool) -> Mapping[str, object]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per download; times by size; what the first proxy holds over time."""
+    """A row per download; times by size; buffer of the first proxy over time."""
     first = [o for o in found if o.case.labels["run"] == 1]
     return {
         "runs": frames.table(found, _row),
@@ -82,7 +83,7 @@ def _begin_s(o: Outcome) -> float:
 
 
 def _when(o: Outcome, megabytes: float) -> float:
-    """When so much had reached the client, s after the first SYN; NaN = never."""
+    """Time at which this amount had reached the client, s after the first SYN; NaN = never."""
     got = _got(o)
     if got[-1] < megabytes * 1e6:
         return float("nan")
@@ -122,7 +123,7 @@ LINES: dict[str, Any] = {"end to end": "-", "split": "--", "split, all handshake
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Time by size; steady rate by buffer; goodput and what the first proxy holds over time."""
+    """Time by size; steady rate by buffer; goodput and the first proxy's buffer over time."""
     figure, axes = style.panels(3, 1, width=2.7, height=2.5)
     ccs = frames.schemes(t["runs"])
     for cc in ccs:
@@ -152,7 +153,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """What a splitting proxy must change, and what its buffer bounds."""
+    """Expected changes by a splitting proxy, and the bounds of its buffer."""
     runs, out = t["runs"], []
     source = "expected, not published"
     split = frames.pick(runs, how="split", buffer_mb=LARGE)

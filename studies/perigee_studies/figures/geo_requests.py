@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Return links whose capacity is granted on request, and rates that fall, beside the downloads of `geo/set-ups`.
+"""Variants of `geo/set-ups`: return links with capacity on request, and rates that drop.
 
-What a terminal may ask for is not published. The variants have what an open emulator of DVB-RCS2 (OpenSAND) has by
-default: 100 kbit/s without being asked for, at most 5,120 kbit/s by rate. A grant takes 600 ms, which is a round trip
-to the hub with the scheduler's share, in frames of 26.5 ms.
+The terminal's allocation is not published. The variants have the defaults of an open emulator of
+DVB-RCS2 (OpenSAND): 100 kbit/s without request, at most 5,120 kbit/s by rate. A grant takes 600 ms,
+which is a round trip to the hub with the scheduler's share, in frames of 26.5 ms.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ON_REQUEST: Mapping[str, Mapping[str, object]] = {
     RATE_ALONE: {**_BY_RATE, "port.reverse.dama_by_volume": False},
     FREE: {**_CONSTANT, "port.reverse.dama_fca": f"{FCA_KBPS} kbit"},
 }
-"""What the return link grants, by variant."""
+"""Settings of the return link, by variant."""
 FAST, TIMES_S = 144, 180
 FALLS: Mapping[str, tuple[int, float]] = {"a third for 5 s a minute": (48, 5.0), "half for 10 s a minute": (72, 10.0)}
-"""The rate in Mbit/s to which the service falls, and for how long: at instants of a Poisson process, one a minute."""
+"""Reduced rate in Mbit/s and its duration; drops are a Poisson process, one per minute."""
 PING_S = 600
 BODY_MS = (560, 625)
 """Where 99 % of the published pings are."""
@@ -51,7 +51,10 @@ PING_KEEP = Keep(("rtt_ns",))
 
 
 def falls(name: str, seed: int) -> dict[str, object]:
-    """Changes of the rate of a run: exponential times between falls, a minute in the mean, drawn from the seed."""
+    """Rate changes of a run.
+
+    Exponential times between drops, one minute on average, drawn from the seed.
+    """
     rate, length_s = FALLS[name]
     draws, at = random.Random(f"falls {seed}"), 0.0
     changes: list[dict[str, str]] = []
@@ -65,7 +68,10 @@ def falls(name: str, seed: int) -> dict[str, object]:
 
 
 def cases(runs: range, published: str) -> list[Case]:
-    """Downloads of every variant, and ten minutes of pings over each return link and over the published one."""
+    """Downloads of every variant, and ten minutes of pings over each return link.
+
+    Pings run over the published return link as well.
+    """
     found = [
         Case(downloads.FILE, cc, _labels(name, run), run, sets, downloads.KEEP)
         for name, sets in ON_REQUEST.items()
@@ -92,7 +98,7 @@ def _labels(name: str, run: int) -> dict[str, object]:
 
 
 def ping_row(o: Outcome) -> dict[str, Any]:
-    """Share of the RTTs where 99 % of the published ones are (`BODY_MS`), and their mean."""
+    """Share of RTTs within the range of 99 % of the published ones (`BODY_MS`), and their mean."""
     rtt = o.digest.columns["rtt_ns"][0] / 1e6
     known = rtt[~np.isnan(rtt)]
     low, high = BODY_MS[0] - pings.ROUNDING_MS, BODY_MS[1] + pings.ROUNDING_MS

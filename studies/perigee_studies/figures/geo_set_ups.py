@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The downloads of `geo/downloads` under other set-ups than the published one.
 
-What the study leaves open, and what its numbers would follow from. None is the default; no number of another page
-comes from here. Metrics are those of `geo/downloads`.
+These cover parameters that the study leaves open, and possible causes of its numbers. None is the
+default, and no number of another page depends on them. Metrics are those of `geo/downloads`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetUp:
-    """What is changed."""
+    """A set-up: overrides of the published one."""
 
     name: str
     sets: Mapping[str, object] = field(default_factory=dict)
@@ -39,7 +39,8 @@ FADES = {
     "jitter.loss_mean": 2.0,
     "jitter.loss_slot": "5 ms",
 }
-"""Two slots of 5 ms without reception every 65 s in the mean: 1.5 pings of 10,000, like 465 single losses in a week."""
+"""Two slots of 5 ms without reception every 65 s on average: 1.5 of 10,000 pings, or 465 single
+losses in a week."""
 SHALLOW, DEEP = "rate of 100 to 144 Mbit/s", "rate of 72 to 144 Mbit/s"
 SET_UPS = (
     SetUp("as published"),
@@ -57,7 +58,7 @@ BESIDE = (
     SetUp(SHALLOW, {"schedule.every": "5 s", "schedule.rate": "uniform(100 Mbit, 144 Mbit)"}),
     SetUp(DEEP, {"schedule.every": "5 s", "schedule.rate": "uniform(72 Mbit, 144 Mbit)"}),
 )
-"""What explanations rest on; no claim is made of them."""
+"""Set-ups for explanations; no claim is computed from them."""
 BESIDE_RUNS = 5
 CHANGED = tuple(s.name for s in SET_UPS[1:])
 
@@ -100,7 +101,7 @@ def cases(ask: Ask) -> list[Case]:
 
 
 def beside_cases(ask: Ask) -> list[Case]:
-    """Some downloads of each set-up that explanations rest on, and pings over return links on request."""
+    """Some downloads of each set-up for explanations, and pings over return links with requests."""
     runs = range(1, BESIDE_RUNS + 1)
     more = geo_requests.cases(runs, PUBLISHED)
     return more + [
@@ -148,7 +149,10 @@ def _dot(look: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """What each set-up reproduces of Tables I to III and Fig. 5, and the rows of the one that has the steady state."""
+    """Claims on Tables I to III and Fig.
+
+    5 by set-up, and the rows of the one with the published steady state.
+    """
     runs, out = t["runs"], []
     here = set(runs["set_up"])
     for name in (c for c in CHANGED if c in here):
@@ -207,7 +211,7 @@ WHY_LONG = (
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """What of the start-up and of the queue a slow return, or rates that vary, move."""
+    """Effect of a slow return link, or of varying rates, on start-up and queue."""
     runs = variants["runs"]
 
     def of(name: str, cc: str, column: str, digits: int = 1) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why some cells of the Hypatia study do not come out: variants of their runs, and what those did, in words."""
+"""Evidence on cells of the Hypatia study that are not reproduced.
+
+Variants of their runs, as text.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ OFTEN = "Sao Paulo"
 
 
 def table_cases(ask: Ask) -> list[Case]:
-    """Wires with an ACK for every second segment; the cells in question under other rules of ns-3's or Linux's."""
+    """Wires with an ACK for every second segment.
+
+    The affected cells under other rules of ns-3 or Linux.
+    """
     from perigee_studies.figures.hypatia_tables import TABLES_PER_ACK, WIRED_TABLE
     from perigee_studies.figures.hypatia_tables import table_cases as figure
 
@@ -71,7 +77,7 @@ def rtt_cases(ask: Ask) -> list[Case]:
 
 
 def explain_tables(t: Tables, variants: Tables) -> dict[str, str]:
-    """By scheme: what the rules decide, and how far the published totals stay away."""
+    """By scheme: effect of the rules, and remaining distance to the published totals."""
     from perigee_studies.figures.hypatia_tables import TABLES, TOWNS
 
     runs, other = t["runs"], variants["runs"]
@@ -197,7 +203,7 @@ def _montreal(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def explain_rtts(t: Tables, variants: Tables) -> dict[str, str]:
-    """Queues beside paths; BBR's under other rules."""
+    """Queues compared with paths; BBR's under other rules."""
     runs, other = t["runs"], variants["runs"]
     base = frames.pick(runs, km=5500, strategy="shortest", what="ping").set_index("town")["rtt_mean_ms"]
     far = str(base.idxmax())

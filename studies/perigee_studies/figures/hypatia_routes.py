@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Routes of the Hypatia study: Fig. 3 (map), 4 (pings), 7 (planes), and 10 and 11 (Vegas).
 
-Metrics: RTT of pings of one per millisecond, mean of each 0.1 s; plane of the first and the last satellite of the
-data's way; links from end to end; window of Vegas in segments of 1380 bytes.
+Metrics: RTT of pings at one per millisecond, mean of each 0.1 s; planes of the first and the last
+satellite of the data's path; links from end to end; window of Vegas in segments of 1380 bytes.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ GEOMETRY = {
 CHANGES_S = (12.6, 58.3, 66.6, 107.1, 130.0, 135.4, 190.7, 192.9)
 AFTER_MS = (208.89, 99.31, 273.38, 145.89, 225.93, 99.61, 292.71, 181.29)
 PLATEAUS = ((60, 75), (6, 7), (11, 15), (6, 7), (6, 8), (6, 8), (11, 15), (6, 7))
-"""Vegas, Victoria, 5,500 km, nearest: times of the published path changes, base RTT after each by calculation, and
-windows in segments on the plateaus from the first on."""
+"""Vegas, Victoria, 5,500 km, nearest: times of the published path changes, calculated base RTT
+after each, and windows in segments on the plateaus, from the first on."""
 SEGMENT = 1380
 
 
@@ -102,7 +102,10 @@ def _routes(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw_pings(t: Tables) -> dict[str, Any]:
-    """RTTs of all pairs under both strategies, planes of both ends and links; the pairs on a map."""
+    """Plots RTTs of all pairs under both strategies, planes of both ends and links.
+
+    The pairs on a map.
+    """
     shown = [town for town in TOWNS if town in set(t["rtts"]["town"])]
     pictures = {"pings": _pings(t, shown, 11000), "pings-5500": _pings(t, shown, 5500)}
     return {**pictures, "hops": _hops(t, shown), "map": _map(shown)}
@@ -137,7 +140,7 @@ def _pings(t: Tables, shown: list[str], km: int) -> Any:
 
 
 TIMES, UNTIL_S = 3, 122
-"""In Sao Paulo's first seconds the RTT of "nearest" is so many times that of "shortest", says the text on Fig. 7."""
+"""RTT of "nearest" over that of "shortest" until `UNTIL_S`, according to the text on Fig. 7."""
 
 
 def _three_times(axis: Any, shortest: pd.DataFrame) -> None:
@@ -263,13 +266,16 @@ def _window(o: Outcome) -> list[dict[str, Any]]:
 
 
 def _ends_change(routes: pd.DataFrame) -> list[float]:
-    """Times at which an end has another satellite."""
+    """Times at which an end changes its satellite."""
     ends = routes[["first", "last"]]
     return [float(t) for t in routes["t_s"][ends.ne(ends.shift()).any(axis=1)]][1:]
 
 
 def serialisation_ms(links: float) -> float:
-    """Of a frame of 1434 bytes there and 54 back, over two ground links of 10 Mbit/s and lasers of 1 Gbit/s."""
+    """Serialisation of 1434 bytes there and 54 back.
+
+    The path has two ground links of 10 Mbit/s and lasers of 1 Gbit/s.
+    """
     bits = (1434 + 54) * 8
     return 2 * bits / 10e3 + (links - 2) * bits / 1e6
 
@@ -304,7 +310,7 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
 
 
 def check_vegas(t: Tables) -> list[Verdict]:
-    """Vegas on paths whose base RTT rises, against the paper's case."""
+    """Vegas on paths with a rising base RTT, against the paper's case."""
     s, source = frames.pick(t["series"], cc="vegas"), "Fig. 10 and 11"
     out: list[Verdict] = []
     if not len(s):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Throughput, RTTs and routes of four schemes over Starlink's lasers: the Hypatia study, tables 1 to 4, Fig. 3 to 9.
+"""Throughput, RTTs and routes of four schemes over Starlink's lasers: Hypatia, tables 1 to 4, Fig.
 
-Metrics: payload received in 200 s, Mbit; distribution of the transport's RTT samples (of pings of one per millisecond
-on an otherwise empty path); planes of the satellites that serve the two ends, hops. The study counts frames on wires
-and payload over satellites: its wired values top out at the line rate of 2000 Mbit, those over satellites at the
-payload ceiling of 1924.7 Mbit. Ours are payload; "as printed" multiplies the wired ones by 2000 / 1924.7.
+3 to 9.
+
+Metrics: payload received in 200 s, Mbit; distribution of the transport's RTT samples (of pings at
+one per millisecond on an otherwise empty path); planes of the satellites that serve the two ends,
+hops. The study counts frames on wires and payload over satellites: its wired values peak at the
+line rate of 2000 Mbit, those over satellites at the payload ceiling of 1924.7 Mbit. Ours are
+payload; "as printed" multiplies the wired ones by 2000 / 1924.7.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ TOWNS = {
     "Montreal": "montreal",
     "Victoria": "victoria",
 }
-"""Destinations are derived; which San Jose is meant is not known: both are run."""
+"""Destinations are derived; it is unknown which San Jose is meant, so that both are run."""
 STRATEGIES = {"shortest": "shortest-path", "nearest": "nearest"}
 WIRES = {
     "Sao Paulo": (8, 83.99),
@@ -71,7 +74,7 @@ RTTS_MS = {"ping": (84, 1), "newreno": (156, 15), "cubic": (173, 12), "vegas": (
 
 
 def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1) -> Case:
-    """`per_ack`: segments for which the receiver sends one ACK."""
+    """`per_ack`: segments per ACK of the receiver."""
     source = TOWNS[town]
     sets: dict[str, object] = {
         "source.constellation.attach": STRATEGIES[strategy],
@@ -113,7 +116,7 @@ def throughput_cases(ask: Ask) -> list[Case]:
 
 
 def table_cases(ask: Ask) -> list[Case]:
-    """The same, and with an ACK for every second segment the pairs of the tables."""
+    """As `throughput_cases`, and the tables' pairs with an ACK for every second segment."""
     known = ask.pick((), tuple(WIRED_TABLE), tuple(WIRED_TABLE))
     second = [
         _case(ask, town, km, strategy, cc, 2)
@@ -159,12 +162,12 @@ TABLES_PER_ACK = 2
 
 
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that Tables 1 to 4 are compared with, and the wires."""
+    """The runs to compare with Tables 1 to 4, and the wires."""
     return runs[(runs["per_ack"] == TABLES_PER_ACK) | (runs["strategy"] == "wired")]
 
 
 def draw_tables(t: Tables) -> dict[str, Any]:
-    """Bars for each table, with the published values as ticks; wires beside table 1."""
+    """Bars for each table, with the published values as ticks; wires next to table 1."""
     runs = _compared(t["runs"])
     whats = _order_of(runs)
     shown = [t for t in TOWNS if t in set(runs.loc[runs["strategy"] != "wired", "town"])]
@@ -243,7 +246,7 @@ def check_tables(t: Tables) -> list[Verdict]:
 
 
 def _acks(runs: pd.DataFrame) -> list[Verdict]:
-    """Which count of delayed ACKs fits the tables of each scheme better."""
+    """The count of delayed ACKs that better fits the tables, by scheme."""
     out: list[Verdict] = []
     if set(runs["per_ack"]) < {1, 2}:
         return out
@@ -267,7 +270,8 @@ LIMITS = {
     "shortest": {"newreno": 0.03, "cubic": 0.03, "bbr": 0.06, "vegas": 0.30},
     "nearest": {"newreno": 0.15, "cubic": 0.05, "bbr": 0.15, "vegas": 0.30},
 }
-"""Largest tolerances, over the published value; smaller where another scheme's is near (`verdicts.telling`)."""
+"""Largest tolerances, relative to the published value; smaller if another scheme's is near
+(`verdicts.telling`)."""
 EXACT = 0.01
 """How exactly single runs of 200 s can be taken, over the published value."""
 
@@ -300,7 +304,7 @@ def _row_verdicts(
 
 
 def _wires(runs: pd.DataFrame) -> list[Verdict]:
-    """What wires change, on one basis; and the printed penalty of 3.5 to 4 %."""
+    """Effect of wires on a common basis, and the printed penalty of 3.5 to 4 %."""
     holds = {}
     out = []
     for town, published in WIRED_TABLE.items():

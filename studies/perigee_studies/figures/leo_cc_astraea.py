@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why some of Astraea's figures do not come out with weights of our own: variants of its runs, and what they show."""
+"""Evidence on Astraea's figures that are not reproduced with our own weights.
+
+Variants of its runs.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def _variants(cases: Sequence[Case], runs: int, names: Sequence[str], where: Cal
 
 
 def responsiveness_cases(ask: Ask) -> list[Case]:
-    """Told of changes, or with a memory of 10 s, without loss."""
+    """With notices of changes, or with a memory of 10 s, without loss."""
     from perigee_studies.figures.leo_cc_responsiveness import cases
 
     return _variants(cases(loss=False)(ask), SCHEDULES, (TOLD, WINDOW), lambda c: True)
@@ -68,7 +71,7 @@ def intra_cases(ask: Ask) -> list[Case]:
 
 
 def parking_cases(ask: Ask) -> list[Case]:
-    """Six bottlenecks beyond 120 ms without the guard, and without cuts."""
+    """Six bottlenecks above 120 ms without the guard, and without cuts."""
     from perigee_studies.figures.leo_cc_fairness import SHALLOW_RTT_MS
     from perigee_studies.figures.leo_cc_fairness import parking_cases as figure
 
@@ -87,14 +90,14 @@ def efficiency_cases(ask: Ask) -> list[Case]:
 
 
 def single_cases(ask: Ask) -> list[Case]:
-    """Told of changes on the paths on which it is not far below the capacity."""
+    """With notices of changes, on the paths where it is not far below the capacity."""
     from perigee_studies.figures.leo_cc_leoem import one_cases as figure
 
     return _variants(repeated(figure, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, STILL))
 
 
 def fairness_cases(ask: Ask) -> list[Case]:
-    """Two flows, told of changes."""
+    """Two flows, with notices of changes."""
     from perigee_studies.figures.leo_cc_leoem import two_cases as figure
 
     return _variants(repeated(figure, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, PAIRS))
@@ -109,7 +112,7 @@ def _mean(tables: Tables, column: str, **where: object) -> str:
 
 
 def explain_responsiveness(t: Tables, variants: Tables) -> dict[str, str]:
-    """What is left of the capacity when the lowest RTT never expires."""
+    """Share of the capacity if the lowest RTT never expires."""
     runs = frames.pick(t["runs"], cc="astraea", loss=0)
     first = runs[runs["run"] <= SCHEDULES]
     own, ours = float(first["lowest_over_base"].median()), _share(first)
@@ -128,7 +131,7 @@ def _share(runs: pd.DataFrame) -> float:
 
 
 def explain_inter(t: Tables, variants: Tables) -> dict[str, str]:
-    """Who comes second takes the queue for its path."""
+    """The second flow takes the queue for its path."""
     here = {"queue_bdp": 1.0, "cuts": 0}
     ours, cubic = (_mean(t, "ratio", cc=cc, **here) for cc in ("astraea", "cubic"))
     cut, cubic_cut = (_mean(t, "ratio", cc=cc, queue_bdp=1.0, cuts=1) for cc in ("astraea", "cubic"))
@@ -145,7 +148,7 @@ def explain_inter(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
-    """What of start, cuts and notices decides the ratio at long RTTs."""
+    """Effect of start, cuts and notices on the ratio at long RTTs."""
 
     def of(name: str) -> str:
         return " and ".join(_mean(variants, "ratio", variant=name, rtt_ms=r) for r in EQUAL_RTTS_MS)
@@ -160,7 +163,7 @@ def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """How much of the long flow's share is the guard's, and the cuts'."""
+    """Effect of the guard and of cuts on the long flow's share."""
     runs = frames.pick(t["runs"], cc="astraea", bottlenecks=6, queue_bdp=1.0)
     far = runs[runs["rtt_ms"] > 120]["ratio"]
     alone, calm = (_mean(variants, "ratio", variant=v) for v in (ALONE, CALM))
@@ -172,7 +175,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
-    """Who joins when."""
+    """Effect of the order in which flows join."""
     where = {"flows": 20}
     ours, bbr3 = (_mean(t, "inflation", cc=cc, **where) for cc in ("astraea", "bbr3"))
     once = _mean(variants, "inflation", cc="astraea", variant=evidence.AT_ONCE, **where)
@@ -191,7 +194,7 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_single(t: Tables, variants: Tables) -> dict[str, str]:
-    """A share by path, beside what a window of one product of the lowest RTT has."""
+    """Share by path, compared with that of a window of one BDP of the lowest RTT."""
     runs = t["runs"][(t["runs"]["cc"] == "astraea") & (t["runs"]["network"] != "constellation")]
     by = runs.groupby("path")[["norm", "lowest_over_base"]].mean().sort_values("norm")
     rows = "; ".join(f"{path} {norm:.2f} ({own:.2f})" for path, norm, own in by.itertuples())
@@ -205,7 +208,7 @@ def explain_single(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_fairness(t: Tables, variants: Tables) -> dict[str, str]:
-    """What varies is the base RTT."""
+    """The base RTT as the cause of variation."""
     noise = _mean(variants, "goodput_sd_mbps", path="SD-NY BP", variant=TOLD)
     ratios = [_mean(variants, "ratio", path=p, variant=TOLD) for p in PAIRS[1:]]
     ours = [_mean(t, "ratio", path=p, cc="astraea", network=n) for p, n in zip(PAIRS[1:], NETWORKS, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the experiments of the study of congestion control in LEO networks (Mazilu et al.) share."""
+"""Common parts of the experiments on congestion control in LEO networks (Mazilu et al.)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ CAPACITY_MBPS = 100.0
 ALIKE = 0.1
 """Ratios and inflations that the study calls the same or similar differ by no more."""
 NEAR_1, VERY_HIGH, HIGH = 0.9, 0.9, 0.7
-"""What the study's words for ratios mean here; a ratio per second is lowered by noise (`RATIO`)."""
+"""Values for the study's words on ratios; noise lowers a ratio per second (`RATIO`)."""
 
 
 def lowest_over_base(d: Digest) -> float:
-    """What a window of one product of the lowest RTT so far has of the capacity: that RTT over the base RTT, mean."""
+    """Mean of lowest RTT so far over base RTT.
+
+    The share of capacity of a window of one BDP of that RTT.
+    """
     base = d.columns["base_rtt_ns"][0]
     return float(np.nanmean(np.fmin.accumulate(base) / base))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why some of the testbed's figures do not come out: variants of their runs, and what those did, in words."""
+"""Evidence on figures of the testbed that are not reproduced: variants of their runs, as text."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def efficiency_cases(ask: Ask) -> list[Case]:
 
 
 def starting_within_a_second(case: Case) -> Case:
-    """Its flows begin a twentieth of a second after each other."""
+    """The case with flows that start a twentieth of a second after each other."""
     flows = [f | {"start": f"{k / 20:g} s"} for k, f in enumerate(_flows(case))]
     return _variant(case, AT_ONCE, {"flow": flows})
 
 
 def parking_cases(ask: Ask) -> list[Case]:
-    """Variants of the runs of `leo-cc/parking-lot` over three bottlenecks and 120 ms, where queues are shallow, too."""
+    """Variants of `leo-cc/parking-lot` over three bottlenecks, 120 ms, also with shallow queues."""
     from perigee_studies.figures.leo_cc_fairness import parking_cases as figure
 
     out = []
@@ -89,7 +89,7 @@ def _flows(case: Case) -> list[dict[str, str]]:
 
 
 def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
-    """What the variants say of the delays that are not the published ones."""
+    """Explanations of delays that differ from the published ones."""
 
     def of(name: str, n: int) -> str:
         return frames.in_words(frames.average(variants["runs"], "inflation", variant=name, flows=n), 1)
@@ -115,7 +115,7 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """What the variants say of the long flow's share."""
+    """Explanations of the long flow's share."""
 
     def of(cc: str, name: str, bdp: float = 1.0) -> str:
         return frames.in_words(frames.average(variants["runs"], "ratio", cc=cc, variant=name, queue_bdp=bdp))
@@ -148,7 +148,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def intra_cases(ask: Ask) -> list[Case]:
-    """BBRv3's runs of `leo-cc/intra-rtt` as the OrbCC study's simulator has it, and with all of Linux's transport."""
+    """BBRv3's runs of `leo-cc/intra-rtt` as in OrbCC's simulator, and with Linux's transport."""
     from perigee_studies.figures.leo_cc_fairness import intra_cases as figure
 
     mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "bbr3"]

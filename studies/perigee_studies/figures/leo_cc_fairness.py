@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Fairness and efficiency in the testbed: Mazilu et al., Fig. 4 to 7.
 
-Metrics: for every second of the last 100 s min(g1, g2) / max(g1, g2) of two flows, or of the long flow and the best
-short one, mean over all seconds and runs (ratio of means and Jain beside it). Efficiency, window 100 to 150 s: sum of
-goodputs over 100 Mbit/s; mean smoothed RTT over 50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
+Metrics: for every second of the last 100 s min(g1, g2) / max(g1, g2) of two flows, or of the long
+flow and the best short one, mean over all seconds and runs (ratio of means and Jain's index in
+addition). Efficiency, window 100 to 150 s: sum of goodputs over 100 Mbit/s; mean smoothed RTT over
+50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ SHALLOW_RTT_MS = 120
 HALF = 0.5
 """Ratio of two Cubic or SaTCP flows of unequal RTTs in Fig. 4, roughly, "in many cases"."""
 PROPORTIONAL = {3: 1 / 3, 6: 1 / 6}
-"""The long flow's share in Fig. 6 of all schemes that are said to be proportionally fair, by number of bottlenecks."""
+"""The long flow's share in Fig. 6 for all schemes described as proportionally fair, by number of
+bottlenecks."""
 LONG = {
     3: dict.fromkeys(("cubic", "satcp", "bbr3", "leocc", "astraea"), PROPORTIONAL[3]),
     6: {**dict.fromkeys(("cubic", "satcp", "bbr3", "leocc"), PROPORTIONAL[6]), "vivace": 0.0, "astraea": 0.0},
 }
-"""Levels that the text says of Fig. 6; of Vivace's long flow over six that it collapses almost completely, of
-Astraea's that it does not have much at all above 120 ms."""
+"""Levels stated in the text for Fig. 6: Vivace's long flow over six bottlenecks collapses almost
+completely, Astraea's has little above 120 ms."""
 
 
 def _rtts(ask: Ask) -> list[int]:
@@ -87,7 +89,10 @@ def intra_cases(ask: Ask) -> list[Case]:
 
 
 def parking_cases(ask: Ask) -> list[Case]:
-    """Three and six bottlenecks; beside them shallower queues than the study's text has, at one RTT."""
+    """Three and six bottlenecks.
+
+    In addition, shallower queues than in the study's text, at one RTT.
+    """
     out = []
     rtts = ask.pick((100,), RTTS_MS[1::2], RTTS_MS)
     points = [(n, rtt_ms, 1.0) for n in (3, 6) for rtt_ms in rtts]
@@ -216,7 +221,10 @@ def draw_parking(t: Tables) -> dict[str, Any]:
 
 
 def draw_efficiency(t: Tables) -> dict[str, Any]:
-    """Utilisation against delay with ellipses of one standard deviation over runs; pale: without retransmissions."""
+    """Plots utilisation against delay with ellipses of one standard deviation over runs.
+
+    Pale: without retransmissions.
+    """
     from matplotlib.patches import Ellipse
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
@@ -288,7 +296,7 @@ def check_inter(t: Tables) -> list[Verdict]:
 
 
 def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
-    """BBRv3 over 1 BDP, the more the RTTs differ."""
+    """BBRv3 over 1 BDP, by difference of the RTTs."""
     ratio = bbr3.groupby("rtt_ms")["ratio"].mean()
     if len(ratio) < 2:
         return []
@@ -304,7 +312,7 @@ def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 def _spread(runs: pd.DataFrame) -> float:
-    """Standard deviation of the ratio over all seconds and runs of an RTT (the error bars), mean over RTTs."""
+    """Standard deviation of the ratio over seconds and runs (error bars), mean over RTTs."""
     if runs.empty:
         return float("nan")
     by_rtt = (
@@ -377,7 +385,10 @@ def check_parking(t: Tables) -> list[Verdict]:
 
 
 def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: float, source: str) -> Verdict:
-    """The long flow of Astraea: proportional over three bottlenecks, next to nothing over six and a long RTT."""
+    """The long flow of Astraea.
+
+    Proportional over three bottlenecks, little over six and a long RTT.
+    """
     if n == 3:
         inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
         words = f"Astraea, 3 bottlenecks: mean ratio to {TRAINED_MS} ms"
@@ -388,7 +399,7 @@ def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: fl
 
 
 FULL = {"cubic": 0.90, "satcp": 0.90, "bbr3": 0.88}
-"""What counts as full, over the payload's 0.956 of the link."""
+"""Threshold of a full link, over the payload's share of 0.956."""
 
 
 def check_efficiency(t: Tables) -> list[Verdict]:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the text says of single moments of Mazilu et al., Fig. 3(c): around 135, 150, 180 and 190 s.
+"""Statements of the text on single moments of Mazilu et al., Fig.
 
-Its run is drawn, not named. Of the study's 50 schedules one has the lowest base RTT before 135 s, a sharp rise at 150 s
-and a larger one at 195 s: run 33. What is said of a moment is asked of that run, and of all like it over the schedules.
+3(c): around 135, 150, 180 and 190 s.
+
+Its run is plotted, but not named. Of the study's 50 schedules one has the lowest base RTT before
+135 s, a sharp rise at 150 s and a larger one at 195 s: run 33. Statements on a moment are checked
+in that run, and in all similar moments over the schedules.
 """
 
 from __future__ import annotations
@@ -33,22 +36,23 @@ PERIODS = 20
 SOURCE = "Fig. 3c and text"
 ASSUMED = "Fig. 3c has one such moment; over schedules not published"
 BACK = 0.9
-"""Of the rate: a flow is back. Payload is 0.96 of it."""
+"""Share of the rate above which a flow has recovered. Payload is 0.96 of the rate."""
 SHARP_MS, SHARP_TIMES = 30, 2.5
 """A sharp rise of the base RTT is as large as that of run 33 at 150 s (33 ms, 2.8 times), about."""
 CLIMB_MBPS = 20
-"""The rate rises by so much and more; by 25 Mbit/s in run 33 at 180 s."""
+"""Least increase of the rate; it is 25 Mbit/s in run 33 at 180 s."""
 HIGH_PCT, LOW_PCT = 0.5, 0.3
 """Losses; 0.56 % in run 33 at 180 s, 0.01 % before."""
 DRAWN_S = (105, 225)
 LATER = "later start"
 LATER_S = (1, 2, 3, 4, 6, 7, 8, 9)
-"""By how much variants of run 33 start later: over the 10 s for which BBRv3 keeps a minimum of the RTT."""
+"""Delays of later starts in variants of run 33: over the 10 s for which BBRv3 keeps a minimum
+RTT."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """What the path has for 15 s."""
+    """State of the path for 15 s."""
 
     begin_s: int
     rate_mbps: int
@@ -57,7 +61,7 @@ class Period:
 
 
 def schedule(run: int) -> list[Period]:
-    """As the study draws it: CPython's generator, the run is its seed."""
+    """A schedule as drawn by the study: CPython's generator, with the run as seed."""
     draw, out = random.Random(run), []  # repeats published draws
     for k in range(PERIODS):
         rate, rtt, loss = draw.randint(50, 100), draw.randint(10, 100), round(draw.uniform(0, 1), 2)
@@ -67,30 +71,30 @@ def schedule(run: int) -> list[Period]:
 
 
 def sharp(before: Period, now: Period) -> bool:
-    """The base RTT rises sharply."""
+    """Whether the base RTT rises sharply."""
     return now.rtt_ms - before.rtt_ms >= SHARP_MS and now.rtt_ms >= SHARP_TIMES * before.rtt_ms
 
 
 def climbs(before: Period, now: Period) -> bool:
-    """There is much more rate than before."""
+    """Whether the rate increases considerably."""
     return now.rate_mbps - before.rate_mbps >= CLIMB_MBPS
 
 
 def _seconds(d: Digest, p: Period) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Goodput of the period's seconds over its rate; empty where the run is shorter."""
+    """Goodput of the period's seconds over its rate; empty if the run is shorter."""
     mask = (d.t_s > p.begin_s) & (d.t_s <= p.begin_s + PERIOD_S)
     here: np.ndarray[Any, np.dtype[np.float64]] = np.nan_to_num(d.mbps(0))[mask] / p.rate_mbps
     return here if len(here) == PERIOD_S else here[:0]
 
 
 def _back_s(seconds: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Seconds before the first that has what counts as back; all of them where none has."""
+    """Seconds before the first one with a recovered rate; all of them if there is none."""
     back = seconds >= BACK
     return float(back.argmax()) if back.any() else float(len(seconds))
 
 
 def of_run(o: Outcome) -> dict[str, float]:
-    """Over the moments of a schedule: how long until a flow is back, and what it has where the rate climbs."""
+    """Metrics of the moments of a schedule: time to recovery, and goodput after rate increases."""
     pairs = [(b, n, s) for b, n in pairwise(schedule(o.case.seed)) if len(s := _seconds(o.digest, n))]
     climbing = [(n, s) for b, n, s in pairs if climbs(b, n)]
     return {
@@ -128,12 +132,12 @@ def table(found: Sequence[Outcome]) -> pd.DataFrame:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """The text's moments in its run, and whether moments like them are so over the schedules."""
+    """The text's moments in its run, and similar moments over the schedules."""
     return [*_sharp_rise(t), *_climb(t), *_vivace(t), *_astraea(t)]
 
 
 def _at(t: Tables, cc: str, begin_s: int, column: str, loss: int = 0) -> Estimate:
-    """Of run 33; NaN where it was not run."""
+    """Mean in run 33; NaN without a run."""
     found = t.get("moments")
     if found is None or not len(found):
         return value(float("nan"))
@@ -142,7 +146,7 @@ def _at(t: Tables, cc: str, begin_s: int, column: str, loss: int = 0) -> Estimat
 
 
 def _over(t: Tables, cc: str, *columns: str, loss: int = 0) -> list[Estimate]:
-    """Means over the schedules that have moments of each kind: they are compared schedule by schedule."""
+    """Means over the schedules with moments of each kind, for comparison schedule by schedule."""
     runs = frames.pick(t["runs"], cc=cc, loss=loss)
     if not len(runs) or not set(columns) <= set(runs.columns):
         return [value(float("nan"))] * len(columns)
@@ -201,7 +205,7 @@ def _astraea(t: Tables) -> list[Verdict]:
 
 
 def evidence(figure: Callable[[Ask], list[Case]]) -> Evidence:
-    """Run 33 with flows of BBRv3 that start later: is a moment the scheme's, or chance?"""
+    """Run 33 with later starts of BBRv3, to separate the scheme's effect from chance."""
 
     def cases(ask: Ask) -> list[Case]:
         mine = [c for c in figure(ask) if c.cc == "bbr3" and c.labels["run"] == RUN]
@@ -216,7 +220,7 @@ def _later(case: Case, start_s: int) -> Case:
 
 
 def explain(t: Tables, variants: Tables) -> Mapping[str, str]:
-    """What decides the moments that did not come out."""
+    """Explanations of moments that are not reproduced."""
     found = variants.get("moments")
     if found is None or not len(found):
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why some of the figures over LeoEM's paths do not come out, from the figures' own tables."""
+"""Explanations of figures over LeoEM's paths that are not reproduced, from their own tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOISY, STABLE = "SD-NY BP", "SD-SHA ISL"
 
 
 def explain_single(t: Tables, _: Tables) -> dict[str, str]:
-    """What a queue that is never less than full could do, beside what Cubic and SaTCP did."""
+    """Effect of a queue that is always full, compared with the results of Cubic and SaTCP."""
     on_leoem, physical = _networks(t["runs"])
     full = on_leoem.groupby("path")["full_inflation"].mean()
     sky = physical.groupby(["path", "cc"])["inflation"].mean().unstack()
@@ -36,7 +36,7 @@ def explain_single(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def explain_fairness(t: Tables, _: Tables) -> dict[str, str]:
-    """The ratio of seconds beside that of means; who has less than Astraea where."""
+    """Ratios by second and of means, and schemes below Astraea by path."""
     runs, _ = _networks(t["runs"])
     total = runs.groupby(["path", "cc"])["sum_mbps"].mean().unstack()
     less = {path: row.drop("astraea", errors="ignore") for path, row in total.iterrows()}

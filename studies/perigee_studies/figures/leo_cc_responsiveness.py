@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Responsiveness: Mazilu et al., Fig. 3.
 
-Metric: mean of the goodput of each second of a run; a curve is its distribution over the schedules. "Share" divides
-by the mean rate of the run's schedule. One run over time: the run whose events the text describes.
+Metric: mean of the goodput of each second of a run; a curve is its distribution over the schedules.
+"Share" divides by the mean rate of the run's schedule. One run over time: the one with the
+events described in the text.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HALF = 0.5
 
 
 def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
-    """Run k of the study is seed k; with loss, OrbCC's kin of this study without it beside."""
+    """Run k of the study is seed k; with loss, also OrbCC's relatives without loss."""
 
     def make(ask: Ask) -> list[Case]:
         sets: dict[str, object] = {"schedule.loss": True} if loss else {}
@@ -54,7 +55,7 @@ def both(ask: Ask) -> list[Case]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """OrbCC's, how far the path was from its shortest, and the moments of which the text speaks."""
+    """OrbCC's tables, the path's distance from its shortest, and the text's moments."""
     both = orbcc.tables(found, moments.RUN if any(o.case.seed == moments.RUN for o in found) else 2)
     rows = [{"lowest_over_base": lowest_over_base(o.digest), **moments.of_run(o)} for o in found]
     for column in rows[0] if rows else ():
@@ -93,7 +94,10 @@ def _share(runs: pd.DataFrame, cc: str, loss: int) -> Estimate:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Shares of the path's rate, with and without loss; bounds that the paper does not print are said to be assumed."""
+    """Shares of the path's rate, with and without loss.
+
+    Unpublished bounds are marked as assumed.
+    """
     runs = t["runs"]
     source, assumed = "Fig. 3 and text", "Fig. 3; bounds assumed, not published"
     clean = {cc: _share(runs, cc, 0) for cc in SCHEMES}
@@ -146,7 +150,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def _paired(runs: pd.DataFrame, cc: str) -> Estimate:
-    """What loss costs, run by run."""
+    """Cost of loss, run by run."""
     one = runs[runs["cc"] == cc].assign(share=lambda r: r["goodput_mbps"] / r["capacity_mbps"])
     wide = one.pivot_table(index="run", columns="loss", values="share")
     return mean((wide[0] - wide[1]).to_numpy()) if {0, 1} <= set(wide.columns) else mean([])

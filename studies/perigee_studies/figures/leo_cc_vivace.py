@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Which of Vivace's programs the testbed's figures show: both, each with and without its latency term."""
+"""Vivace's programs compared with the testbed's figures.
+
+Both, with and without the latency term.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def evidence(
 
 
 def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdict]]) -> dict[str, dict[str, Verdict]]:
-    """Vivace's claims by key, each with its verdict by program. Raises KeyError where a program was not run."""
+    """Vivace's claims by key, each with its verdict by program.
+
+    Raises KeyError if one was not run.
+    """
     import pandas as pd
 
     found: dict[str, dict[str, Verdict]] = {}
@@ -64,6 +70,6 @@ def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdic
 
 
 def in_words(each: Mapping[str, Verdict]) -> str:
-    """What each program gives for one claim."""
+    """Results of each program for one claim, as text."""
     found = ((name, v, f"{v.interval}; " if v.interval else "") for name, v in each.items() if name != AS_RUN)
     return "; with ".join(f"Vivace {name}: {v.ours} ({interval}{v.verdict})" for name, v, interval in found)

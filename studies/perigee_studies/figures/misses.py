@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The ten largest misses: what was suspected, the experiment that decides it, and what that says, from its tables."""
+"""The ten largest misses: hypothesis, deciding experiment and its result, from its tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _two(tables: Mapping[str, Tables], name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs of a figure, and of the variants beside it."""
+    """Runs of a figure, and of its variants."""
     return tables[name]["runs"], beside.of_variants(tables[name])["runs"]
 
 
@@ -40,7 +40,7 @@ def _mean(runs: pd.DataFrame, column: str, **where: object) -> float:
 
 
 def cubic(tables: Mapping[str, Tables]) -> Finding:
-    """Which rule hides Cubic's underutilisation."""
+    """The rule that prevents Cubic's underutilisation."""
     runs, other = _two(tables, "orbcc/responsiveness")
     first = runs[(runs["cc"] == "cubic") & (runs["loss"] == 0) & (runs["run"] <= orbcc.SCHEDULES)]
     mbps = {name: _mean(other, "goodput_mbps", variant=name) for name in orbcc.CUBIC}
@@ -57,12 +57,12 @@ def cubic(tables: Mapping[str, Tables]) -> Finding:
 
 
 def intra(tables: Mapping[str, Tables]) -> Finding:
-    """BBRv3 between equal RTTs."""
+    """BBRv3 with equal RTTs."""
     runs, other = _two(tables, "leo-cc/intra-rtt")
     ours, rival = (_mean(runs, "ratio", cc=cc) for cc in ("bbr3", "cubic"))
     by = {name: _mean(other, "ratio", cc="bbr3", variant=name) for name in testbed.INTRA}
     helps = max(by.values()) > ours + ALIKE
-    # What is published is where BBRv3 stands beside Cubic, not a number.
+    # The published statement is BBRv3's rank relative to Cubic, not a number.
     gone = 0 <= rival - ours <= ALIKE
     bound = "" if ours >= HIGH else f" What is left is the page's bound for fair, {HIGH:g}, which is ours."
     began = "With the transport as it is now the miss is gone" if gone else "The miss is still there"
@@ -75,7 +75,7 @@ def intra(tables: Mapping[str, Tables]) -> Finding:
 
 
 def epoch(tables: Mapping[str, Tables]) -> Finding:
-    """Where the published shares of common time lie among a day's starts."""
+    """Position of the published shares of common time among a day's starts."""
     saved = tables["orbcc/intermittent"]
     runs, other = _two(tables, "orbcc/intermittent")
     said, inside = [], []
@@ -132,11 +132,14 @@ def programs(tables: Mapping[str, Tables]) -> Finding:
 
 
 PROGRAM = Path(__file__).parent / "pcc_uspace.csv"
-"""What `bench/pcc/run.py` measured."""
+"""Measurements of `bench/pcc/run.py`."""
 
 
 def published_program() -> tuple[tuple[tuple[str, ...], ...], str]:
-    """What flows have with the published user-space program over real hosts and with ours: a table, and words."""
+    """Goodput with the published user-space program over real hosts and with ours.
+
+    A table, and text.
+    """
     import pandas as pd
 
     runs = pd.read_csv(PROGRAM, comment="#")
@@ -164,7 +167,7 @@ def _runs(values: pd.Series[float]) -> str:
 
 
 def _repeated(saved: Tables) -> int:
-    """How many runs a point has with another program."""
+    """Number of runs per point with another program."""
     other = frames.pick(beside.of_variants(saved)["runs"], variant=vivace.NEWER)
     return int(other["run"].nunique())
 
@@ -216,7 +219,7 @@ def astraea(tables: Mapping[str, Tables]) -> Finding:
 
 
 def probes(tables: Mapping[str, Tables]) -> Finding:
-    """LeoCC's delay by what its probes mean."""
+    """LeoCC's delay by interpretation of its probes."""
     runs, other = _two(tables, "leo-cc/efficiency")
     own, ours = (
         [_mean(f, "inflation", cc="leocc", flows=n, **w) for n in testbed.FLOWS]
@@ -229,7 +232,7 @@ def probes(tables: Mapping[str, Tables]) -> Finding:
         for f, w in ((many, {}), (waiting, {"variant": orbcc.AMONG}))
     )
     rivals = [[frames.average(many, "delay", cc=cc, flows=n) for cc in ("bbr", "bbr3")] for n in orbcc.PROBED_FLOWS]
-    # As orders are tested on pages: the interval of each difference is above zero.
+    # Tested like orders on pages: the interval of each difference is above zero.
     above = all(gap(x, other).low > 0 for x, others in zip(among, rivals, strict=True) for other in others)
 
     def both(found: list[Estimate]) -> str:
@@ -249,13 +252,13 @@ def probes(tables: Mapping[str, Tables]) -> Finding:
 
 
 def acks(tables: Mapping[str, Tables]) -> Finding:
-    """Which ACK policy fits the 64 cells of Tables 1 to 4."""
+    """The ACK policy that fits the 64 cells of Tables 1 to 4."""
     from perigee_studies.figures import hypatia_tables as hypatia
 
     runs = tables["hypatia/tables"]["runs"]
     held: dict[int, dict[str, int]] = {}
     for n in (2, 1):
-        # Wires are run with one policy only, and are no part of the 64 cells.
+        # Wires are run with one policy only, and are not among the 64 cells.
         rows = frames.pick(runs[runs["strategy"] != "wired"], per_ack=n).assign(per_ack=hypatia.TABLES_PER_ACK)
         found = hypatia.check_tables({"runs": rows})
         held[n] = {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Which satellite a dish attaches to: policies compared on RTT, handovers and goodput, which no study has done.
+"""Attachment policies of a dish compared by RTT, handovers and goodput, which no study has done.
 
-Every study has one policy, and rarely says why. A policy decides twice: how long a path is, and how often it breaks.
+Every study has one policy, and rarely gives a reason. A policy determines both path length and
+handover rate.
 """
 
 from __future__ import annotations
@@ -38,14 +39,17 @@ POLICIES: dict[str, tuple[str, str]] = {
     SLOTS: ("nearest", "hold"),
     LONGEST: ("longest-visibility", "lost"),
 }
-"""What is preferred, and when a satellite that is still in view may be left."""
+"""Preferred satellite, and the condition for leaving one still in view."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), events=("handover",))
 BEGIN_S = 10.0
 LOOKS = ("#08306b", "#6baed6")
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Pairs x runs x policies x schemes; all policies of a run have the same orbits, each run another time of them."""
+    """Pairs x runs x policies x schemes.
+
+    All policies of a run share the orbits, which differ between runs.
+    """
     out = []
     for run in range(1, ask.count(1, 5, 20) + 1):
         for pair in ask.pick(tuple(PAIRS)[:1], tuple(PAIRS), tuple(PAIRS)):
@@ -83,7 +87,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """What a policy costs in RTT, saves in handovers, and leaves of both schemes' goodput."""
+    """Effects of a policy on RTT, handovers, and both schemes' goodput."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         here = frames.pick(runs, pair=pair)

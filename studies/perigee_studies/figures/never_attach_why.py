@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why paths over the nearest satellites are long, and why Cubic has less over them: a run for each suspicion.
+"""Causes of long paths over the nearest satellites, and of Cubic's lower goodput.
 
-Lasers join neighbours of one plane and of the next; satellites that fly north and those that fly south are neighbours
-nowhere but at the turning latitudes. A shell whose planes rise over half of the equator only shows a place satellites
-of one direction for hours: there both ends have a satellite of the same direction, whichever they choose.
+A run per hypothesis.
+
+Lasers join neighbours of one plane and of the next; northbound and southbound satellites are
+neighbours only at the turning latitudes. A shell with planes that rise over half of the equator
+only shows a place satellites of one direction for hours: then both ends have a satellite of the
+same direction under any policy.
 """
 
 from __future__ import annotations
@@ -25,15 +28,17 @@ if TYPE_CHECKING:
     from perigee_studies.model import Ask, Case, Tables
 
 RUNS = 20
-"""As many as the figure has at full size: its starts differ so much that five decide nothing."""
+"""As in the figure at full size: its starts differ too much for five runs to be conclusive."""
 PAIR, CC = "San Diego - New York", "cubic"
 ONE_WAY, CALM, DEEP = "one direction", "handovers that lose nothing", "queue for the longer path"
 RAAN_DEG = (262, 298)
-"""Between these San Diego and New York see northbound satellites only, at the start that the file gives."""
+"""Range in which San Diego and New York see northbound satellites only, at the file's start
+time."""
 STEP = 7
-"""Of the twentieths of that range from run to run: it has no divisor with 20, and the first few runs lie apart."""
+"""Step between runs in twentieths of that range, coprime to 20, so that the first runs are spread
+out."""
 DEEP_PACKETS = 1667
-"""A product of 200 ms at 100 Mbit/s, in packets of 1500 bytes."""
+"""BDP of 200 ms at 100 Mbit/s, in packets of 1500 bytes."""
 
 
 def shell(run: int) -> Mapping[str, object]:
@@ -52,7 +57,7 @@ def shell(run: int) -> Mapping[str, object]:
 
 
 def evidence(figure: Callable[[Ask], list[Case]], nearest: str, shortest: str, longest: str) -> Evidence:
-    """Variants of Cubic's first runs over one pair; what they say of each suspicion."""
+    """Variants of Cubic's first runs over one pair; the conclusions on each hypothesis."""
 
     def cases(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.cc == CC and c.labels["pair"] == PAIR and int(c.labels["run"]) <= RUNS]
@@ -75,7 +80,7 @@ def evidence(figure: Callable[[Ask], list[Case]], nearest: str, shortest: str, l
 
 
 def _over(case: Case, name: str) -> Case:
-    """The same choice over half of the shell, turned a little further in each run instead of at other times."""
+    """The same policy over half of the shell, rotated in each run instead of at other times."""
     prefix = "source.constellation."
     sky = {key.removeprefix(prefix): v for key, v in case.sets.items() if key.startswith(prefix)}
     rest = {key: v for key, v in case.sets.items() if not key.startswith(prefix)}
@@ -85,7 +90,7 @@ def _over(case: Case, name: str) -> Case:
 
 
 def _of(runs: pd.DataFrame, column: str, **where: object) -> Estimate:
-    """The mean of the first runs, those that variants have."""
+    """The mean of the first runs, which variants have as well."""
     return frames.average(runs[runs["run"] <= RUNS], column, pair=PAIR, scheme=CC, **where)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What OrbCC falls back to where some ports have no telemetry, and when: the study leaves it to others.
+"""Fallbacks of OrbCC on paths where some ports have no telemetry, which the study leaves open.
 
-Two flows over eight links of which 25, 50 or 75 % write telemetry; the fifth is the bottleneck. Fallbacks to Cubic and
-to LeoCC by three rules (`cc.orbcc.fallback`), and what each costs where losses meet idle ports without telemetry.
+Two flows over eight links of which 25, 50 or 75 % write telemetry; the fifth is the bottleneck.
+Fallbacks to Cubic and to LeoCC by three rules (`cc.orbcc.fallback`), and their costs if losses
+coincide with idle ports without telemetry.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _deployments(ask: Ask) -> Iterator[tuple[int, float, dict[str, object]]]:
 
 
 def together_cases(ask: Ask) -> list[Case]:
-    """The watch once more, with both flows from the beginning: none finds a full queue when it comes."""
+    """The watching rules with both flows from the start, so that none encounters a full queue."""
     watched = [c for c in cases(ask) if c.labels["part"] == PARTIAL and c.labels["rule"] in ("cubic", "leocc")]
     return varied((c for c in watched if c.labels["share"] == SHARES[1]), TOGETHER, {"flow.1.start": "50 ms"})
 
@@ -115,12 +116,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run; its rule says who runs, also where that is a scheme alone."""
+    """A row per run; the rule is also the name of a scheme that runs alone."""
     return {"runs": frames.table(found, _row).assign(cc="orbcc")}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Which rules are fair at every share, without timeouts, and what they cost under losses."""
+    """Fairness and timeouts of the rules at every share, and their cost under losses."""
     runs = t["runs"]
     out = []
     here = frames.pick(runs, part=PARTIAL)
@@ -143,7 +144,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def note(t: Tables) -> str:
-    """Which rules do what was wanted."""
+    """The rules that meet the goals."""
     here = frames.pick(t["runs"], part=PARTIAL)
     good = [
         RULES[rule]
@@ -166,7 +167,7 @@ def _losses(t: Tables) -> list[Verdict]:
 
 
 def _explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Why the watch starves a flow, from the windows, and from runs in which nobody comes late."""
+    """Starvation under the watching rules, from windows, and from runs without late flows."""
     runs = frames.pick(t["runs"], part=PARTIAL)
     early = frames.pick(variants["runs"], variant=TOGETHER)
     losses = frames.pick(t["runs"], part=LOSSES)
@@ -187,7 +188,7 @@ def _explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def _starved(runs: pd.DataFrame, early: pd.DataFrame, rule: str) -> str:
-    """Of a watch: with and without telemetry at the bottleneck, and where nobody comes late."""
+    """Text on a watching rule: with telemetry at the bottleneck or without, without late flows."""
     mine = frames.pick(runs, rule=rule)
     seen, blind = (mine[mine["bottleneck"] == there] for there in (1, 0))
     early = early[(early["bottleneck"] == 0) & (early["rule"] == rule)]
@@ -205,7 +206,7 @@ def _starved(runs: pd.DataFrame, early: pd.DataFrame, rule: str) -> str:
 
 
 def _slow(runs: pd.DataFrame, rule: str) -> str:
-    """Of a rule that hands over in time: its least fair run beside the same run without OrbCC."""
+    """Text on a rule that hands over in time: its least fair run, with and without OrbCC."""
     mine, alone = (frames.pick(runs, rule=r) for r in (rule, "cubic alone"))
     if mine.empty or alone.empty:
         return "Without runs of Cubic alone there is nothing to compare with."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Two downloads at once over the geostationary service: the study measures one at a time, the rest is future work."""
+"""Two concurrent downloads over the geostationary service, the study's future work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SOURCE = "Claypool et al.: one download at a time; two not measured"
 FILE = "geo/competing.toml"
 COUPLES = (("cubic", "cubic"), ("bbr", "bbr"), ("cubic", "bbr"), ("bbr", "cubic"))
-"""Who was first, who came."""
+"""Schemes of the first and the second flow."""
 KEEP = Keep(("goodput_bps", "rtt_ns"))
 BEGIN_S = 60.0
 BASE_MS = 540.0
@@ -56,12 +56,12 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def couple(one: str, two: str) -> str:
-    """A couple in words."""
+    """Label of a couple."""
     return f"{style.label(two)} after {style.label(one)}"
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """The second flow's share, what both have, and the RTT, by couple."""
+    """The second flow's share, the sum of both, and the RTT, by couple."""
     runs, out = t["runs"], []
     for one, two in [c for c in COUPLES if len(frames.pick(runs, first=c[0], second=c[1]))]:
         here, words, key = frames.pick(runs, first=one, second=two), couple(one, two), f"{one}-{two}"

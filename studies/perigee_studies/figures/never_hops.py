@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hops between major cities over OrbCC's constellation: its telemetry is sized for "about 10", which nobody counted."""
+"""Hops between major cities over OrbCC's constellation; its telemetry is sized for "about 10"."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _id(city: str) -> str:
 
 
 def _rows(o: Outcome) -> list[dict[str, Any]]:
-    """Each pair's mean and most links of its data, weighted by time."""
+    """Mean and largest number of links of each pair's data, weighted by time."""
     d = o.digest
     end_s = d.info["duration_ns"] / 1e9
     by_ends: dict[tuple[str, str], list[tuple[float, int]]] = {}
@@ -75,7 +75,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """How many ports a packet meets, and what their records cost."""
+    """Number of ports on a packet's path, and the cost of their records."""
     pairs = t["pairs"]
     by_run = pairs.groupby("run")["hops"].mean().to_numpy()
     average = mean(by_run)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""HPCC, OrbCC's ancestor, over paths whose RTTs change and differ: the study calls it insufficient and shows nothing.
+"""HPCC, OrbCC's predecessor, over paths with changing and unequal RTTs.
 
-HPCC with the RTT of the handshake as its T (`hpcc`) and inside TCP with the ports' mean RTT (`hpcc_tcp`) beside OrbCC
-as the study's simulator has it: one flow whose rate and RTT change every 5 s, two flows of unequal RTTs, two flows
+The study calls it insufficient, without figures. HPCC with the RTT of the handshake as its T
+(`hpcc`) and inside TCP with the ports' mean RTT (`hpcc_tcp`), compared with OrbCC of the study's
+simulator: one flow with rate and RTT that change every 5 s, two flows of unequal RTTs, two flows
 between cities of a constellation.
 """
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What HPCC lacks beside OrbCC, and what it has less: variants of its T, its target and its stages, and of OrbCC's.
+"""Differences between HPCC and OrbCC: variants of T, target and stages, and of OrbCC's meter.
 
-Each is one key. T from the ports in place of the handshake's RTT: is it the RTT that is no longer the path's? A target
-of 1 in place of 0.95: is it the port that is kept below full? OrbCC over ports that count whole packets: is its queue
-that of counting payload? Stages as in HPCC's paper inside TCP: is it how it grows?
+Each is one key. T from the ports instead of the handshake tests whether its RTT is outdated. A
+target of 1 instead of 0.95 tests the cost of keeping the port below full. OrbCC over ports that
+count full packets tests whether its queue comes from counting payload. Stages as in HPCC's paper
+inside TCP test its growth.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
 def evidence(
     figure: Callable[[Ask], list[Case]], verdicts: Callable[[Tables], list[Verdict]], paths: tuple[str, ...]
 ) -> Evidence:
-    """The first runs of some paths with each variant; what they say of goodput, delay and fairness."""
+    """First runs of some paths with each variant, and conclusions on goodput, delay, fairness."""
 
     def cases(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.labels["path"] in paths and int(c.labels["run"]) <= RUNS]
@@ -63,7 +64,7 @@ def evidence(
 
 
 def _of(runs: pd.DataFrame, column: str, digits: int, **where: object) -> str:
-    """A mean of the first runs, those that variants have, with its 95 % interval."""
+    """A mean of the first runs, which variants have as well, with its 95 % interval."""
     found = frames.average(runs[runs["run"] <= RUNS], column, **where)
     interval = f" ({found.low:.{digits}f} to {found.high:.{digits}f})" if found.n > 1 else ""
     return f"{found.value:.{digits}f}{interval}"

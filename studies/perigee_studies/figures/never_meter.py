@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""OrbCC's figures with the meter of a switch in place of the reference: what the study calls trivial in P4.
+"""OrbCC's figures with the integer meter of a switch, which the study calls trivial in P4.
 
-The same runs twice, with `meter = "reference"` and `meter = "integer"` at every port that meters: responsiveness, two
-flows of unequal and of equal RTTs, flows that join many others. Differences are taken run by run.
+The same runs twice, with `meter = "reference"` and `meter = "integer"` at every metering port:
+responsiveness, two flows of unequal and of equal RTTs, flows that join many others. Differences are
+taken run by run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ METERS = ("reference", "integer")
 ETA, OFF_ETA = 0.95, 0.931
 LESS_PCT = round(100 * (1 - OFF_ETA / ETA))
 OFF = "lower target"
-"""A law that is off, to see which claims can fail."""
+"""A modified control law, to test which claims can fail."""
 RESPONSIVENESS = "responsiveness"
 UNLIKE, LIKE = "20 ms and r", "r and r"
 JOINING = "joins"
@@ -47,7 +48,7 @@ def cases(ask: Ask) -> list[Case]:
 
 
 def _laws(ask: Ask) -> list[tuple[str, dict[str, object]]]:
-    """Both meters, and a law that is off."""
+    """Both meters, and a modified control law."""
     both: list[tuple[str, dict[str, object]]] = [(meter, {"port.bottleneck.meter": meter}) for meter in METERS]
     off: dict[str, object] = {"port.bottleneck.meter": METERS[0], "cc.orbcc-repro.eta": OFF_ETA}
     return both if ask.size.value == "quick" else [*both, (OFF, off)]
@@ -114,17 +115,17 @@ MEASURES = (
     (JOINING, "jain", "Jain's index of 51 flows from then on", "plain", 0.01),
     (JOINING, "inflation", "RTT over base RTT", "relative", 1.0),
 )
-"""Set-up, column, words, how differences are told (relative: per cent), and what counts as equal."""
+"""Set-up, column, label, form of the difference (relative: per cent), and bound of equality."""
 
 
 def pairs(runs: pd.DataFrame, part: str, column: str) -> pd.DataFrame:
-    """A row per run: what each meter gave."""
+    """A row per run with the result of each meter."""
     here = frames.pick(runs, part=part)
     return here.pivot_table(index=["rtt_ms", "run"], columns="meter", values=column)
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """The differences' means with their intervals, against what would matter."""
+    """Means of the differences with their intervals, against the relevant bounds."""
     out = []
     for part, column, words, how, most in MEASURES:
         both = pairs(t["runs"], part, column)
@@ -132,14 +133,14 @@ def verdicts(t: Tables) -> list[Verdict]:
         unit = "%" if how == "relative" else ""
         of = mean((gap / both["reference"] * 100 if how == "relative" else gap).to_numpy())
         claim = f"{part}: {words}, integer less reference (reference: {both['reference'].mean():.4g})"
-        # A thousandth of what would matter is nothing.
+        # Thousandths of the bound are irrelevant.
         places = 3 - round(math.log10(most))
         out.append(bound(f"{part}-{column}", claim, SOURCE, "trivial in P4", of, -most, most, unit, places=places))
     return out
 
 
 def note(t: Tables) -> str:
-    """Could the claims fail? What a law does that is off by as much as would matter."""
+    """Sensitivity of the claims: results of a control law modified by a relevant amount."""
     said = []
     for part, column, words, how, _ in MEASURES:
         both = pairs(t["runs"], part, column)

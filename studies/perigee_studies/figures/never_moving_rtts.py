@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fairness between flows of unequal RTTs whose paths move: all published measurements of it are over a dumbbell.
+"""Fairness between flows of unequal RTTs on moving paths.
 
-Two flows leave one dish for two cities, one near and one far, so that its radio is the bottleneck of both.
+Published measurements are over dumbbells.
+
+Two flows from one dish to two cities, one near and one far, so that its radio is the bottleneck of
+both.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Ends x runs x schemes; each run begins at another time of the orbits."""
+    """Ends x runs x schemes; each run starts at another time of the orbits."""
     out = []
     for run in range(1, ask.count(1, 5, 20) + 1):
         for ends in ask.pick(tuple(ENDS)[:1], tuple(ENDS), tuple(ENDS)):
@@ -76,7 +79,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Whether the far flow has its share, and whether any scheme is fairer than OrbCC."""
+    """Share of the far flow, and comparison of OrbCC's fairness with other schemes."""
     runs, out = t["runs"], []
     for ends in dict.fromkeys(runs["ends"]):
         here = frames.pick(runs, ends=ends)

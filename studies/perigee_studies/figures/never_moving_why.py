@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why flows of unequal RTTs are unfair on paths that move: equal RTTs, paths that stand still, a short queue.
+"""Causes of unfairness between unequal RTTs on moving paths: variants without a supposed cause.
 
-Each takes one supposed cause away: the difference of the RTTs, the motion, the room in which queues grow; and from
-LeoCC the probes whose gaps it takes for reconfigurations.
+Each removes one cause: the difference of the RTTs, the motion, the room for queues; and for LeoCC
+the probes with gaps that it takes for reconfigurations.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 RUNS = 20
-"""As many as the figure has at full size: LeoCC's differ so much that five decide nothing."""
+"""As in the figure at full size: LeoCC's runs differ too much for five to be conclusive."""
 EQUAL, STILL, SHALLOW, NOTICES = "both far", "standing still", "0.2 BDP", "without probes"
 SCHEMES = ("bbr", "bbr3", "leocc")
 RTTS_MS = (16, 44)
-"""What the near and the far path have without queues, about; where they stand still they are given."""
+"""Approximate RTTs of the near and far path without queues, used for paths without motion."""
 QUEUE_PACKETS = 371
 CAUSES: Mapping[str, str] = {
     EQUAL: "because the RTTs are unequal",
@@ -45,7 +45,7 @@ def evidence(
     ends: Mapping[str, tuple[str, str, str]],
     claims: Callable[[Tables], list[Verdict]],
 ) -> Evidence:
-    """Variants of the first runs over the first ends; what they say of each suspicion, and of the claims."""
+    """Variants of the first runs over the first ends, with conclusions on hypotheses and claims."""
     first = next(iter(ends))
 
     def cases(ask: Ask) -> list[Case]:
@@ -77,7 +77,7 @@ def _both_far(case: Case, far: str) -> list[Mapping[str, object]]:
 
 
 def _standing(case: Case) -> Case:
-    """Two senders at one bottleneck, with the RTTs that the two paths have, starts as there."""
+    """Two senders at one bottleneck, with RTTs and start times of the two paths."""
     flows = case.sets["flow"]
     assert isinstance(flows, list)  # as the figure has it
     sets = {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""OrbCC beside flows of other schemes on one port, and what a queue discipline at the port does about it.
+"""OrbCC sharing a port with flows of other schemes, under several queue disciplines.
 
-The study keeps OrbCC to itself ("a single administrative domain") and measures no other scheme beside it. One and
-two flows of OrbCC with as many of Cubic, BBRv3 or LeoCC; the port drop-tail, CoDel, or with a queue per flow.
+The study restricts OrbCC to "a single administrative domain" and measures no other scheme
+alongside. One and two flows of OrbCC with as many of Cubic, BBRv3 or LeoCC; the port is drop-tail,
+CoDel, or has a queue per flow.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 SOURCE = "OrbCC, section IV: a secondary concern, not measured"
 FILE = "orbcc/neighbours.toml"
 SHARE, MOST_INFLATION = (0.4, 0.6), 1.1
-"""What counts as half of the port, and as a minimal delay."""
+"""Bounds of half of the port, and of a minimal delay."""
 LEOCC, APART = "leocc_omnet", "leocc_omnet, probes apart"
 OTHERS = ("cubic", "bbr3", LEOCC, APART)
 SHARED: Mapping[str, object] = {"port.all.probe_priority": False}
-"""LeoCC's probes wait with the data, unless a port has a queue for them, as in the study's simulator."""
+"""LeoCC's probes wait with the data, unless a port has a queue for them, as in the study's
+simulator."""
 PORTS: dict[str, Mapping[str, object]] = {
     "drop-tail": {},
     "CoDel": {"port.bottleneck.discipline": "codel"},
@@ -42,7 +44,8 @@ PORTS: dict[str, Mapping[str, object]] = {
         "port.bottleneck.interval": "10 s",
     },
 }
-"""A queue per flow: fq_codel whose CoDel never drops; a packet too many is dropped from the longest queue."""
+"""A queue per flow: fq_codel with a CoDel that never drops; overflow drops from the longest
+queue."""
 QUICK_PORTS = tuple(item for item in PORTS.items() if item[0] in ("drop-tail", "fq_codel"))
 OTHERS_START_S = 10.0
 SETTLED_S = 20.0
@@ -55,7 +58,7 @@ def cases(ask: Ask) -> list[Case]:
     for run in range(1, ask.count(1, 5, 10) + 1):
         for other in ask.pick(OTHERS[:1], OTHERS, OTHERS):
             for port, sets in ask.pick(QUICK_PORTS, tuple(PORTS.items()), tuple(PORTS.items())):
-                # A queue that serves probes first is one of drop-tail ports.
+                # Only drop-tail ports have a queue that serves probes first.
                 if other == APART and port != "drop-tail":
                     continue
                 for n in ask.pick((1,), (1, 2), (1, 2, 5)):
@@ -84,7 +87,7 @@ def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, r
 
 
 def with_other(case: Case, other: str) -> Case:
-    """The same with a flow of OrbCC and another neighbour, or with none."""
+    """The same case with one flow of OrbCC and another neighbour, or none."""
     found = case.sets["flow"]
     assert isinstance(found, list)  # as `_case` has it
     flows = [f | ({"cc": other} if k else {}) for k, f in enumerate(found)]
@@ -114,7 +117,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def name_of(other: str) -> str:
-    """The neighbour in words."""
+    """Label of the neighbour."""
     cc, *more = other.split(", ")
     return ", ".join([style.label(cc), *more])
 
@@ -166,7 +169,10 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def _bars(a: Any, runs: pd.DataFrame, column: str) -> None:
-    """A group of bars per port; that of LeoCC with its probes apart, which one port has, is hatched."""
+    """Draws a group of bars per port.
+
+    LeoCC with a separate queue of probes, which one port has, is hatched.
+    """
     ports, others = (list(dict.fromkeys(runs[name])) for name in ("port", "other"))
     for j, port in enumerate(ports):
         there = [o for o in others if len(frames.pick(runs, port=port, other=o))]

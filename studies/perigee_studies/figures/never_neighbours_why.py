@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What decides OrbCC's share beside other schemes: variants of the port, of the neighbour and of the telemetry.
+"""Causes of OrbCC's share alongside other schemes: variants of port, neighbour and telemetry.
 
-Each suspicion has a run that would contradict it: queues of another length, a CoDel that lets others queue for longer,
-a neighbour that answers to no drop, a LeoCC that its own queue cannot mislead, a port with a queue per class whose
-telemetry is that of the class, and OrbCC alone at half of the rate, of which such a class should be a copy.
+Each hypothesis has a run that could contradict it: queues of another length, a CoDel that permits
+longer queues, a neighbour that ignores drops, a LeoCC that its own queue cannot mislead, a port
+with a queue per class and telemetry of the class, and OrbCC alone at half of the rate, to which
+such a class should be equal.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ VARIANTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Mapping[str, obje
 
 
 def cases(figure: Callable[[Ask], list[Case]], make: Callable[[Case, str], Case]) -> Callable[[Ask], list[Case]]:
-    """Variants of the first runs with a flow each; `make` gives a case another neighbour, or none."""
+    """Variants of the first runs with one flow each.
+
+    `make` gives a case another neighbour, or none.
+    """
 
     def found(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.labels["flows"] == 1 and int(c.labels["run"]) <= RUNS]
@@ -58,7 +62,7 @@ def cases(figure: Callable[[Ask], list[Case]], make: Callable[[Case, str], Case]
 
 
 def explain(verdicts: Callable[[Tables], list[Verdict]]) -> Callable[[Tables, Tables], Mapping[str, str]]:
-    """Explanations by claim: those of a port, and LeoCC's apart."""
+    """Explanations by claim: those of a port, and separately LeoCC's."""
 
     def words(t: Tables, variants: Tables) -> dict[str, str]:
         said = {DROP_TAIL: _drop_tail, CODEL: _codel, FQ: _fq, EACH: _each}
@@ -75,7 +79,7 @@ def explain(verdicts: Callable[[Tables], list[Verdict]]) -> Callable[[Tables, Ta
 
 
 def _of(runs: pd.DataFrame, port: str, other: str, column: str = "share", **where: object) -> str:
-    """A mean over runs with its 95 % interval, where there are enough runs for one."""
+    """A mean over runs, with its 95 % interval if there are enough runs."""
     found = frames.average(runs, column, port=port, other=other, flows=1, **where)
     return f"{found.value:.2f}" + (f" ({found.low:.2f} to {found.high:.2f})" if found.n > 1 else "")
 
@@ -129,7 +133,7 @@ def _classes(other: pd.DataFrame) -> str:
 
 
 def decide(t: Tables, variants: Tables) -> list[Decided]:
-    """Is it what the port tells that makes OrbCC fill a queue of its own?"""
+    """Verdicts on the port's telemetry as the cause of OrbCC's full queue."""
     found: list[Decided] = []
     for other in ("cubic", "bbr3") if CLASSES in set(variants["runs"]["variant"]) else ():
         ours, own = (
@@ -200,5 +204,5 @@ def evidence(
     make: Callable[[Case, str], Case],
     verdicts: Callable[[Tables], list[Verdict]],
 ) -> Evidence:
-    """The variants, and what they say."""
+    """The variants and their conclusions."""
     return Evidence(cases(figure, make), explain(verdicts), (*VARIANTS, DEAF, OWN), decide)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""LeoCC's probes among the data, in a queue of their own, or replaced by notices of the true outages.
+"""LeoCC's probes among the data, in a separate queue, or replaced by notices of the true outages.
 
-In the LEO study's testbed the probes wait with the data, the OrbCC study's simulator serves them first; nobody compares
-the two. One, two and five flows over one bottleneck, with and without outages.
+In the LEO study's testbed the probes wait with the data, the OrbCC study's simulator serves them
+first; no study compares the two. One, two and five flows over one bottleneck, with and without
+outages.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _sent_mbit(o: Outcome) -> float:
-    """What arrived in the whole run, in Mbit: retransmissions are told as a share of it."""
+    """Data received in the entire run, Mbit; the reference of retransmissions."""
     d = o.digest
     return float(np.nan_to_num(d.mbps()).sum() * (d.t_s[1] - d.t_s[0]))
 
@@ -94,7 +95,7 @@ WORDS = {"outages": "outages", "none": "no outage"}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """What a queue of their own changes, and how near it comes to being told."""
+    """Effect of a separate queue of probes, compared with notices."""
     runs, out = t["runs"], []
     for path in [p for p in PATHS if p in set(runs["path"])]:
         for n in sorted(set(runs["flows"])):
@@ -122,7 +123,7 @@ DEEP = "5 BDP"
 
 
 def deep_cases(ask: Ask) -> list[Case]:
-    """Without outages, over a queue that holds what the flows keep under way: no probe finds it full."""
+    """Without outages, over a queue for all data in flight, so that no probe finds it full."""
     some = [c for c in cases(ask) if c.labels["path"] == "none" and c.labels["probes"] != TOLD]
     mine = [c for c in some if 1 < int(c.labels["flows"]) <= 5 and int(c.labels["run"]) <= DEEP_RUNS]
     return varied(mine, DEEP, {"port.all.queue": f"{queue_packets(50, 5)} packets"})
@@ -133,7 +134,7 @@ LITTLE_PCT = 1
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """What each way gives, by path and number of flows; and where the queue is never full."""
+    """Results of each variant by path and number of flows, and with a queue that is never full."""
     deep = variants["runs"]
     calm, wild = (deep[deep["retransmit_pct"] < LITTLE_PCT], deep[deep["retransmit_pct"] >= LITTLE_PCT])
     room = (

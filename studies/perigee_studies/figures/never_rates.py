@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The Hypatia study's flows at the rates that its authors scaled down: 200 Mbit/s on the ground, 100 Gbit/s by laser.
+"""The Hypatia study's flows at the rates before scaling.
 
-Does what the schemes use of the path depend on the scale? The published rates and queues, the full rates with the same
-queues in packets, and the full rates with queues of as many milliseconds.
+200 Mbit/s on the ground, 100 Gbit/s by laser.
+
+This tests whether the schemes' use of the path depends on the scale: published rates and queues,
+full rates with the same queues in packets, and full rates with the same queues in milliseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ SETTINGS: dict[str, tuple[float, dict[str, object]]] = {
     SAME: (200.0, {**FULL}),
     LONG: (200.0, {**FULL, "port.ground.queue": "2000 packets", "port.isl.queue": "2000 packets"}),
 }
-"""Rate on the ground (Mbit/s), and what is set."""
+"""Rate on the ground (Mbit/s), and overrides."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 BEGIN_S = 10.0
 
@@ -68,7 +70,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """By scheme: is the share of the rate at full scale at least that of the scaled one, less a twentieth?"""
+    """Claims by scheme: the share of the full rate is at least that of the scaled one, less 5 %."""
     out = []
     for cc in dict.fromkeys(t["runs"]["scheme"]):
         here = frames.pick(t["runs"], scheme=cc)

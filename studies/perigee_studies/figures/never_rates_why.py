@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why flows have less of a rate that is larger: as many packets in the window, or more of them, at six times the rates.
+"""Causes of lower shares at higher rates.
 
-Six is as much as packets can grow: segments have up to 8948 bytes. Headers stay as long, so that the rate on the ground
-is lowered until the payload has what it has with small packets.
+The same or a larger window in packets, at six times the rates.
+
+Six is the largest growth of packets: segments have up to 8948 bytes. Headers keep their size, so
+that the rate on the ground is lowered until the payload has the same rate as with small packets.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 TIMES, MSS, HEADERS = 6, 1380, 54
 MORE, LARGER = "six times the rates", "six times the rates, packets as much larger"
 SCHEMES = ("newreno", "vegas")
-"""Those that have much less of the full rates, whatever the queue."""
+"""Schemes with much lower shares of the full rates, with any queue."""
 TOWNS = ("Sao Paulo", "Montreal")
 MORE_MBPS = 10.0 * TIMES
-"""What the goodput of either variant is a share of."""
+"""Reference rate for the goodput of both variants."""
 LARGER_MBPS = MORE_MBPS * (MSS / (MSS + HEADERS)) / (TIMES * MSS / (TIMES * MSS + HEADERS))
 LASERS = {"port.isl.rate": f"{TIMES} Gbit"}
 QUEUE = f"{100 * TIMES} packets"

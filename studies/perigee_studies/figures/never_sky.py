@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Several flows of the LEO schemes between two dishes of a constellation with hard handovers.
 
-The LEO study has SaTCP, StarQUIC and LeoCC on single recorded paths and in a dumbbell; nobody has several of their
-flows on paths that move, where all lose at the same handover.
+The LEO study has SaTCP, StarQUIC and LeoCC on single recorded paths and in a dumbbell; no study has
+several of their flows on moving paths, where all lose packets at the same handover.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "Mazilu et al.: one flow a path; several not measured"
 FILE = "leo-cc/leoem-sky.toml"
 PLAIN = {"satcp": "cubic", "starquic_cubic": "cubic", "starquic_bbr3": "bbr3", "leocc": "bbr"}
-"""What each scheme was made of."""
+"""The scheme that each one extends."""
 SCHEMES = ("cubic", "satcp", "starquic_cubic", "bbr3", "starquic_bbr3", "bbr", "leocc")
 PAIRS = {"San Diego - New York": ("san-diego", "new-york"), "New York - London": ("new-york", "london")}
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
@@ -29,7 +29,10 @@ BEGIN_S = 10.0
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Pairs x numbers of flows x runs x schemes; each run begins at another time of the constellation."""
+    """Pairs x numbers of flows x runs x schemes.
+
+    Each run starts at another time of the constellation.
+    """
     out = []
     for run in range(1, ask.count(1, 4, 10) + 1):
         for pair in ask.pick(tuple(PAIRS)[:1], tuple(PAIRS), tuple(PAIRS)):
@@ -70,7 +73,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """What each scheme gains over the one that it was made of, and whether its flows are fair."""
+    """Gain of each scheme over the one that it extends, and fairness of its flows."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         for n in sorted(set(runs["flows"])):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the OrbCC papers claim and nobody measured: bytes of telemetry, and ports without it.
+"""Unmeasured claims of the OrbCC papers: overhead of telemetry, and ports without it.
 
-Overhead: net goodput (payload only) of OrbCC with telemetry as metadata or as bytes, with full or bottleneck echo,
-over 1 to 12 instrumented hops, against the other schemes on the same path. Partial deployment: goodput, delay and
-fairness of two flows when 0 to 100 % of the ports on the path write telemetry and the sender falls back to another
-scheme.
+Overhead: net goodput (payload only) of OrbCC with telemetry as metadata or as bytes, with full or
+bottleneck echo, over 1 to 12 instrumented hops, against the other schemes on the same path. Partial
+deployment: goodput, delay and fairness of two flows when 0 to 100 % of the ports on the path write
+telemetry and the sender falls back to another scheme.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _variants(file: str, labels: dict[str, Any], run: int, sets: dict[str, objec
 
 
 def partial_cases(ask: Ask) -> list[Case]:
-    """0 to 8 of 8 ports write telemetry, drawn without replacement; the other schemes beside."""
+    """0 to 8 of 8 ports write telemetry, drawn without replacement; also the other schemes."""
     out = []
     for run in range(1, ask.count(2, 5, 10) + 1):
         ports = [f"{'s' if k == 0 else f'r{k}'}->{'d' if k == LINKS - 1 else f'r{k + 1}'}" for k in range(LINKS)]
@@ -144,7 +144,7 @@ def draw_overhead(t: Tables) -> dict[str, Any]:
 
 
 def check_overhead(t: Tables) -> list[Verdict]:
-    """Is the overhead modest and outweighed?"""
+    """Claims on a modest and outweighed overhead."""
     runs, source, out = t["runs"], "OrbCC, section II: claimed, not measured", []
     row = runs[runs["path"] == "row"]
     far = row[row["hops"] == 12].pivot_table(index="run", columns="what", values="net_mbps")
@@ -168,7 +168,7 @@ def check_overhead(t: Tables) -> list[Verdict]:
 
 
 def _mine_and_best(here: pd.DataFrame, variant: str) -> list[tuple[str, float]]:
-    """Net goodput of OrbCC, and of the best other scheme, as means that remember their runs."""
+    """Net goodput of OrbCC, and of the best other scheme, as means with their runs."""
     rivals = [w for w in dict.fromkeys(here["what"]) if w not in VARIANTS]
     others = [(style.label(w), frames.average(here, "net_mbps", what=w).value) for w in rivals]
     mine = ("OrbCC", frames.average(here, "net_mbps", what=variant).value)
@@ -176,7 +176,7 @@ def _mine_and_best(here: pd.DataFrame, variant: str) -> list[tuple[str, float]]:
 
 
 def draw_partial(t: Tables) -> dict[str, Any]:
-    """Goodput, delay and fairness against the share of instrumented ports; the bottleneck among them or not."""
+    """Plots goodput, delay and fairness by share of instrumented ports and bottleneck's state."""
     runs = t["runs"]
     figure, axes = style.panels(3, 1, width=2.9, height=2.6)
     mine = runs[runs["what"] == "orbcc"]
@@ -199,7 +199,7 @@ def draw_partial(t: Tables) -> dict[str, Any]:
 
 
 def check_partial(t: Tables) -> list[Verdict]:
-    """Does the fallback keep goodput, and does full deployment pay?"""
+    """Claims on goodput with the fallback, and on the benefit of full deployment."""
     runs = t["runs"]
     source = "OrbCC, section IV: expected, not measured"
     mine = runs[runs["what"] == "orbcc"]
@@ -243,7 +243,7 @@ def check_partial(t: Tables) -> list[Verdict]:
 
 
 def _at_least(by_share: pd.DataFrame, low: float) -> dict[str, bool]:
-    """By share of the ports: the mean over runs, and whether its interval is above a bound."""
+    """Mean over runs by share of ports, and whether its interval is above a bound."""
     found = {share: mean(column.to_numpy()) for share, column in by_share.items()}
     return {
         f"{s:.0%}: {frames.in_words(m)}": bound("", "", "", "", m, low).verdict == REPRODUCED for s, m in found.items()
@@ -251,7 +251,7 @@ def _at_least(by_share: pd.DataFrame, low: float) -> dict[str, bool]:
 
 
 def explain_overhead(t: Tables, _: Tables) -> dict[str, str]:
-    """What OrbCC has with and without the bytes, beside the others."""
+    """Goodput of OrbCC with and without the bytes, compared with others."""
     runs = t["runs"]
 
     def of(column: str, digits: int, **where: object) -> str:
@@ -279,7 +279,7 @@ def explain_overhead(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def explain_partial(t: Tables, _: Tables) -> dict[str, str]:
-    """What the reserved bytes leave of the goodput; where the rest is explained by runs."""
+    """Effect of the reserved bytes on goodput, and of runs on the rest."""
     share = t["runs"].groupby("what")["payload_share"].mean()
     reserved = (
         "Packets reserve the bytes of telemetry for all hops whether ports write them or not: the payload has "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the experiments of OrbCC and of LeoTCP, its earlier version, share."""
+"""Common parts of the experiments of OrbCC and of LeoTCP, its earlier version."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ INET = Theirs(
     "simulator have them (`--set tcp.profile=inet`; design/differences.md says what separates them); LeoCC is that "
     "simulator's in either case (`leocc_omnet`).",
 )
-"""Whose findings are these, the schemes' or the simulator's?"""
+"""Text on findings of the schemes and of the simulator."""
 
 
 def theirs(study: str) -> Theirs | None:
-    """OrbCC's paper; LeoTCP's, whose claims are nearly the same, is compared with Linux's schemes only."""
+    """Schemes of OrbCC's simulator.
+
+    LeoTCP, with nearly the same claims, has Linux's schemes only.
+    """
     return INET if study == "orbcc" else None
 
 
 def generator(run: int) -> random.Random:
-    """The study's for this run: its seeds begin with 1999."""
+    """The study's random generator for this run; its seeds start with 1999."""
     return random.Random(1998 + run)

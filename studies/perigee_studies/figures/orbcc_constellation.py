@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Two flows over a constellation: OrbCC and LeoTCP, Fig. 3 and the table of results.
 
-Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean RTT over the
-mean base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it
-says: its delays are compared after the correction that its own goodputs imply.
+Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean
+RTT over the mean base RTT of the same run (mean over the flows). The OrbCC paper's table divides by
+base RTTs other than stated: its delays are compared after the correction that its own goodputs
+imply.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ CROSSING = {
     "Pair1": (("new-york", "london"), ("new-york", "st-johns"), 372, 0.37),
     "Pair2": (("san-diego", "new-york"), ("lawrence", "new-york"), 288, 0.71),
 }
-"""Both flows' ends, queue in packets, and the share of time on one link that the published goodputs imply."""
+"""Both flows' ends, queue in packets, and the share of time on one link that the published goodputs
+imply."""
 RATIO = {
     "Pair1": {"cubic": (0.96, 0.95), "bbr": (0.71, 0.66), "bbr3": (0.79, 0.81), MINE: (0.99, 0.99)},
     "Pair2": {"cubic": (0.96, 0.98), "bbr": (0.40, 0.39), "bbr3": (0.74, 0.79), MINE: (0.97, 0.97)},
@@ -55,7 +57,8 @@ PRINTED = {
     "Pair1": {"cubic": 1.38, "bbr": 0.95, "bbr3": 0.81, MINE: 0.73},
     "Pair2": {"cubic": 2.90, "bbr": 2.27, "bbr3": 1.86, MINE: 1.44},
 }
-"""OrbCC's: below 1, less than light needs. By 0.686 and 1.35 for every scheme they are LeoTCP's: another base RTT."""
+"""OrbCC's, below 1, which is less than light needs; LeoTCP's times 0.686 and 1.35, by another base
+RTT."""
 GOODPUT_MBPS = {
     "Pair1": {"cubic": (75.79, 75.73), "bbr": (76.28, 76.10), "bbr3": (76.41, 77.58), MINE: (78.46, 78.68)},
     "Pair2": {"cubic": (61.09, 60.56), "bbr": (59.38, 60.25), "bbr3": (60.74, 61.51), MINE: (61.85, 62.26)},
@@ -67,7 +70,7 @@ STUDIES = tuple(PAPERS)
 
 
 def starts(run: int) -> list[str]:
-    """Drawn as the study did."""
+    """Start times drawn as in the study."""
     draw = generator(run)
     return [f"{draw.uniform(0, 1.5):.9f} s" for _ in range(2)]
 
@@ -150,7 +153,7 @@ def _shared(o: Outcome) -> float:
 
 
 def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Heat maps of delay and ratio, the worst of all pairs below, and what the text says of it."""
+    """Heat maps of delay and ratio, the worst of all pairs below, and the text's values."""
     at = STUDIES.index(study)
     delays = {cc: values[at] for cc, values in MOST.items()}
 
@@ -214,7 +217,7 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
 
 
 def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Shares of flows whose paths meet, against the paper's figure."""
+    """Shares of flows with common paths, against the paper's figure."""
     source = f"{PAPERS[study]}, Fig. 3(a) and 3(b)"
 
     def check(t: Tables) -> list[Verdict]:

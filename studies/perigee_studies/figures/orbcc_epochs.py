@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Dependence of the two crossing paths' figure on the hour at which it starts: OrbCC, Fig. 3(c) and table.
+"""Dependence of the crossing paths' figure on its start time: OrbCC, Fig. 3(c) and table.
 
-The share of the time for which both flows are on one link follows from geometry. Pings over the same network find it
-for a day of starts, and at two of them the schemes are run.
+The share of time with both flows on one link follows from geometry. Pings over the same network
+give it for a day of starts, and the schemes are run at two of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 DAY, AT = "starts over a day", "at "
 FIRST, STEP, COUNT = datetime(2021, 4, 22), timedelta(minutes=30), 48
 HOURS = ("00:00", "04:30")
-"""Where the schemes are run: of the day's starts the two with the smallest |Pair1 - 0.40| + |Pair2 - 0.70|, which are
-the published shares (here 0.42 and 0.68, 0.43 and 0.70)."""
+"""Start times for runs of the schemes: the two of the day with the smallest |Pair1 - 0.40| + |Pair2
+- 0.70|, which are the published shares (here 0.42 and 0.68, 0.43 and 0.70)."""
 OURS = "19:19"
 PINGS = {f"flow.{i}.{key}": what for i in (0, 1) for key, what in (("app", "ping"), ("interval", "1 s"))}
 SCHEMES = ("cubic", "bbr", "bbr3", MINE)
@@ -57,7 +57,7 @@ def _at(case: Case, name: str, begin: str, sets: dict[str, str]) -> list[Case]:
 
 
 def words(t: Tables, variants: Tables) -> dict[str, str]:
-    """Where the published shares lie among a day's, and what the schemes do at hours that have them."""
+    """Position of the published shares among a day's, and results at hours that have them."""
     from perigee_studies.figures.orbcc_constellation import CROSSING, DELAY, GOODPUT_MBPS, RATIO
 
     found = variants["runs"]
@@ -103,7 +103,7 @@ def _named(by_hour: list[pd.DataFrame]) -> list[tuple[pd.DataFrame, str]]:
 
 
 def _two_hours(runs: pd.DataFrame, found: pd.DataFrame, pair: str, column: str) -> str:
-    """One column at our start and at the other two hours, for the three schemes that keep queues."""
+    """A column at our start and the other two hours, for the three schemes with queues."""
     from perigee_studies import style
 
     here = frames.pick(runs, pair=pair)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why some of the OrbCC study's figures do not come out: variants of their runs, and what those did, in words."""
+"""Evidence on figures of the OrbCC study that are not reproduced.
+
+Variants of their runs, as text.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def _some(figure: Sequence[Case], runs: int, **where: object) -> list[Case]:
 
 
 def cubic(figure: Cases) -> Evidence:
-    """Why Cubic does not underutilise the path as published: its first schedules under other rules."""
+    """Cubic's underutilisation, which is not reproduced: its first schedules under other rules."""
 
     def cases(ask: Ask) -> list[Case]:
         mine = _some(figure(ask), SCHEDULES, cc="cubic")
@@ -57,7 +60,7 @@ def cubic(figure: Cases) -> Evidence:
 
 
 def explain_cubic(t: Tables, variants: Tables) -> dict[str, str]:
-    """What timeouts have to do with it."""
+    """Effect of timeouts."""
     runs = frames.pick(t["runs"], cc="cubic", loss=0)
     first = runs[runs["run"] <= SCHEDULES]
     of = {name: frames.pick(variants["runs"], variant=name) for name in CUBIC}
@@ -75,7 +78,10 @@ def explain_cubic(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def parking(figure: Cases) -> Evidence:
-    """Cubic's long flow over shallow queues with other starts, pacing, recovery, or all of Linux's transport."""
+    """Cubic's long flow over shallow queues.
+
+    Other starts, pacing, recovery, or Linux's transport.
+    """
 
     def cases(ask: Ask) -> list[Case]:
         where = {"cc": "cubic", "rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
@@ -90,7 +96,7 @@ def parking(figure: Cases) -> Evidence:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """How much of it depends on chance, pacing and recovery."""
+    """Effects of chance, pacing and recovery."""
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
     of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
@@ -102,7 +108,10 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def many(figure: Cases) -> Evidence:
-    """Many flows: LeoCC's probes among the data or replaced by notices; 20 BBRv1 flows that start together."""
+    """Many flows: LeoCC's probes among the data or replaced by notices.
+
+    20 BBRv1 flows with a common start.
+    """
 
     def cases(ask: Ask) -> list[Case]:
         out = []
@@ -120,7 +129,7 @@ def many(figure: Cases) -> Evidence:
 
 
 def explain_many(t: Tables, variants: Tables) -> dict[str, str]:
-    """Where LeoCC's probes wait decides its delay; who joins when decides BBR's."""
+    """Effect of the probes' queue on LeoCC's delay, and of start times on BBR's."""
 
     def run(cc: str, n: int, column: str = "delay") -> str:
         return f"{frames.average(t['runs'], column, cc=cc, flows=n).value:.2f}"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Connections split at gateways: hosts run Cubic or BBR to their gateway, the gateways OrbCC between them.
+"""Connections split at gateways: Cubic or BBR from hosts, OrbCC between gateways.
 
-Compared with OrbCC, Cubic and BBR from end to end, over the changing LEO path of the responsiveness experiment and over
-a geostationary one. Goodput: what reaches the receiving host. Delay: the RTTs of the legs together, and the time that
-data waits in the proxies (what they hold over the goodput), both over the base RTT of the whole path; for flows from
-end to end the RTT alone. Retransmissions: packets of all legs.
+Compared with OrbCC, Cubic and BBR from end to end, over the changing LEO path of the responsiveness
+experiment and over a geostationary one. Goodput: data that reaches the receiving host. Delay: the
+RTTs of all legs, and the waiting time of data in the proxies (their buffer over the goodput), both
+over the base RTT of the entire path; for flows from end to end the RTT alone. Retransmissions:
+packets of all legs.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ OBJECT_MB = 10
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Schemes from end to end, and hosts' schemes behind gateways with OrbCC, on both paths."""
+    """Schemes from end to end, and hosts' schemes with OrbCC between gateways, on both paths."""
     out = []
     for run in range(1, ask.count(2, 5, 20) + 1):
         for path, file in FILES.items():
             length = ask.count(60, 150, 300) if path == "LEO" else ask.count(60, 120, 120)
             sets: Mapping[str, object] = {"run.duration": f"{length} s"}
             if path == "GEO" and run > 1:
-                # Nothing is drawn there: another run would be the same but for the start.
+                # The path has no random draws: runs differ only by start time.
                 sets = {**sets, "flow.0.start": f"{(run - 1) * 37} ms"}
             hosts = ask.schemes(END_TO_END)
             out += [Case(file, cc, {"path": path, "run": run, "how": "end to end"}, run, sets, KEEP) for cc in hosts]
@@ -57,7 +58,7 @@ def cases(ask: Ask) -> list[Case]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run, and what arrived over time in the first."""
+    """A row per run, and arrivals over time in the first."""
     first = [o for o in found if o.case.seed == 1]
     return {"runs": frames.table(found, _row), "starts": frames.series(first, _start)}
 
@@ -129,7 +130,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Do gateways give hosts with other schemes what OrbCC gives?"""
+    """Claims on the benefit of gateways for hosts with other schemes."""
     runs, out = t["runs"], []
     source = "claimed of OrbCC, not measured"
     for path in FILES:
@@ -163,7 +164,7 @@ def check(t: Tables) -> list[Verdict]:
 
 
 def _share(here: pd.DataFrame, cc: str) -> Estimate:
-    """What the split flow has of OrbCC's goodput from end to end, run by run, %."""
+    """Goodput of the split flow relative to OrbCC from end to end, run by run, %."""
     split = frames.pick(here, how="split", cc=cc).set_index("run")["goodput_mbps"]
     whole = frames.pick(here, how="end to end", cc="orbcc-repro").set_index("run")["goodput_mbps"]
     return mean((100 * split / whole).dropna().to_numpy())
@@ -185,13 +186,16 @@ DEVIATIONS = ("Nobody published this set-up: paths, buffers and the bound of 95 
 QUARTER, FULL = "a quarter of the buffer", "target of 1"
 YOUNG, OLD = "minimum RTT of 2 s", "minimum RTT of 60 s"
 WINDOWS_S = {YOUNG: 2, OLD: 60}
-"""For how long BBR holds the lowest RTT for that of the path; its default is 10 s."""
+"""Windows of BBR's minimum RTT; the default is 10 s."""
 QUARTERS = {"LEO": "1 MB", "GEO": "4 MB"}
 VARIANT_RUNS = 4
 
 
 def variants(ask: Ask) -> list[Case]:
-    """Proxies that hold a quarter; OrbCC with a target of 1 over the geostationary path; BBR's memory of the RTT."""
+    """Proxies with a quarter of the buffer; OrbCC with a target of 1 over GEO.
+
+    BBR's window of the minimum RTT.
+    """
     split = [c for c in cases(ask) if c.labels["how"] == "split" and int(c.labels["run"]) <= VARIANT_RUNS]
     out = []
     for path, buffer in QUARTERS.items():
@@ -204,7 +208,7 @@ def variants(ask: Ask) -> list[Case]:
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Where the queue is, what a smaller proxy changes, and what OrbCC's target costs."""
+    """Position of the queue, effect of a smaller proxy, and cost of OrbCC's target."""
 
     def of(runs: pd.DataFrame, column: str, digits: int, **where: object) -> str:
         return frames.in_words(frames.average(runs[runs["run"] <= VARIANT_RUNS], column, **where), digits)
@@ -240,7 +244,7 @@ def explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def decide(t: Tables, variants: Tables) -> list[Decided]:
-    """Whether the age of BBR's minimum is what it lacks behind gateways."""
+    """Verdict on the age of BBR's minimum RTT as its cause of loss with gateways."""
     leo: dict[str, object] = {"path": "LEO", "cc": "bbr"}
     split = frames.average(t["runs"], "goodput_mbps", how="split", **leo)
     whole = frames.average(t["runs"], "goodput_mbps", how="end to end", path="LEO", cc="orbcc-repro")

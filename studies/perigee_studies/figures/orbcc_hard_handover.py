@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hard handovers: one flow with outages of fixed length (LeoTCP, Fig. 8), many flows (OrbCC, Fig. 8).
+"""Hard handovers: one flow, outages of fixed length (LeoTCP, Fig. 8); many flows (OrbCC, Fig. 8).
 
-One flow: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an outage of length d began; the
-first of them contains the outage. Many flows, window 105 to 155 s: sum of goodputs over 100 Mbit/s; mean over flows
-and seconds of the RTT over 50 ms.
+One flow: mean of the goodput samples of 1 s that end between d and d + 2.5 s after the start of an
+outage of length d; the first of them contains the outage. Many flows, window 105 to 155 s: sum of
+goodputs over 100 Mbit/s; mean over flows and seconds of the RTT over 50 ms.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def draw_one(t: Tables) -> dict[str, Any]:
 
 
 def check_one(t: Tables) -> list[Verdict]:
-    """One flow over outages of growing length, against the paper's figure and the verification model."""
+    """One flow over outages of increasing length, against the paper's figure and the model."""
     runs, out = t["runs"], []
     for d, published in MODEL_MBPS.items():
         ours = frames.average(runs, "goodput_mbps", cc=MINE, outage_ms=d)
@@ -140,7 +140,7 @@ def _many(o: Outcome) -> dict[str, Any]:
     mask = d.window(*WINDOW_S)
     goodput = np.nan_to_num(d.mbps()[:, mask])
     rtt = d.columns["rtt_ns"][:, mask] / 1e6
-    # A flow that a full queue starves through the whole window has no RTT.
+    # A flow starved by a full queue for the entire window has no RTT.
     rtt = rtt[~np.isnan(rtt).all(axis=1)]
     return {
         "goodput": goodput.sum(axis=0).mean() / 100,
@@ -169,7 +169,7 @@ AROUND = 2
 
 
 def check_many(t: Tables) -> list[Verdict]:
-    """Many flows that lose their path together, against the paper's figure."""
+    """Many flows with simultaneous outages, against the paper's figure."""
     runs = t["runs"]
     out: list[Verdict] = []
     counts = sorted(set(runs["flows"]))
@@ -182,7 +182,7 @@ def check_many(t: Tables) -> list[Verdict]:
 
 
 HIGH = {MINE: 0.92, "cubic": 0.9, "satcp": 0.9}
-"""What counts as a high goodput of all flows, over the link's rate."""
+"""Threshold of a high goodput of all flows, over the link's rate."""
 
 
 def _check_flows(here: pd.DataFrame, flows: str, n: str) -> list[Verdict]:

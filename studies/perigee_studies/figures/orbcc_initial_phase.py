@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The initial phase: OrbCC and LeoTCP, Fig. 10 and the RTTs of the text.
 
-Metrics: mean goodput of the first 50 flows and of each group of late flows in intervals of 0.5 s; mean RTTs as the
-authors' script prints them, over the first 100 recorded samples of flows (their recorder leaves out samples that repeat
-the one before), and of the first 50 flows during their first 100 base RTTs (10 s of time).
+Metrics: mean goodput of the first 50 flows and of each group of late flows in intervals of 0.5 s;
+mean RTTs as printed by the authors' script, over the first 100 recorded samples of flows (their
+recorder leaves out samples equal to the previous one), and of the first 50 flows during their first
+100 base RTTs (10 s).
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ PUBLISHED = {
 }
 """RTT in ms with and without the phase."""
 FIRST = {"orbcc": "rtt_first_ms", "leotcp": "rtt_samples_ms"}
-"""What the text calls the first 100 RTTs: 10 s of time, or 100 recorded samples."""
+"""The text's first 100 RTTs: 10 s, or 100 recorded samples."""
 SAMPLES = 100
 """Recorded samples of a flow that the authors' script averages."""
 REGULAR = {"run.host_jitter": "0 s", "run.rtt_spread": 0.0, "run.rtt_changes": SAMPLES}
-"""Which samples repeat depends on undisturbed hosts, as the authors' are; starts are drawn, so that runs differ."""
+"""Equal samples require undisturbed hosts, as in the authors' simulator; starts are drawn, so that
+runs differ."""
 
 
 def cases(ask: Ask) -> list[Case]:
@@ -76,7 +78,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def recorded_ms(events: Sequence[tuple[float, str, int, float]], flows: Sequence[int] | None = None) -> float:
-    """Mean of the recorded RTT samples of some flows, or of all, ms: the authors' script pools them."""
+    """Mean recorded RTT sample of some flows, or of all, ms, pooled as by the authors' script."""
     found = [v for _, kind, flow, v in events if kind == "rtt-change" and (flows is None or flow in flows)]
     return 1e3 * float(np.mean(found)) if found else float("nan")
 
@@ -110,7 +112,10 @@ def _halves(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Goodput of the first flows and of those that join, with and without the phase; RTTs beside the published ones."""
+    """Goodput of the first and the joining flows, with and without the phase.
+
+    RTTs and published ones.
+    """
 
     def pictures(t: Tables) -> dict[str, Any]:
         figure, axes = style.panels(3, 1, width=3.0, height=2.6)
@@ -163,7 +168,7 @@ def _over_time(s: pd.DataFrame, axes: Any) -> None:
 
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
-    """A flow that joins, with and without the initial phase, against the paper's figure and the verification model."""
+    """A joining flow, with and without the initial phase, against paper and model."""
     source = f"{PAPERS[study]}, Fig. 10"
 
     def check(t: Tables) -> list[Verdict]:

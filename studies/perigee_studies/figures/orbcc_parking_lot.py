@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Several bottlenecks in a row: OrbCC and LeoTCP, Fig. 4.
 
-Metric: for every second of the final 500 RTTs min / max of the long flow's goodput and the largest of the three short
-flows'; mean over all seconds and runs. Max-min fairness is 1, proportional fairness 1/3.
+Metric: for every second of the final 500 RTTs min / max of the long flow's goodput and the largest
+of the three short flows'; mean over all seconds and runs. Max-min fairness is 1, proportional
+fairness 1/3.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ FILE = "orbcc/parking-lot.toml"
 PROPORTIONAL, CLOSE = 1 / 3, 0.08
 OTHERS = ("cubic", "bbr", "bbr3")
 PUBLISHED = {**dict.fromkeys(OTHERS, PROPORTIONAL), MINE: 1.0}
-"""What the text says of Fig. 4: OrbCC approximates max-min fairness, the others are close to proportional fairness."""
+"""Statements of the text on Fig. 4: OrbCC approximates max-min fairness, the others
+proportional."""
 
 
 def cases(ask: Ask) -> list[Case]:
-    """RTTs x queues x runs x schemes; the long flow starts at uniform(0, 500 RTTs), as the study drew it."""
+    """RTTs x queues x runs x schemes.
+
+    The long flow's start is uniform(0, 500 RTTs), as in the study.
+    """
     out = []
     length = length_in_rtts(ask)
     for rtt_ms in ask.pick((20, 100), RTTS_MS[::2], RTTS_MS):
@@ -95,7 +100,7 @@ SIMILAR = f"0.2 and 4 BDP: mean ratio within {ALIKE:g} of that with 1 BDP"
 
 
 def _similar(runs: pd.DataFrame) -> dict[str, bool]:
-    """By scheme and queue: is it as over one BDP?"""
+    """Whether the ratio is as over one BDP, by scheme and queue."""
     mean = runs[runs["cc"].isin([MINE, *OTHERS])].groupby(["cc", "queue_bdp"])["ratio"].mean()
     return {
         f"{style.label(cc)} {q:g} BDP ({v:.2f} for {mean[cc, 1.0]:.2f})": bool(abs(v - mean[cc, 1.0]) <= ALIKE)
@@ -105,7 +110,7 @@ def _similar(runs: pd.DataFrame) -> dict[str, bool]:
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """The mean ratios by queue, of those that are not as published."""
+    """The mean ratios by queue of schemes that differ from the published ones."""
     mean = t["runs"].groupby(["cc", "queue_bdp"])["ratio"].mean()
     queues = sorted(set(t["runs"]["queue_bdp"]))
     said = {
@@ -121,7 +126,7 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def verdicts(source: str) -> Callable[[Tables], list[Verdict]]:
-    """OrbCC is max-min fair, the others proportionally fair, whatever the queue."""
+    """OrbCC is max-min fair, the others proportionally fair, with any queue."""
 
     def check(t: Tables) -> list[Verdict]:
         runs = t["runs"]

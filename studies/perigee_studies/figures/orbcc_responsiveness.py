@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Responsiveness of one flow whose path changes every few seconds: OrbCC and LeoTCP, Fig. 1, without and with loss.
+"""Responsiveness of one flow on a path that changes every few seconds: OrbCC and LeoTCP, Fig. 1.
 
-Metrics (per run of 300 s): plain mean of the goodput of each second; mean over seconds of the mean RTT of that second;
-retransmitted bits per second. A curve is the distribution over 50 schedules.
+Metrics (per run of 300 s): plain mean of the goodput of each second; mean over seconds of the mean
+RTT of that second; retransmitted bits per second. A curve is the distribution over 50 schedules,
+without and with loss.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
 
 
 def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
-    """Run k of the study is seed k; the loss variant has the whole RTT on the bottleneck (OrbCC) or access links."""
+    """Run k of the study is seed k.
+
+    With loss, the RTT is on the bottleneck (OrbCC) or access links.
+    """
 
     def make(ask: Ask) -> list[Case]:
         sets: dict[str, object] = {}
@@ -66,7 +70,7 @@ def with_clean(study: str) -> Callable[[Ask], list[Case]]:
 
 
 def tables(found: Sequence[Outcome], drawn: int = 2) -> Tables:
-    """One row per run, and the seconds of the run that is drawn."""
+    """One row per run, and the seconds of the plotted run."""
     one = [o for o in found if o.case.seed == drawn]
     return {"runs": frames.table(found, _row), "series": frames.series(one, _seconds)}
 
@@ -137,7 +141,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def draw_published(t: Tables) -> dict[str, Any]:
-    """The same, with what was read off the paper's figure for Cubic."""
+    """The same, with values for Cubic read off the paper's figure."""
     pictures = draw(t)
     style.published(pictures["distributions"].axes[0], CUBIC_MBPS, style.look("cubic")["color"], None)
     return pictures
@@ -148,7 +152,7 @@ CUBIC_MBPS = 50
 
 
 def _logarithmic(axis: Any, values: Any) -> None:
-    """A logarithmic axis that begins below the smallest value; at zero, where there are zeros."""
+    """A logarithmic axis from below the smallest value, or with zero if there are zeros."""
     least = values[values > 0].min() if (values > 0).any() else 0.1
     if (values > 0).all():
         axis.set_xscale("log")
@@ -159,7 +163,7 @@ def _logarithmic(axis: Any, values: Any) -> None:
 
 
 def over_time(s: pd.DataFrame, begin_s: float, end_s: float) -> Any:
-    """Goodput and RTT of one run beside what the path offers."""
+    """Plots goodput and RTT of one run with the path's rate and base RTT."""
     s = s[s["loss"] == s["loss"].max()]
     figure, axes = style.panels(1, 2, width=7.2, height=1.9, sharex=True)
     path = s[s["cc"] == frames.schemes(s)[0]]
@@ -196,7 +200,10 @@ def _clean(now: pd.DataFrame, source: str, study: str) -> list[Verdict]:
 
 
 def _against_model(now: pd.DataFrame) -> list[Verdict]:
-    """OrbCC against the verification model: relative to the path, so that fewer schedules compare as well."""
+    """OrbCC against the verification model, relative to the path.
+
+    This makes results of fewer schedules comparable.
+    """
     model = "independent model of the protocol"
     mine = frames.pick(now, cc=MINE)
     rate, rtt = MODEL[0] / DRAWN["orbcc"][0], MODEL[1] / DRAWN["orbcc"][1]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Soft handover: OrbCC and LeoTCP, Fig. 7 and the RTTs of the text.
 
-Two flows of 20 ms join two flows of 50 ms on their bottleneck at 100 s (Change 1) and leave it at 200 s (Change 2).
-Metrics: Jain over the four flows' means from 101 to 106 s, sum of goodputs from 101 to 103 s over 100 Mbit/s; for
-Change 2 the means of both bottlenecks (201 to 206 s for that of the 50 ms flows, 201 to 203 s for the other). RTTs:
-mean of all samples of the two flows of a group during the first 100 base RTTs from 101 s on.
+Two flows of 20 ms join two flows of 50 ms on their bottleneck at 100 s (Change 1) and leave it at
+200 s (Change 2). Metrics: Jain over the four flows' means from 101 to 106 s, sum of goodputs from
+101 to 103 s over 100 Mbit/s; for Change 2 the means of both bottlenecks (201 to 206 s for that of
+the 50 ms flows, 201 to 203 s for the other). RTTs: mean of all samples of the two flows of a group
+during the first 100 base RTTs from 101 s on.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ STAYING, MOVING = slice(0, 2), slice(2, 4)
 
 
 def starts_s(run: int) -> list[int]:
-    """Seconds, drawn as the study did."""
+    """Start times in seconds, drawn as in the study."""
     draw = generator(run)
     return [draw.randint(0, 50) for _ in range(4)]
 
@@ -91,7 +92,7 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Fairness against goodput after both changes; RTTs beside the paper's; one run over time."""
+    """Fairness against goodput after both changes; RTTs with the paper's; one run over time."""
     return lambda t: {"handover": _handover(t["runs"], study), "run": _over_time(t)}
 
 
@@ -201,7 +202,7 @@ CAPTIONS = {
 
 
 def explain(t: Tables, theirs: Tables) -> dict[str, str]:
-    """BBRv1 by run; BBRv3 as the study's simulator has it, where that was run."""
+    """BBRv1 by run; BBRv3 of the study's simulator, if it was run."""
     of = {base: frames.pick(t["runs"], cc="bbr")[f"rtt{base}_ms"] for base in (20, 50)}
     bbr = (
         "BBRv1 keeps two bandwidth-delay products of its old rate under way until its bandwidth filter forgets (ten "

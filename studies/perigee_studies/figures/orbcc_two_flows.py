@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fairness of two flows with different and with equal RTTs: OrbCC and LeoTCP, Fig. 5 and 6, and the ablation, Fig. 9.
+"""Fairness of two flows with different and with equal RTTs: OrbCC and LeoTCP, Fig.
 
-Metric: for every second of the window min(g1, g2) / max(g1, g2); mean over all seconds of all runs (the ratio of the
-two means and Jain's index beside it). The text says the final 500 RTTs, the inter-RTT script takes the final 1000:
-both are in the table, the final 500 are compared.
+5, 6 and 9 (ablation).
+
+Metric: for every second of the window min(g1, g2) / max(g1, g2); mean over all seconds of all runs
+(the ratio of the two means and Jain's index in addition). The text has the final 500 RTTs, the
+inter-RTT script the final 1000: both are in the table, the final 500 are compared.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ KEEP = Keep(("goodput_bps",))
 RTTS_MS = tuple(range(20, 201, 20))
 FIRST_MS = 20
 NEAR = 1.0
-"""OrbCC's ratio in Fig. 5, 6 and 9: near or close to 1 at all RTTs, says the text."""
+"""OrbCC's ratio in Fig. 5, 6 and 9: near or close to 1 at all RTTs, according to the text."""
 MODEL = {20: 1.0, 60: 0.45, 100: 0.31, 200: 0.22}
 """Ratio without avgRTT in an independent model of the protocol, by RTT."""
 VARIANTS: dict[str, Mapping[str, object]] = {
@@ -45,7 +47,7 @@ def length_in_rtts(ask: Ask) -> int:
 
 
 def second_start_s(run: int, rtt_ms: int, length: int) -> float:
-    """A quarter of the run, as the study drew it."""
+    """Start of the second flow, about a quarter of the run, drawn as in the study."""
     return generator(run).uniform(490, 510) * rtt_ms / 1e3 * length / 2000
 
 
@@ -118,7 +120,7 @@ def draw_ablation(t: Tables) -> dict[str, Any]:
 
 
 def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = "RTT of the second flow, ms") -> Any:
-    """Mean ratio with its standard deviation over seconds and runs, and the ratio of means beside it."""
+    """Plots mean ratios with standard deviations over seconds and runs, and ratios of means."""
     figure, axes = style.panels(2, 1, height=2.7, sharey=True)
     looks = list(dict.fromkeys(runs[by]))
     for a, column, title in zip(axes[0], ("ratio", "ratio_of_means"), ("per second", "of means"), strict=True):
@@ -128,7 +130,7 @@ def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = 
             label = style.label(name) if by == "cc" else name
             mean = one[column].mean()
             error = one["ratio_sd"].mean() if column == "ratio" else one[column].std()
-            # What may lie below other curves is larger.
+            # Larger markers, since other curves may cover them.
             size = {"markersize": 7} if name == "OrbCC" else {}
             keys = {"label": label, "capsize": 2, "elinewidth": 0.6, **look, **size}
             a.errorbar(mean.index, mean, style.error_bars(error), **keys)

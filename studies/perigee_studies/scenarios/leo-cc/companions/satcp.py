@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tells SaTCP's module of handovers, as the relay of its authors does (docs/how-to/hosts.md, Notices).
+"""Relay of handover notices to SaTCP's module, like its authors' (docs/how-to/hosts.md, Notices).
 
-The module listens to netlink family 31 in the kernel's first network namespace, for "1" (a handover is near) and "0"
-(it is over). A handover that is told before another one is over makes it longer.
+The module listens to netlink family 31 in the kernel's first network namespace, for "1" (a handover
+is near) and "0" (it is over). A notice before the end of another handover extends it.
 """
 
 import json
