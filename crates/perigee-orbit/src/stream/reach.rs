@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! View of a sky from any places at an instant: satellites in view, and the shortest path from a ground point.
+//! View of a sky from any places at an instant: satellites in view, and the shortest path from a
+//! ground point.
 
 use crate::links::length::Access;
 use crate::links::visibility::{GroundPoint, Mask};
@@ -10,22 +11,23 @@ use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// What a place sees.
+/// View from a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// Satellites above the mask.
     pub in_view: usize,
-    /// Length of the shortest path from the ground point, over satellites and ISLs; `None` = no path.
+    /// Length of the shortest path from the ground point, over satellites and ISLs; `None` = no
+    /// path.
     pub path_m: Option<f64>,
 }
 
 impl Sky {
-    /// What `places` see at the step at or before `t`, with satellites at least `mask_deg` above the horizon; and the length of
-    /// their shortest paths from the ground point `origin`, which has the mask of its own. Policies of attachment, dishes and
-    /// relays play no part.
+    /// Views from `places` at the last step up to `t`, with satellites at least `mask_deg` above
+    /// the horizon, and the lengths of their shortest paths from the ground point `origin`, which
+    /// has its configured mask. Attachment policies, dishes and relays are ignored.
     ///
     /// # Errors
-    /// When a satellite has decayed by then, or there is no ground point `origin`.
+    /// If a satellite has decayed by then, or there is no ground point `origin`.
     pub fn reach(
         &self,
         t: Nanos,

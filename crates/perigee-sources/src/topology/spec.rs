@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Specifications of the small networks: ports, placements of round-trip times, chain, dumbbell, parking lot.
+//! Specifications of the small networks: ports, placements of round-trip times, chain, dumbbell,
+//! parking lot.
 
 use perigee_timeline::{Dama, LinkOrder, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos};
@@ -15,7 +16,7 @@ pub struct PortSpec {
     pub framing: u32,
     /// Depth of its token bucket in bytes; 0 = none.
     pub burst: u64,
-    /// It sends in slots that it has to ask for.
+    /// Capacity on demand: it sends in slots granted on request.
     pub dama: Option<Box<Dama>>,
     /// Runs OrbCC's egress meter.
     pub metered: bool,
@@ -46,21 +47,22 @@ impl Default for PortSpec {
     }
 }
 
-/// Where the round-trip time of a flow sits. "Access" are the four links between its hosts and the routers
-/// (two outward, two on the way back).
+/// The links that have the delay of a flow. "Access" are the four links between its hosts and the
+/// routers (two per direction).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// A quarter of it on each access link, after the fixed delay of the bottlenecks is taken off
+    /// A quarter of it on each access link, after subtraction of the fixed delay of the bottlenecks
     /// (OrbCC study, E3 to E8).
     #[default]
     Access,
-    /// A sixth of it on each link of the three-link path, both ways (OrbCC study, E1). Dumbbell with equal RTTs.
+    /// A sixth of it on each link of the three-link path, both directions (OrbCC study, E1). Only a
+    /// dumbbell with equal RTTs.
     Even,
-    /// Half of the smallest RTT on the bottleneck, each way; what a flow has above it on its access links
-    /// (OrbCC study, E2).
+    /// Half of the smallest RTT on the bottleneck, per direction; the excess of a flow on its
+    /// access links (OrbCC study, E2).
     Bottleneck,
-    /// Half of the smallest RTT on the forward bottleneck, the rest of each flow's RTT on the last link of its own
-    /// ACK path (the Linux reference curves).
+    /// Half of the smallest RTT on the forward bottleneck, the rest of each flow's RTT on the last
+    /// link of its own ACK path (the Linux reference curves).
     AckPath,
     /// All of it on the first link of the data path (the Mininet testbed of seed 000).
     Forward,
@@ -71,7 +73,7 @@ pub enum Placement {
 pub struct ChainSpec {
     /// Links from host to host: one more than routers.
     pub links: usize,
-    /// Independent chains side by side, each with its own pair of hosts.
+    /// Number of independent parallel chains, each with its own pair of hosts.
     pub copies: usize,
     /// Round-trip time, spread evenly over all links and both directions.
     pub rtt: Nanos,
@@ -81,7 +83,7 @@ pub struct ChainSpec {
     pub reverse: Option<PortSpec>,
     /// Random loss of each link of the data direction.
     pub loss: f64,
-    /// What a shrinking delay does to packets under way.
+    /// Effect of a shrinking delay on packets in flight.
     pub order: LinkOrder,
 }
 
@@ -104,7 +106,7 @@ impl Default for ChainSpec {
 pub struct DumbbellSpec {
     /// Round-trip time of each flow; their number is the number of flows.
     pub rtts: Vec<Nanos>,
-    /// Where the RTTs sit.
+    /// Placement of the RTTs.
     pub placement: Placement,
     /// `r1 -> r2`.
     pub bottleneck: PortSpec,
@@ -112,11 +114,12 @@ pub struct DumbbellSpec {
     pub reverse: Option<PortSpec>,
     /// Every port of and towards the hosts.
     pub access: PortSpec,
-    /// Fixed one-way delay of the bottleneck under [`Placement::Access`]; other placements ignore it.
+    /// Fixed one-way delay of the bottleneck under [`Placement::Access`]; other placements ignore
+    /// it.
     pub bottleneck_delay: Nanos,
     /// Random loss on `r1 -> r2`.
     pub loss: f64,
-    /// What a shrinking delay does to packets under way.
+    /// Effect of a shrinking delay on packets in flight.
     pub order: LinkOrder,
 }
 
@@ -155,9 +158,9 @@ impl DumbbellSpec {
 pub struct ParkingLotSpec {
     /// Links between the routers.
     pub bottlenecks: usize,
-    /// Round-trip time of the spine, then of each rib; a single value holds for all.
+    /// Round-trip time of the spine, then of each rib; a single value applies to all.
     pub rtts: Vec<Nanos>,
-    /// Where the RTTs sit: [`Placement::Access`] or [`Placement::Forward`].
+    /// Placement of the RTTs: [`Placement::Access`] or [`Placement::Forward`].
     pub placement: Placement,
     /// Every bottleneck, data direction.
     pub bottleneck: PortSpec,
@@ -167,7 +170,7 @@ pub struct ParkingLotSpec {
     pub access: PortSpec,
     /// Fixed one-way delay of each bottleneck under [`Placement::Access`].
     pub bottleneck_delay: Nanos,
-    /// What a shrinking delay does to packets under way.
+    /// Effect of a shrinking delay on packets in flight.
     pub order: LinkOrder,
 }
 
