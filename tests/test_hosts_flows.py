@@ -55,13 +55,13 @@ def test_real_flows_need_real_hosts(cli: Cli, tmp_path: Path) -> None:
     assert "--backend linux" in done.stderr
 
 
-def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path) -> None:
+def test_only_flows_of_ours_are_given_a_backend(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text('[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\napp = "programs"\nbackend = "linux"\n')
     done = cli("check", path)
     assert done.returncode == 2
     assert "s.toml:6" in done.stderr
-    assert "flow.0.hosts: no effect with app" in done.stderr
+    assert "flow.0.backend: no effect with app" in done.stderr
 
 
 APPLICATION = """\
