@@ -92,7 +92,7 @@ class Cluster:
 
 @pytest.fixture
 def certificates(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with certificates that Dask's configuration names, for this process and its children."""
+    """A folder with certificates named in the configuration of Dask for this process."""
     from distributed.security import Security
 
     folder = tmp_path_factory.mktemp("certificates")

@@ -33,7 +33,7 @@ queue = "1 bdp"
 cc = "*"
 """
 
-# Commands are started a thousand times: what they import is compiled once, whatever the shell says.
+# Commands are started a thousand times: imports are compiled once, whatever the shell's settings.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -57,9 +57,11 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | Non
 
 
 def little_room(largest: int = 2000) -> None:
-    """In a child, before its program starts: files may have `largest` bytes, which stands for a full disk.
+    """In a child, before its program starts.
 
-    Compiled modules are not written: Python takes those that are cut short for whole ones.
+    Limits files to `largest` bytes, which simulates a full disk.
+
+    Compiled modules are not written, since Python treats truncated ones as complete.
     """
     import resource
 
@@ -75,7 +77,7 @@ def hear_ctrl_c() -> None:
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
-    """Starts `perigee …` in the test's folder; what still lives when the test ends, however it ends, is killed."""
+    """Starts `perigee …` in the test's folder; kills remaining processes when the test ends."""
     begun: list[subprocess.Popen[str]] = []
 
     def start(*words: object, **keys: Any) -> subprocess.Popen[str]:
@@ -100,7 +102,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks | None]:
-    """What commands are forked from; none where libraries of the system do not stand a fork."""
+    """The process that commands are forked from; None if libraries of the system prevent it."""
     if sys.platform != "linux":
         yield None
         return

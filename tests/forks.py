@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Commands in processes that are forked from one which has imported other people's libraries.
+"""Commands in processes forked from one that has imported third-party libraries.
 
-Most of what a short command takes are those imports (Typer, NumPy, Arrow, pandas, …), and the tests start a thousand
-commands. Nothing of Perigee is imported before the fork: a command starts with `perigee_lab.__main__`, has its own
-folder, environment and output, and waits for its threads and exit handlers at the end. `test_forks.py` compares both;
-what begins and ends in special ways (kills, Ctrl-C, full disks) is tested with fresh interpreters (`begin`, `fresh`).
+Most of the time of a short command is spent on those imports (Typer, NumPy, Arrow, pandas, …), and
+the tests start a thousand commands. Nothing of Perigee is imported before the fork: a command
+starts with `perigee_lab.__main__`, has its own folder, environment and output, and waits for its
+threads and exit handlers at the end. `test_forks.py` compares both; special starts and ends (kills,
+Ctrl-C, full disks) are tested with fresh interpreters (`begin`, `fresh`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ LIBRARIES = (
     "typer", "typer._adapters", "rich.console", "rich.progress", "rich.table", "numpy", "pyarrow.compute",
     "pyarrow.parquet", "pandas", "scipy.stats", "matplotlib.pyplot", "matplotlib.backends.backend_agg",
 )  # fmt: skip
-# What no library reads while it is imported. With any other variable changed, a command gets a fresh interpreter.
+# Variables that no library reads during import. If any other variable differs, a command gets a
+# fresh interpreter.
 HARMLESS = {"COLUMNS", "PYTEST_CURRENT_TEST", "XDG_CACHE_HOME", "XDG_STATE_HOME"}
 NUMBER = struct.Struct("<q")
 
@@ -53,7 +55,7 @@ class Forks:
             )
 
     def may_run(self, environment: dict[str, str]) -> bool:
-        """Whether a command would find what a fresh interpreter finds."""
+        """Whether a command would have the environment of a fresh interpreter."""
         names = environment.keys() | self.at_start.keys()
         return not {n for n in names if environment.get(n) != self.at_start.get(n)} - HARMLESS
 
@@ -150,7 +152,7 @@ def perform(words: list[str]) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """Ends as the interpreter does, but for taking modules to pieces: with all libraries that takes half a second."""
+    """Exits like the interpreter, but without tearing down modules, which takes half a second."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Table hashes of every shipped scenario under three schemes and two seeds, held against `tests/guards.json`.
+"""Table hashes of shipped scenarios, three schemes, two seeds, compared with `tests/guards.json`.
 
     python tests/guards.py            # compare; exit code 1 and a line per difference
     python tests/guards.py --bless    # write the file, in the commit that states why results move
 
-A refactoring keeps all of them. `tests/guards.txt` has totals of the same runs (goodput, RTT, retransmissions,
-losses); a hash that differs is printed with those before and after. Scenarios longer than the limit of cost are cut,
-so that all take some minutes of two cores; scenarios that need recorded paths or real hosts are listed as skipped.
+A refactoring keeps all of them. `tests/guards.txt` has totals of the same runs (goodput, RTT,
+retransmissions, losses); a hash that differs is printed with those before and after. Scenarios
+longer than the limit of cost are cut, so that all take some minutes of two cores; scenarios that
+need recorded paths or real hosts are listed as skipped.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def totals_of(run: perigee.Run) -> str:
 
 
 def hashes_of(path: Path) -> tuple[str, dict[str, str] | str, dict[str, str]]:
-    """Hash of all tables of each run of a scenario, or why there are none; and totals of each run."""
+    """Hash of all tables of each run of a scenario, or a reason for none; and totals."""
     name = str(path.relative_to(ROOT))
     try:
         cut = duration_of(path)

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Mutation tests of the Rust core, as a table: `make mutants`.
 
-cargo-mutants lists small faults ("replace + with -", "return 0"). Nearly all of them are put into a copy of the
-workspace at once, as other bodies of their functions, of which a variable of the environment chooses one; tests run
-until one fails. A mutant that no test notices is *missed*: either a test is missing, or the code makes no difference.
-Reasons for those that stay are in mutants.toml beside this file; the table is design/mutants.md.
+cargo-mutants lists small faults ("replace + with -", "return 0"). Nearly all of them are put into a
+copy of the workspace at once, as alternative bodies of their functions, selected by a variable of
+the environment; tests run until one fails. A mutant that no test detects is *missed*: either a test
+is missing, or the code makes no difference. Reasons for those that stay are in mutants.toml in this
+folder; the table is design/mutants.md.
 
     python tests/mutants.py                run what is missing, then write the table
     python tests/mutants.py --again        run the missed ones once more (after tests were added)
-    python tests/mutants.py --only prr     these groups, in this order; --limit N: so many mutants at most
+    python tests/mutants.py --only prr     these groups, in this order; --limit N: at most N mutants
     python tests/mutants.py --table        write the table only
     python tests/mutants.py --list         list the mutants with their groups
 
-All state is under target/mutants: a run that was killed goes on where it was, and a result holds until its function
-changes (`--fresh` starts anew). cargo-mutants itself, in the version below, is taken from PATH or installed there.
+All state is under target/mutants: a killed run resumes, and a result holds until its function
+changes (`--fresh` starts from scratch). cargo-mutants itself, in the version below, is taken from
+PATH or installed there.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ REASONS = ROOT / "tests" / "mutants.toml"
 TABLE = ROOT / "design" / "mutants.md"
 CRATES = ["perigee-sim", "perigee-tcp", "perigee-cc", "perigee-queue"]
 
-# Group: what it is, files, functions (all where empty). A mutant belongs to the first that fits; those of sim/net, tcp
-# and cc that fit none are drawn from.
+# Group: description, files, functions (all if empty). A mutant belongs to the first that fits;
+# those of sim/net, tcp and cc that fit none are sampled.
 GROUPS = {
     "fast-path": ("the simulator's fast path over ports in order", r"perigee-sim/src/net/fast_path\.rs", ""),
     "aqm": ("queue disciplines", r"perigee-queue/src/", ""),
@@ -62,7 +64,8 @@ GROUPS = {
 }
 POOL = r"perigee-(sim/src/net|tcp/src|cc/src)/"
 
-# What is tested, cheapest first, until something fails: package and its test programs ("" = unit tests, None = all).
+# What is tested, cheapest first, until something fails: package and its test programs ("" = unit
+# tests, None = all).
 QUICK = ("perigee-sim", ["", "network", "options", "fingerprints", "outside", "relay", "stepping"])
 LONG = ("perigee-sim", ["tcp", "l4s"])
 STAGES = {
@@ -82,10 +85,10 @@ STAGES = {
     ],
     "perigee-sim": [QUICK, LONG],
 }
-# Where other tests of whole flows are about it.
+# Modules with other tests of complete flows.
 FLOWS = {r"/(orbcc|hpcc|utilisation)": "orbcc", r"/prague": "l4s"}
-# Unit tests of congestion controls that a change of one of them, or of what only they use, can make fail; all where a
-# module is not named.
+# Unit tests of congestion controls that a change of one of them, or of what only they use, can make
+# fail; all where a module is not named.
 OWN = {
     "bbr": ["bbr", "bbr3", "leocc"],
     "bbr3": ["bbr3", "starquic"],
@@ -108,7 +111,8 @@ OWN = {
         ]
     },
 }
-# Little time for building, tests that are not slow, and the same cases of property tests for each mutant.
+# Little time for building, tests that are not slow, and the same cases of property tests for each
+# mutant.
 ENV = {
     "CARGO_TARGET_DIR": str(STATE / "build"),
     "CARGO_PROFILE_DEV_DEBUG": "0",
@@ -123,11 +127,14 @@ ENV = {
 MEMORY = 6 << 30
 
 
-# The mutants --------------------------------------------------------------------------------------------------------
+# The mutants --------------------------------------------------------------------------------------
 
 
 class Mutant:
-    """One change: `old` becomes `new` in `file`. `key` names it as long as its function stays as it is."""
+    """One change: `old` becomes `new` in `file`.
+
+    `key` identifies it while its function is unchanged.
+    """
 
     def __init__(self, entry: dict, source: str):
         """From an entry of cargo-mutants' list and the text of its file."""
@@ -166,7 +173,7 @@ class Mutant:
         return None
 
     def apply(self, source: str) -> str:
-        """The whole file."""
+        """The entire file."""
         return source[: self.begin] + self.new + " /* mutated */" + source[self.end :]
 
     def variant(self, source: str) -> str:
@@ -182,7 +189,7 @@ def _offset(source: str, place: dict) -> int:
 
 
 def _opening(function: str, begin: int) -> int | None:
-    """Where the body of a function begins, if that can be chosen when it runs."""
+    """Start of a function's body, if it can be selected at run time."""
     head = re.search(r"^[^/\n]*\bfn [^{]*", function, re.MULTILINE)
     if head is None or "const fn" in head[0] or re.search(r"->\s*impl\b", head[0]):
         return None
@@ -235,7 +242,7 @@ def tool() -> str:
     return str(STATE / "tool/bin/cargo-mutants")
 
 
-# Building them ------------------------------------------------------------------------------------------------------
+# Building them ------------------------------------------------------------------------------------
 
 # What chooses the mutant in a test program: nothing (0), or the number in the environment.
 SWITCH = """
@@ -270,7 +277,10 @@ def sync(changed: dict[str, str]) -> None:
 
 
 def switched(numbered: dict[int, Mutant]) -> tuple[dict[str, str], dict[str, list[tuple[int, int, int]]]]:
-    """The files with all mutants as other bodies of their functions, and where: first and last line, number."""
+    """Files with all mutants as alternative bodies, and their places.
+
+    First and last line, number.
+    """
     changed, places = {}, {}
     for file in {m.file for m in numbered.values()}:
         source = (ROOT / file).read_text()
@@ -382,7 +392,7 @@ def build_together(numbered: dict[int, Mutant]) -> tuple[dict[str, dict[str, str
         unviable |= bad
 
 
-# Running them -------------------------------------------------------------------------------------------------------
+# Running them -------------------------------------------------------------------------------------
 
 
 def calls(mutant: Mutant | None, program: str) -> list[list[str]]:
@@ -453,7 +463,7 @@ class Log:
     """Writes down each result as soon as it is there."""
 
     def __init__(self, count: int):
-        """Of so many mutants."""
+        """Starts a log of `count` mutants."""
         self.count, self.number = count, 0
         self.lock = threading.Lock()
 
@@ -495,7 +505,7 @@ def run(groups: dict[str, list[Mutant]], args: argparse.Namespace) -> None:
 
 
 def run_alone(todo: list[Mutant], log: Log) -> None:
-    """Mutants outside of functions, or of functions that are evaluated by the compiler: a build for each."""
+    """Mutants outside of functions, or in functions evaluated by the compiler: one build each."""
     if not todo:
         return
     sync({})
@@ -509,7 +519,7 @@ def run_alone(todo: list[Mutant], log: Log) -> None:
         log.add(mutant, outcome, where, begin)
 
 
-# The table ----------------------------------------------------------------------------------------------------------
+# The table ----------------------------------------------------------------------------------------
 
 
 def reason(mutant: Mutant, rules: list[dict]) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What schemes must do on the shipped paths, as measured with the kernel: loss, RTT steps, a schedule, outages."""
+"""Acceptance of schemes on shipped paths, as measured with the kernel: loss, RTT steps, outages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def goodput_mbps(run: perigee.Run, begin_s: float, end_s: float) -> float:
 
 
 def recovery(run: perigee.Run, step_s: float, link_mbps: float) -> tuple[float, float]:
-    """After a step: the lowest mean of half a second, and the time until 0.85 of the link holds again."""
+    """After a step: lowest mean of half a second, and time until 0.85 of the link holds again."""
     flows = run.to_pandas("flows")
     t = flows["t_ns"] / 1e9
     after = flows[(t > step_s + 0.1) & (t <= step_s + 15)]
@@ -65,7 +65,7 @@ def test_random_loss_stops_only_who_takes_it_for_congestion(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_bbr3_under_random_loss_over_seeds(tmp_path: Path) -> None:
-    """Single runs vary by 2.1 Mbit/s (standard deviation), so that one run says little. Kernel: 78.5, 76.9, 77.5."""
+    """Single runs vary by 2.1 Mbit/s (standard deviation). Kernel: 78.5, 76.9, 77.5."""
     done = perigee.load(MICRO / "random-loss.toml").run_all(cc=["bbr3"], seeds=range(1, 13), out=tmp_path / "r")
     assert np.mean([goodput_mbps(r, 5, 60) for r in done]) == pytest.approx(77.6, rel=0.025)
 
@@ -97,7 +97,8 @@ def test_the_goodputs_of_the_kernel_come_out_on_the_schedule(tmp_path: Path) -> 
         assert goodput_mbps(done[cc], 5, 300) == pytest.approx(measured, rel=0.04), cc
     for cc, delay_ms in (("cubic", 87), ("bbr", 54), ("leocc", 54)):
         assert done[cc].summary["rtt_mean_ms"] == pytest.approx(delay_ms, rel=0.1), cc
-    # OrbCC resumes at its previous rate: a second after an outage without another path it has not started anew.
+    # OrbCC resumes at its previous rate: a second after an outage without another path it has not
+    # restarted.
     assert "fallback" not in set(done["orbcc"].to_pandas("flows")["mode"])
     assert done["orbcc"].to_pandas("flow_totals")["goodput_bytes"].iloc[0] > 0
 
@@ -111,7 +112,8 @@ def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: P
         assert done[cc].to_pandas("flow_totals")["timeouts"].iloc[0] >= 3
     mean = {cc: np.mean([goodput_mbps(r, at + 0.5, at + 3.5) for at in outages]) for cc, r in done.items()}
     assert mean["starquic_cubic"] > 1.02 * mean["cubic"]
-    # BBRv3 keeps its model over a timeout: only its bounds are to be saved (docs/reference/cc/starquic_cubic.md).
+    # BBRv3 keeps its model over a timeout: only its bounds are to be saved
+    # (docs/reference/cc/starquic_cubic.md).
     assert mean["starquic_bbr3"] > 1.005 * mean["bbr3"]
     # OrbCC resumes at the rate that it had.
     before = np.mean([goodput_mbps(done["orbcc"], at - 2, at) for at in outages])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate --against linux`: its cells, its arithmetic, and two cells where a kernel is built."""
+"""`perigee validate --against linux`: cells, arithmetic, and two cells if a kernel is built."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_two_cells_of_the_table(cli: Cli, tmp_path: Path) -> None:
     assert [row["verdict"] for row in told["pairs"]] == ["", ""]
     assert told["schemes"][0]["pairs"] == 2
     assert (tmp_path / "out/outage-200ms/linux/newreno/seed1/manifest.json").is_file()
-    # What is there is not run again, and gives the same.
+    # Existing runs are not repeated, and give the same result.
     again = cli("validate", "--against", "linux", *words, "--out", tmp_path / "out", "--json")
     assert json.loads(again.stdout) == told
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Bad input ends with exit code 2 and a message that says where, what and what else, before anything runs."""
+"""Bad input: exit code 2 and a message with place, error and alternatives, before anything runs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(TSHARK is None, reason="no tshark on this machin
 
 
 def tshark(path: Path, display_filter: str, *fields: str, lua: str | None = None) -> list[list[str]]:
-    """Fields of the packets that pass a filter, with a dissector of one's own."""
+    """Fields of the packets that pass a filter, with a custom dissector."""
     assert TSHARK is not None
     words = [TSHARK, "-r", str(path), "-Y", display_filter, "-T", "fields"]
     words += ["-X", f"lua_script:{lua}"] if lua else []
@@ -73,7 +73,8 @@ def test_the_dissector_shows_what_ports_and_receivers_wrote(cli: Cli, small: Pat
     acks = shows("ipv6.opt.type == 0x1e && orbcc", "orbcc.form", "orbcc.hop.rate_kbps", "orbcc.base_rtt_us")
     assert len(acks) > 100
     assert {form.split(",")[0] for form, _, _ in acks} == {ECHOES[echo]}
-    # The dumbbell's one metered port has 10 Mbit/s; the sender states a base RTT near the path's 30 ms.
+    # The dumbbell's one metered port has 10 Mbit/s; the sender states a base RTT near the path's 30
+    # ms.
     assert acks[-1][1] == "10000"
     data = shows("ipv6.opt.type == 0x3e", "orbcc.base_rtt_us", "orbcc.cwnd_bytes")
     base_rtt_us, cwnd = (int(x) for x in data[-1])
@@ -86,7 +87,7 @@ def test_the_dissector_says_what_is_cut_short(cli: Cli, small: Path, tmp_path: P
     path = capture(
         cli, small, tmp_path, "--cc", "orbcc", "--set", "telemetry.overhead=wire", "--set", "run.duration=1 s"
     )
-    # The version of the first blocks: eight bytes that begin with 0x10.
+    # The version of the first blocks: eight bytes that start with 0x10.
     raw = path.read_bytes()
     option = b"\x3e\x08\x10\x00"
     assert option in raw
@@ -134,7 +135,7 @@ def test_captures_of_programs_are_whole(cli: Cli, small: Path, tmp_path: Path) -
     folder = tmp_path / "out/programs/seed1"
     for name in ("senders.pcapng", "receivers.pcapng"):
         path = folder / name
-        # A datagram, and the answer that nobody listens there.
+        # A datagram, and ICMP port unreachable.
         assert tshark(path, "udp && !icmpv6", "udp.length") == [["508"]]
         assert len(tshark(path, "icmpv6.checksum.status == 1", "frame.number")) == 1
         assert tshark(path, "frame.cap_len != frame.len || _ws.malformed", "frame.number") == []

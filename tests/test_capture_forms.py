@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Captures made by hand: IPv4, IPv6, Ethernet, Linux's cooked form, micro- and nanoseconds, offloaded segments."""
+"""Handmade captures: IPv4, IPv6, Ethernet, Linux's cooked form, time units, offloaded segments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""QUIC in captures: handshake, sizes, and RTTs from the spin bit; random bits and other datagrams tell nothing."""
+"""QUIC in captures: handshake, sizes, RTTs from the spin bit; random bits and other datagrams."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ def moved(cli: Cli, tmp_path: Path, packets: Iterator[Packet]) -> Run:
 
 
 def test_a_connection_is_followed_to_another_address_by_its_id(cli: Cli, tmp_path: Path) -> None:
-    """As behind a NAT that gives another port: the client knows nothing of it and keeps its IDs."""
+    """As with a NAT that rebinds the port: the client is unaware of it and keeps its IDs."""
     run = moved(cli, tmp_path, talk(regular))
     (flow,) = run.table("flow_totals").to_pylist()
     assert (flow["name"], flow["goodput_bytes"]) == ("10.0.0.2:443 > 10.0.0.1:5000", COUNT * SIZE)
-    # The spin bit goes on, too.
+    # The spin bit continues as well.
     assert run.table("rtt").to_pylist() == [{"flow": 0, "rtt_us": RTT_NS // 1000, "count": 8}]
     (change,) = (e for e in run.table("events").to_pylist() if e["kind"] == "address-change")
     assert (change["t_ns"], change["text"]) == (MOVES_NS, "10.0.0.1:5000 is now 10.0.0.1:6000")
@@ -140,10 +140,10 @@ def test_a_connection_is_followed_to_another_address_by_its_id(cli: Cli, tmp_pat
 
 
 def test_one_direction_whose_ids_are_known_is_followed(cli: Cli, tmp_path: Path) -> None:
-    """A client that has no ID of its own (many browsers) is found by that of its server, and with it the way back."""
+    """A client without an ID (many browsers) is found by its server's, with the return path."""
     run = moved(cli, tmp_path, (p for p in without_own(talk(regular))))
     (flow,) = run.table("flow_totals").to_pylist()
-    # From its first packet at the new address on; the server's one before that is told.
+    # From its first packet at the new address on; the server's one before that is reported.
     assert flow["goodput_bytes"] == (COUNT - 1) * SIZE
     assert any(w.startswith("1 packets look like QUIC's") for w in run.manifest.warnings), run.manifest.warnings
 
@@ -169,7 +169,7 @@ def test_new_ids_that_were_used_before_the_move_are_known(cli: Cli, tmp_path: Pa
 
 
 def test_a_client_that_moves_with_new_ids_is_told(cli: Cli, tmp_path: Path) -> None:
-    """What stands there without a handshake is in no flow, and counted by itself."""
+    """Packets without a handshake are in no flow, and counted separately."""
     run = moved(cli, tmp_path, talk(regular, (NEW, NEW)))
     assert [t["goodput_bytes"] for t in run.table("flow_totals").to_pylist()] == [COUNT // 2 * SIZE]
     assert any(w.startswith(f"{COUNT} packets look like QUIC's") for w in run.manifest.warnings), run.manifest.warnings
@@ -177,7 +177,7 @@ def test_a_client_that_moves_with_new_ids_is_told(cli: Cli, tmp_path: Path) -> N
 
 
 def test_another_pair_of_addresses_with_the_same_id_is_another_connection(cli: Cli, tmp_path: Path) -> None:
-    """Of a connection that goes on one end stays where it is."""
+    """One end of a migrated connection keeps its address."""
     found = capture(talk(regular))
     other = capture(((t + 1, b, p) for t, b, p in talk(regular)), 0).replace(b"\x0a\0\0\x02", b"\x0a\0\0\x09")
     (tmp_path / "q.pcap").write_bytes(found + other[24:])

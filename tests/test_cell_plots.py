@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pictures of sweeps: what a point, its bar and a panel stand for."""
+"""Plots of sweeps: meaning of points, bars and panels."""
 
 from __future__ import annotations
 

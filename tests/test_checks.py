@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The scripts of `make check`: links of Markdown and subjects of commits, in repositories made for them."""
+"""Scripts of `make check`: links of Markdown and subjects of commits, in temporary repositories."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Other machines: the same results over a Dask cluster, whatever dies, fills up or is not shared."""
+"""Other machines.
+
+The same results over a Dask cluster, despite deaths, full disks, unshared files.
+"""
 
 from __future__ import annotations
 
@@ -186,7 +189,7 @@ def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -
         (["--cluster", "udp://127.0.0.1:9"], "udp:// is not known"),
         (["--cluster", "tls://nobody.invalid:9"], "there is no host 'nobody.invalid'"),
         (["--cluster", "tcp://nobody.invalid:9"], "give tls://nobody.invalid:9"),
-        # Where it is installed, it asks the cluster of whoever runs this.
+        # If it is installed, it would contact the cluster of the current user.
         *([] if find_spec("dask_kubernetes") else [(["--cluster", "kubernetes"], "pip install dask-kubernetes")]),
         (["--store", "s3://x/y"], "say --cluster, too"),
         (["--cluster", "local", "--store", "nix://x"], "--store nix://x"),
@@ -266,7 +269,7 @@ def test_another_program_at_the_address_is_no_scheduler(
 
 @needs_dask
 def test_a_worker_with_another_build_is_refused_with_both_versions(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
-    # The same package, but what it says of itself: as if a later release were installed there.
+    # The same package with another version: as if a later release were installed there.
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "sitecustomize.py").write_text(
         "import perigee_lab._core as c, perigee_lab.runs.job as j\n"
@@ -293,7 +296,7 @@ def test_when_the_last_worker_with_room_dies_its_runs_wait_for_the_next(
     process = begin(*words, "--out", "there", "--cluster", cluster.address)
     assert process.stderr is not None
     told = ""
-    # One is full, and what is left is given to the other alone, which dies; only the full one is there then.
+    # One is full, and the rest goes to the other alone, which dies; then only the full one is left.
     while "has no room" not in told:
         told = str(process.stderr.readline())
         assert told, "ended before a worker was full"
@@ -357,7 +360,7 @@ def test_what_kubernetes_is_asked_for_keeps_to_the_operators_schema(monkeypatch:
     assert [e.message for e in checker.iter_errors(resource)] == []
     images = {c["image"] for part in ("worker", "scheduler") for c in resource["spec"][part]["spec"]["containers"]}
     assert images == {"registry.example/perigee:0.2"}
-    # The schema is one that can refuse.
+    # The schema rejects invalid values.
     resource["spec"]["worker"]["replicas"] = "many"
     assert [*checker.iter_errors(resource)] != []
 
@@ -376,7 +379,7 @@ def test_ctrl_c_ends_a_sweep_on_a_cluster_and_the_same_call_goes_on(begin: Begin
     assert leftovers(tmp_path / "there") == []
 
 
-# ---- without Dask ----------------------------------------------------------------------------------------------
+# ---- without Dask --------------------------------------------------------------------------------
 
 
 def test_of_two_attempts_one_result_stays(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Every column of summary.csv, terminal and report, against a record whose numbers were computed by hand."""
+"""Columns of summary.csv, terminal and report, against a record with values computed by hand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def window(flow: int | None, kind: str, **known: Any) -> dict[str, Any]:
 
 
 def rtts(n: int, sum_ms: float, base_ms: float, inflation_sum: float, least_ms: float) -> dict[str, Any]:
-    """What flow_totals says of n samples."""
+    """Columns of flow_totals for n samples."""
     sums = {"rtt_samples": n, "rtt_sum_ns": int(sum_ms * MS), "base_rtt_sum_ns": int(base_ms * MS)}
     return {**sums, "inflation_samples": n, "inflation_sum": inflation_sum, "base_rtt_min_ns": int(least_ms * MS)}
 
@@ -91,8 +91,8 @@ WINDOWS = [
 RTTS = [(0, 20_000, 1), (0, 30_000, 2), (0, 70_000, 1), (1, 50_000, 1), (2, 21_000, 5), (4, 20_000, 1), (4, 25_000, 1)]
 # Delivered by "first" and "late"; the latter is there from 2 s to 8 s.
 DELIVERED = [(1, 0, 1e6), (2, 0, 2e6), (2, 1, 0), (5, 0, 4e6), (5, 1, 4e5), (8, 0, 5e6), (8, 1, 1e6), (10, 0, 9e6)]
-# Objects of "web" (asked, first data, done), the first of them before the end of the warm-up; "file".
-# of "pages" two of 2 s and 4 s, of "film" a segment of 1 s.
+# Objects of "web" (requested, first data, done), the first of them before the end of the warm-up;
+# "file". of "pages" two of 2 s and 4 s, of "film" a segment of 1 s.
 COMPLETIONS = [
     (7, 1, 1.5, 3),
     (7, 4, 4.1, 8),
@@ -116,12 +116,13 @@ def application(flow: int, **known: Any) -> dict[str, Any]:
 APPLICATIONS = [
     application(1, first_byte_ns=2_100 * MS, first_10kb_ns=2_200 * MS, first_100kb_ns=2_300 * MS, first_1mb_ns=8 * S),
     application(3, first_byte_ns=5_200 * MS),
-    # It begins to play 1.5 s after its start, plays 3 s, stands still for 1 s; 8 s of media are 16 Mbit.
+    # Playback starts 1.5 s after its start, plays 3 s, and stalls for 1 s; 8 s of media are 16
+    # Mbit.
     application(
         8, playing_ns=3_500 * MS, stalls=2, stalled_ns=S, segments=2, media_ns=8 * S, played_ns=3 * S,
         media_bits=16_000_000, switches=1,
     ),
-    # 40 of 400 are lost, 36 of 360 late: 81 % are played, each 180 ms after it was said.
+    # 40 of 400 are lost, 36 of 360 late: 81 % are played, each 180 ms after it was spoken.
     application(9, codec="g711", played_packets=324, late_packets=36, mouth_ear_sum_ns=324 * 180 * MS),
 ]  # fmt: skip
 # R = 93.2 - 25 ((1 + X^6)^(1/6) - 3 (1 + (X/3)^6)^(1/6) + 2) - 95 * 19 / (19 + 25.1), X = log2 1.8.
@@ -342,7 +343,10 @@ def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
 
 
 def test_a_record_without_windows_has_what_can_be_known() -> None:
-    """Those made before there was the table: goodput, RTTs and losses, but nothing is compared with a capacity."""
+    """Records of versions without the table.
+
+    Goodput, RTTs and losses, without shares of a capacity.
+    """
     run = record([{**t, "window_bytes": 1_125_000} for t in TOTALS[:3]])
     tables = {n: t for n, t in run.manifest.tables.items() if n != "windows"}
     row = Run(replace(run.manifest, tables=tables), None, run._tables).summary

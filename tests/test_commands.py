@@ -38,7 +38,7 @@ main()
 
 
 def with_toy(folder: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line with a further file in the folder of the commands, and its name in the list."""
+    """The command line with an additional file in the commands' folder, and in their list."""
     program = TOY.format(folder=str(folder), name=name, words=list(words))
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -116,7 +116,7 @@ def test_lost_probes_of_a_ping_are_counted(cli: Cli, tmp_path: Path) -> None:
     rows = flow_rows(run)
     probe = run.table("flow_totals").to_pylist()[1]
     assert "lost_probes" not in rows[0]
-    # What was sent came back, was lost, or is under way.
+    # Probes sent were answered, lost, or are in flight.
     under_way = probe["data_sent"] - probe["rtt_samples"] - rows[1]["lost_probes"]
     assert 0 <= under_way <= 2
     assert rows[1]["lost_probes"] > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee doctor`: what is there, what is missing, and what is broken."""
+"""`perigee doctor`: available, missing and broken parts."""
 
 from __future__ import annotations
 

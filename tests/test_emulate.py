@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Real time: programs of this machine in network namespaces, behind a scenario's network."""
+"""Real time: programs of this machine in network namespaces, over a scenario's network."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def test_standard_input_reaches_the_last_program(scenario: Path) -> None:
 @needs_namespaces
 @needs_ping
 def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
-    # d1 sends on until its peer has no interface any more; what is on its way then cannot be handed over.
+    # d1 continues to send until its peer has no interface any more; packets in flight then cannot
+    # be delivered.
     words = ["--at", "d1", "--", "ping", "-i", "0.002", "s1", "--at", "s1", "--"]
     done = emulate(scenario, *words, "sh", "-c", "sleep 0.5; ip link delete eth1; sleep 0.3")
     assert done.returncode == 0, done.stderr
@@ -250,7 +251,7 @@ def test_bulk_flows_run_on_this_machines_kernel_in_real_time(scenario: Path) -> 
     manifest = run.manifest
     assert (manifest.backend, manifest.get("kernel")["version"]) == ("real-time", os.uname().release)
     bulk, short = run.table("flow_totals").to_pylist()
-    # What of 20 Mbit/s is left in three seconds, by whatever the machine does beside it.
+    # Remainder of 20 Mbit/s in three seconds, whatever the machine's other load.
     assert 2_000_000 < bulk["goodput_bytes"] < 7_500_000
     assert short["goodput_bytes"] == 300_000
     rows = [r for r in run.table("flows").to_pylist() if r["flow"] == 0]
@@ -302,12 +303,12 @@ def test_namespaces_and_interfaces_of_the_machine_are_hosts(scenario: Path) -> N
         ping = ("--", "ping", "-4", "-c", "2", "-i", "0.2")
         there = emulate(scenario, "--use", f"d1=netns:{name}", "--at", "s1", *ping, "d1")
         assert there.returncode == 0, there.stderr
-        # A device with a hardware address of its own that asks where the others are.
+        # A device with its own hardware address, which sends ARP requests.
         ip("link", "add", outer, "type", "veth", "peer", "name", "device", "netns", name)
         ip("link", "set", outer, "up")
         ip("-n", name, "address", "add", "10.0.0.1/16", "dev", "device")
         ip("-n", name, "link", "set", "device", "up")
-        # Packets for a device that has sent nothing yet find nobody: both ask until one is heard.
+        # Packets for a device that has not sent yet are lost: both retry until one gets through.
         asking = subprocess.Popen(["ip", "netns", "exec", name, "ping", "-i", "0.2", "10.0.0.2"])
         try:
             often = ("--", "ping", "-4", "-c", "30", "-i", "0.2", "s1")

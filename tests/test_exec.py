@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee exec`: programs of this machine on real hosts. Skipped where no kernel is built (`make kernel`)."""
+"""`perigee exec`: programs of this machine on real hosts.
+
+Skipped without a kernel (`make kernel`).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, t
     assert done.returncode == 0, done.stderr
     size, seconds = done.stdout.split()
     assert size == "100000"
-    # Three round trips of 20 ms at least, and 100 kB at 20 Mbit/s; far from the wall time that it took.
+    # Three round trips of 20 ms at least, and 100 kB at 20 Mbit/s; far from the wall time that it
+    # took.
     assert 0.1 < float(seconds) < 0.25
     assert "[d1] " in done.stderr
     folder = tmp_path / "out/programs/seed1"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee fit`: what was simulated comes back from its record, on parts that the fit has not seen."""
+"""`perigee fit`.
+
+Simulated properties are recovered from the record, on data held out from the fit.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,7 @@ def test_a_grid_goes_on_after_the_record(tmp_path: Path) -> None:
     assert sorted({round(float(t) - 4) // 15 for t in lost}) == list(range(11, 20))
     rows = np.genfromtxt(tmp_path / "path.csv", delimiter=",", names=True)
     after = rows[rows["t_s"] > 150]
-    # The next slot begins at 154 s; each has an RTT that the record has, and its outage.
+    # The next slot starts at 154 s; each has an RTT of the record, and its outage.
     assert after["t_s"][0] == pytest.approx(154, abs=0.5)
     assert after["t_s"][-1] > 3600
     assert {round(float(v)) for v in after["rtt_ms"]} <= {round(float(v)) for v in rows["rtt_ms"][rows["t_s"] <= 150]}
@@ -159,7 +162,7 @@ def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
     assert [r / 1e6 for _, r in path.rates] == pytest.approx([20], abs=0.6)
     assert path.reverse_bps == pytest.approx(5e6, rel=0.03)
     assert "from 50 trains" in path.dispersion["there"].told
-    # A flow that fills the queue says it better; a bound is not a capacity.
+    # A flow that fills the queue is more accurate; a bound is not a capacity.
     flown = fitted(probes, loads_of(runs)[:1], told=[Told("down", rng.normal(80, 1, 50), wide)])
     assert [r for _, r in flown.rates] == pytest.approx([20e6], rel=0.01)
     assert not flown.dispersion
@@ -170,7 +173,8 @@ def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
 
 def test_a_queue_that_drops_early_grows_while_it_drops() -> None:
     sent = np.full(40, 1000.0)
-    # One that is full stays where it is; above a threshold of 10 kB the other drops 0.02 % for each 100 bytes.
+    # One that is full stays where it is; above a threshold of 10 kB the other drops 0.02 % for each
+    # 100 bytes.
     full = np.full(40, 10_000.0)
     rising = np.minimum(10_000.0 + 100 * np.arange(40), 13_000.0)
     drops = sent * 0.0002 * (rising - 10_000) / 100
@@ -178,7 +182,7 @@ def test_a_queue_that_drops_early_grows_while_it_drops() -> None:
     found = early([10_000.0] * 3, [(rising, sent, drops)] * 3)
     assert found is not None
     assert (found.threshold_bytes, found.share_per_byte) == pytest.approx((10_000, 0.0002 / 100), rel=0.1)
-    # Random losses begin at any level; and half of the packets are lost where a queue is full.
+    # Random losses start at any level; with a full queue, half of the packets are lost.
     assert early([2_000.0, 6_000.0, 10_000.0], [(rising, sent, drops)] * 3) is None
     assert early([10_000.0] * 3, [(rising, sent, sent / 2)] * 3) is None
     assert early([], []) is None
@@ -205,7 +209,7 @@ correlation = "400 ms"
 def test_jitter_has_its_distribution_and_its_correlation(tmp_path: Path) -> None:
     runs = recorded(STILL, ("cubic",))
     probes = probes_of(runs)
-    # The fit sees the first half; the other half is what it is held to.
+    # The fit uses the first half, and is compared with the other half.
     half = len(probes.sent_s) // 2
     path = fitted(probes.part(slice(0, half)), loads_of(runs))
     assert not path.steps
@@ -229,7 +233,8 @@ def test_losses_are_outages_bursts_events_or_a_share() -> None:
 
     n = len(rtt)
     assert not fitted(losing(np.zeros(n, dtype=bool)), loads).outages
-    # Cubic had whole seconds without a loss: single losses are events in time, not a share of its packets.
+    # Cubic had full seconds without a loss: single losses are events in time, not a share of its
+    # packets.
     single = fitted(losing(rng.random(n) < 0.01), loads)
     assert single.events is not None
     assert single.loss == 0
@@ -324,12 +329,13 @@ preset = "geo"
     ("text", "ks", "shift_ms"), [(CONSTELLATION, 0.12, 0.5), (BENT_PIPE, 0.2, 0.5), (GEOSTATIONARY, 0.12, 6.0)]
 )
 def test_skies_come_back(text: str, ks: float, shift_ms: float, tmp_path: Path) -> None:
-    """Goodput of schemes that the fit has not seen within 10 %; RTTs of unseen probes within the distances above."""
+    """Goodput of unseen schemes within 10 %; RTTs of unseen probes within the distances above."""
     found = fit(recorded(text, ("cubic", "bbr", "bbr3", "orbcc")), tmp_path, title="t", command="c")
     assert found.probes.ks < ks
     assert found.probes.shift_ms < shift_ms
     assert {f.cc: round(f.error, 3) for f in found.flows if abs(f.error) >= 0.1} == {}
-    # One of them drops at random before its queue is full: RTTs under load tell, and come back.
+    # One of them drops at random before its queue is full: RTTs under load show it, and are
+    # reproduced.
     assert (found.path.early is not None) == ('"red"' in text)
     if found.path.early is not None:
         assert found.path.early.threshold_bytes == pytest.approx(18e6, rel=0.1)

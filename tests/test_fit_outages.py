@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee fit`: what outages do to those that wait, and flows and probes with clocks and sizes of their own."""
+"""`perigee fit`: fate of queued packets in outages.
+
+Flows and probes with their own clocks, sizes.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,8 @@ def test_a_flow_that_fills_the_queue_tells_whether_an_outage_loses_it(mode: str,
     said = next(line for line in lines(found) if line.startswith("losses: "))
     assert ("is lost: " if mode == "flush" else "into nothing: ") in said
     assert not any("becomes of the queue" in u for u in found.path.unknown)
-    # Cubic is replayed with what it lost then; in the record it lost a queue more of them where this was flushed.
+    # Cubic is replayed with its losses of then; in the record it lost a queue more of them if this
+    # was flushed.
     (flow,) = found.flows
     assert abs(flow.error) < 0.05
 
@@ -80,12 +84,12 @@ def test_both_ways_are_said_and_none_is_chosen() -> None:
     # A silence without an outage is something else.
     assert votes([gone], [(7.0, 0.08)], 0.02, together=True) == Votes(0, 0)
     assert votes([gone], [(5.0, 0.08)], 0.02, together=True) == Votes(1, 0)
-    # Half of the queue may have come anew, or have been left.
+    # Half of the queue may be new, or may be left over.
     assert votes([replace(gone, after_ms=35.0)], [(5.0, 0.08)], 0.02, together=True) == Votes(0, 0)
 
 
 def later(load: Load, by_s: float, clock_s: float) -> Load:
-    """The same flow by a clock of its own, which began `by_s` earlier than that of the probes."""
+    """The same flow on its own clock, which started `by_s` earlier than that of the probes."""
     return replace(load, t_s=load.t_s + by_s, start_s=by_s, stop_s=load.stop_s + by_s, clock_s=clock_s)
 
 
@@ -98,7 +102,7 @@ def test_a_flow_has_its_own_clock() -> None:
     same, moved = fitted(probes, [load]), fitted(own, [later(load, 3.0, began - 3.0)])
     assert moved.queue_bytes == pytest.approx(same.queue_bytes)
     assert moved.seen == same.seen
-    # It ran an hour later: the outages of the probes say nothing of its time, its own silences do.
+    # It ran an hour later: the outages of the probes do not apply to its time, its own silences do.
     for apart in (later(load, 0.0, began + 3600), replace(load, clock_s=None)):
         path = fitted(own, [apart])
         assert path.queue_bytes == pytest.approx(400e3, rel=0.1)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee fit` of what others recorded: rates and delays (mahimahi, LeoReplayer), telemetry, logs, captures."""
+"""`perigee fit` of recordings.
+
+Rates and delays (mahimahi, LeoReplayer), telemetry, logs, captures.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def delays(folder: Path, ms: np.ndarray) -> Path:
 
 
 def steps(folder: Path) -> tuple[Path, Path]:
-    """30 s: 20 and 10 Mbit/s in turns of 5 s, and nothing for 0.3 s; 20 ms and from 12 s on 27 ms one way."""
+    """30 s: 20 and 10 Mbit/s alternating every 5 s, nothing for 0.3 s.
+
+    20 ms, from 12 s on 27 ms one way.
+    """
     mbps = np.where(np.arange(300) // 50 % 2 == 0, 20.0, 10.0)
     mbps[201:204] = 0
     return rates(folder, mbps), delays(folder, np.where(np.arange(3000) < 1200, 20.0, 27.0))
@@ -144,7 +150,10 @@ def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> Non
 
 @leocc
 def test_a_published_recording_of_a_terminal(tmp_path: Path) -> None:
-    """The first minute of LeoCC's example: rates from 1 to 68 Mbit/s, delays of 7 to 34 ms one way in whole ms."""
+    """The first minute of LeoCC's example.
+
+    Rates of 1 to 68 Mbit/s, delays of 7 to 34 ms in integer ms.
+    """
     given = Given(SHARED / "bw_example_0-60s.txt", None, SHARED / "delay_example_0-60s.txt")
     found = fit([], tmp_path, title="t", command="c", given=given, queue_bytes=450e3)
     assert found.path.duration_s == pytest.approx(60, abs=0.05)
@@ -181,7 +190,8 @@ def test_telemetry_of_a_dish_is_fitted_where_it_is_idle(tmp_path: Path, cli: Cli
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "fit/replay.toml").read_text(encoding="utf-8")
     assert "120 samples are left out" in text
-    # A sample a second is too slow for steps each 15 s: they are jitter, with its distribution and its correlation.
+    # A sample a second is too slow for steps each 15 s: they are jitter, with its distribution and
+    # its correlation.
     (quantiles,) = (line for line in text.splitlines() if line.startswith("added"))
     base = float(text.partition('rtt = "')[2].split()[0])
     levels = [float(v) for v in re.findall(r"% ([\d.]+) ms", quantiles)]

@@ -36,7 +36,7 @@ count = {}
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """A scenario of which two runs have more flows than summary.csv holds, and one run has fewer."""
+    """A scenario with more flows in two runs than summary.csv holds, and fewer in one run."""
     path = tmp_path / "many.toml"
     path.write_text(MANY.format(MOST_IN_CSV // 2 + 100), encoding="utf-8")
     return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Foreign folders: links in them redirect no write, and pipes, devices and endless files are refused."""
+"""Foreign folders: links redirect no write; pipes, devices and endless files are rejected."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def victim(tmp_path: Path) -> Victim:
     return Victim(tmp_path / "outside")
 
 
-# ---- what is written ---------------------------------------------------------------------------------------------
+# ---- what is written -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turn", [0, 1])
@@ -173,7 +173,7 @@ def test_files_are_new_under_random_names(tmp_path: Path) -> None:
 
 
 def test_what_is_written_stays_in_the_folder_that_was_opened(tmp_path: Path) -> None:
-    # Somebody replaces the folder by a link while a file in it is written.
+    # Another process replaces the folder by a link while a file in it is written.
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
     other.mkdir()
@@ -287,14 +287,14 @@ def test_folders_and_journals_are_no_links(tmp_path: Path, victim: Victim) -> No
         with pytest.raises(OSError, match=r"symbolic links") as found, appended(tmp_path / name):
             pass
         assert found.value.filename == str(tmp_path / name)
-    # Reading a journal cuts nothing off, neither of it nor of what it links to.
+    # Reading a journal cuts nothing off, neither of it nor of the link's target.
     journal = tmp_path / JOURNAL
     journal.symlink_to(victim.folder / "kept")
     assert read_lines(journal) == []
     assert victim.untouched()
 
 
-# ---- what is read ------------------------------------------------------------------------------------------------
+# ---- what is read --------------------------------------------------------------------------------
 
 
 def pipe(path: Path) -> None:

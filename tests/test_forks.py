@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A forked command is one: it answers as a fresh interpreter does, and leaves nothing in the process that forks."""
+"""Forked commands.
+
+They behave like fresh interpreters, and leave nothing in the forking process.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Every key of a scenario, every command, every output, with names that would do harm if they were more than names.
+"""Hostile names in every key of a scenario, every command, every output.
 
-The keys are those of the schema, the commands those of the command line: a new one is covered, or named here.
+The keys are those of the schema, the commands those of the command line: a new one is covered, or
+named here.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ CONTENT = {"program.0.command", "program.0.input", "program.0.environment"}
 
 
 def keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Dotted keys of the schema with what may stand there; of named sections one called `x`, of lists the first."""
+    """Dotted keys of the schema with their schemas.
+
+    Of named sections one called `x`, of lists the first.
+    """
     own = schema.get("properties", {})
     others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
     for part in schema.get("anyOf", []) + schema.get("oneOf", []) + schema.get("allOf", []):
@@ -88,7 +92,7 @@ KEYS = dict(keys(SCHEMA))
 
 
 def admits_code(schema: dict[str, Any]) -> bool:
-    """Whether the schema of a value says that it may be FILE.py:NAME."""
+    """Whether the schema of a value admits FILE.py:NAME."""
     texts = [schema, *schema.get("anyOf", []), schema.get("items") or {}]
     return any(str(s.get("pattern", "")).startswith("^.+:") for s in texts) or any(
         admits_code(s) for s in schema.get("anyOf", []) if s is not schema
@@ -139,7 +143,7 @@ def test_python_and_the_core_refuse_the_same_characters() -> None:
             assert names.problem(chr(c)) is None, hex(c)
 
 
-# ---- code ----------------------------------------------------------------------------------------------------------
+# ---- code ----------------------------------------------------------------------------------------
 
 
 def put(tree: Any, key: str, value: Any) -> None:
@@ -173,7 +177,10 @@ PROBLEMS = (perigee.ScenarioError, perigee.PluginError, perigee.RunError, Record
 
 
 def test_no_key_runs_code_of_its_scenario(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each key with names of code, in networks small and large: parsed, and if it can be, loaded and planned."""
+    """Each key with names of code, in networks small and large.
+
+    Parsed, and if valid, loaded and planned.
+    """
     monkeypatch.syspath_prepend(str(theirs))
     stopped: set[str] = set()
     bases = [tomllib.loads(t) for t in (SMALL, SKY, SPLIT)]
@@ -280,7 +287,7 @@ def test_no_command_runs_code_of_a_scenario(theirs: Path, cli: Cli) -> None:
             assert "Traceback" not in done.stderr, done.stderr
 
 
-# ---- names ---------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 HOSTILE = (
     "$(touch ran)",
@@ -303,7 +310,7 @@ HOSTILE = (
 
 
 def test_hostile_names_stay_names_in_every_output(tmp_path: Path, cli: Cli) -> None:
-    """A scenario all of whose names are hostile: run, compared, drawn, exported."""
+    """A scenario with hostile names only: run, compared, plotted, exported."""
     shown = [n for n in HOSTILE if "," not in n]
     flows = "".join(
         f"[[flow]]\nname = {quoting.toml(n)}\nfrom = {quoting.toml('A ' + n)}\nto = {quoting.toml('B ' + n)}\n"
@@ -475,7 +482,7 @@ def test_names_of_other_files_are_held_to_the_same(
     assert names.problem(message.replace("\n", "")) is None, message
 
 
-# ---- folders -------------------------------------------------------------------------------------------------------
+# ---- folders -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "../..", "...", "/etc", "a/../../b", ".perigee.lock", "a\nb"])
@@ -492,7 +499,7 @@ def test_no_name_chooses_its_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_a_scheme_of_a_log_stays_in_its_folder(tmp_path: Path, cli: Cli) -> None:
-    """With --force, too: what lies next to the folder is not replaced."""
+    """Also with --force: files next to the folder are not replaced."""
     precious = tmp_path / "seed0"
     precious.mkdir()
     (precious / "kept").write_text("mine", encoding="utf-8")
@@ -516,7 +523,7 @@ def test_a_job_does_not_choose_its_folder(tmp_path: Path, small: Path, cli: Cli)
             job.read(tmp_path / "bad.json")
 
 
-# ---- records, logs, servers ----------------------------------------------------------------------------------------
+# ---- records, logs, servers ----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -526,7 +533,7 @@ def record(tmp_path: Path, small: Path) -> Path:
 
 
 def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where texts stand in JSON."""
+    """Paths of texts in JSON."""
     if isinstance(data, str):
         yield path
     parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
@@ -534,7 +541,8 @@ def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from texts(part, (*path, key))
 
 
-# Texts of a manifest that are content, of the moment, or not read as names; they are quoted where they are shown.
+# Texts of a manifest that are content, of the moment, or not read as names; they are quoted where
+# they are shown.
 FREE = {
     "scenario_toml",
     "report",

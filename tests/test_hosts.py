@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Real Linux hosts, end to end. Needs a kernel (`make kernel`); without one the tests that boot it are skipped."""
+"""Real Linux hosts, end to end.
+
+Tests that boot a kernel are skipped without one (`make kernel`).
+"""
 
 from __future__ import annotations
 
@@ -173,7 +176,10 @@ def test_a_saved_job_names_its_kernel(cli: Cli, scenario: Path, tmp_path: Path) 
 
 
 def guests(folder: Path) -> dict[int, str]:
-    """Processes of guests whose files are in a folder: which folder there, "(deleted)" behind it once it has gone."""
+    """Processes of guests with files in a folder, and the subfolder.
+
+    Its suffix is "(deleted)" once it was removed.
+    """
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -188,9 +194,11 @@ def parent(process: int) -> int:
 
 
 def of_the_run(folder: Path, seen: list[str]) -> int:
-    """The kernel of a run that has booted; zero before. It is the second guest: the first one pings and ends.
+    """The kernel of a run that has booted; zero before.
 
-    `seen` collects the names of guests' folders, in the order in which they appear.
+    It is the second guest; the first one only pings.
+
+    `seen` collects the names of guests' folders in order of appearance.
     """
     now = guests(folder)
     seen.extend({place.removesuffix(" (deleted)") for place in now.values()} - set(seen))
@@ -217,7 +225,7 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     if victim == "guest":
         assert process.returncode == 3
         assert "the guest has ended by signal 9" in errors
-        # What there was is shown and kept, and says so; the next call makes it again.
+        # Partial results are shown and kept, marked as such; the next call repeats the run.
         assert "cubic (incomplete)" in shown
         assert not (tmp_path / "out/summary.csv").exists()
         run = open_record(run_folder(tmp_path / "out", "cubic", 1))

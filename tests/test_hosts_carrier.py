@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Interfaces of real hosts lose their carrier in outages. Skipped where no kernel is built (`make kernel`)."""
+"""Interfaces of real hosts lose their carrier in outages.
+
+Skipped without a kernel (`make kernel`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ outage = "200 ms"
 at = "2.5 s"
 outage = "300 ms"
 """
-# Instants in simulated ms at which the interface gets its carrier or loses it (IFF_RUNNING of netdevice(7)).
+# Instants in simulated ms at which the interface gets its carrier or loses it (IFF_RUNNING of
+# netdevice(7)).
 WATCH = """
 import fcntl, socket, struct, time
 made, before = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), None
@@ -52,9 +56,10 @@ def test_an_interface_has_no_carrier_while_an_outage_lasts(cli: Cli, scenario: P
     (up, _), *changes = seen["s1"]
     assert (up, [word for word, _ in changes]) == ("up", ["down", "up", "down", "up"]), seen
     for (_, ms), expected in zip(changes, (1000, 1200, 2500, 2800), strict=True):
-        # It looks every 2 ms; Linux may tell of a loss up to a second late, if it told of a change just before.
+        # It checks every 2 ms; Linux may report a loss up to a second late, just after another
+        # change.
         assert expected <= ms <= expected + 10, seen
-    # Nobody asked for the other one's.
+    # The other one's was not requested.
     assert [word for word, _ in seen["d1"]] == ["up"]
 
 

@@ -37,7 +37,8 @@ def test_a_folder_that_another_kernel_replaces_by_a_link_leads_nowhere(
     (outside / "kept").write_text("before")
     (shared / "held" / "kept").write_text("mine")
     (shared / "file").write_text("mine")
-    # The first host holds a folder and has seen a deeper one, the second replaces both, the first continues to write.
+    # The first host holds a folder and has seen a deeper one, the second replaces both, the first
+    # continues to write.
     held = [
         "cat kept",
         "sleep 0.5",
@@ -95,7 +96,7 @@ def test_links_that_a_folder_has_lead_where_they_do_on_the_machine(cli: Cli, sce
     assert (shared / "a" / "file").read_text() == "two\n"
     assert (shared / "a" / "also").read_text() == "three\n"
     assert stat.S_IMODE((shared / "a" / "newer").stat().st_mode) == 0o600
-    # The machine's own is a layer of memory for the guest, behind whatever link.
+    # The machine's own is a layer of memory for the guest, through any link.
     assert not (tmp_path / "out").exists()
 
 

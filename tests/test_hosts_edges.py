@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What people meet at the edges of real hosts. Skipped where no kernel is built (`make kernel`)."""
+"""Edge cases of real hosts. Skipped without a kernel (`make kernel`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Flows of real hosts beside those of the simulator, end to end. Needs a kernel (`make kernel`)."""
+"""Flows of real hosts compared with the simulator's, end to end. Needs a kernel (`make kernel`)."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: P
     assert [f["goodput_bytes"] for f in mine.table("flow_totals").to_pylist()] == [5_000_000] * 3
     assert mine.manifest["splits"] == theirs.manifest["splits"]
     assert set(completions(mine)) == set(completions(theirs)) == {(2, 0)}
-    # A standing connection begins where the simulator's does, but for the first leg's handshake.
+    # A standing connection starts like the simulator's, except for the first leg's handshake.
     starts = [[f["started_ns"] for f in run.table("flow_totals").to_pylist()] for run in (mine, theirs)]
     assert starts[0] == pytest.approx(starts[1], abs=60_000_000)
     took, expected = (row["done_ns"] - row["asked_ns"] for row in (completions(mine)[2, 0], completions(theirs)[2, 0]))
@@ -172,7 +172,7 @@ def test_a_proxy_holds_no_more_than_its_buffer(cli: Cli, tmp_path: Path) -> None
     mine, theirs = both(cli, tmp_path, SPLIT + 'via_buffer = "400 kB"\n')
     delivered = {(row["t_ns"], row["flow"]): row["delivered_bytes"] for row in mine.table("flows").to_pylist()}
     held = [delivered[t, 0] - delivered.get((t, 1), 0) for t, flow in delivered if flow == 0]
-    # The bottleneck is behind the first proxy.
+    # The bottleneck is downstream of the first proxy.
     assert 200_000 < max(held) <= 400_000
     assert totals(mine, 2)["goodput_bytes"] == pytest.approx(totals(theirs, 2)["goodput_bytes"], rel=0.02)
 

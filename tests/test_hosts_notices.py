@@ -97,7 +97,7 @@ def test_programs_hear_of_handovers_in_virtual_time(cli: Cli, scenario: Path, tm
         t_ns = json.loads(line[line.index("{") :])["t_ns"]
         assert int(line.split()[0]) == pytest.approx(t_ns, abs=100_000)
     followed = output(tmp_path / "out", "sees")
-    # In the first namespace, whose file has what the other end is told, too.
+    # In the first namespace, with a file that also has the other end's notices.
     assert [n for n in notices(followed) if n["node"] == "s1"] == [begin, end]
     assert len(notices(followed)) == 4
     done = cli("verify", tmp_path / "out", "--trust")
@@ -121,7 +121,7 @@ def test_an_error_moves_what_programs_are_told(cli: Cli, scenario: Path, tmp_pat
         assert done.returncode == 0, done.stderr
         lines = [line for line in output(out, " {") if '"flow":"carrier"' in line]
         [begin, end] = [json.loads(line[line.index("{") :]) for line in lines]
-        # They come at that wrong instant, too, and the end is as far from the beginning as it is told to be.
+        # They also come at that wrong instant, and the distance to the end is as announced.
         assert [int(line.split()[0]) for line in lines] == pytest.approx([begin["t_ns"], end["t_ns"]], abs=100_000)
         assert end["t_ns"] == begin["until_ns"] == begin["t_ns"] + 400_000_000
         begun[error] = begin["t_ns"] - 1_700_000_000

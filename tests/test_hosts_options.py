@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Transport options on real hosts, end to end: what they mean there is what they mean in the simulator."""
+"""Transport options on real hosts, end to end: the same meaning as in the simulator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The pings before a run with real hosts: hosts that are connected wrongly end it, and the error says where."""
+"""Pings before a run with real hosts: wrong connections end it with an error that names them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MISSING = real_time.why_not()
 
 
 def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
-    """An environment whose kernel is the default one with a fault in its agent."""
+    """An environment with the default kernel and a fault in its agent."""
     kernel = kernels.find(None).folder
     shutil.copytree(kernel, cache / "perigee/kernels" / kernel.name)
     sources = cache / "agent"
@@ -89,7 +89,7 @@ def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> N
     fault = source.replace("\n    return made\n", "\n    return made[::-1]\n")
     assert fault != source
     (tmp_path / "swapped.py").write_text(fault)
-    # The process in the namespaces knows only what lies beside it.
+    # The process in the namespaces imports only files of its folder.
     for beside in Path(namespaces.__file__).parent.glob("*.py"):
         if beside.name != "__init__.py":
             (tmp_path / beside.name).write_text(beside.read_text())

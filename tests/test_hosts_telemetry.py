@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""In-network telemetry in real frames: OrbCC over UDP between real hosts, beside the simulated flow."""
+"""In-network telemetry in real frames: OrbCC over UDP between real hosts and simulated."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The house keeps its rules: who may know whom, a licence line on each file, files that fit in a head."""
+"""House rules: allowed dependencies, a licence line in each file, limits on file length."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_no_crate_knows_one_that_it_should_not() -> None:
         assert known <= MAY_KNOW[name], f"{name} knows {known - MAY_KNOW[name]}"
 
 
-# Crates whose modules stand in rooms, lower ones first: a room uses itself and those before it.
+# Crates with modules in folders, lower ones first: a folder uses itself and those before it.
 ROOMS = {
     "scenario": ["file", "world"],
     "orbit": ["time", "frames", "motion", "links", "paths", "sky", "stream", "interop"],
@@ -127,7 +127,7 @@ def test_files_fit_in_a_head() -> None:
     long = [
         f"{p.relative_to(ROOT)}: {n}"
         for p in tracked()
-        # Bundled libraries are nobody's to read.
+        # Bundled libraries are not for reading.
         if p.suffix in {".rs", ".py", ".js"}
         and p.name != "vendor.js"
         and (n := len(p.read_text(encoding="utf-8").splitlines())) > MAX_LINES
@@ -135,8 +135,9 @@ def test_files_fit_in_a_head() -> None:
     assert long == []
 
 
-# Crates whose results must not depend on the order of a hash map. clippy.toml bans its iteration everywhere, but
-# `into_iter` by value is a method of a trait, which clippy cannot ban for one type.
+# Crates with results that must not depend on the order of a hash map. clippy.toml bans its
+# iteration everywhere, but `into_iter` by value is a method of a trait, which clippy cannot ban for
+# one type.
 DETERMINISTIC = ("units", "cc", "queue", "tcp", "telemetry", "timeline", "sources", "orbit", "sim")
 
 
@@ -147,7 +148,7 @@ def test_deterministic_crates_have_no_hash_maps(crate: str) -> None:
     assert [str(p.relative_to(ROOT)) for p in sources if re.search(r"\bHash(Map|Set)\b", p.read_text("utf-8"))] == []
 
 
-# Rooms of the Python front, from the ground up: each may import what stands before it, and its own.
+# Packages of the Python front, from the bottom up: each may import earlier ones, and itself.
 LEVELS = [
     {"common"},
     {"extensions"},
@@ -160,12 +161,13 @@ LEVELS = [
     {"measure"},
     {"cli"},
 ]
-# At the door: what is imported before anything else, what the package offers by name, what the core asks for.
+# Entry points: modules imported first, names offered by the package, and those requested by the
+# core.
 DOOR = {"__init__", "__main__", "entry"}
 
 
 def imported(tree: ast.AST) -> set[str]:
-    """Rooms that a module imports, at its top or within functions; not those whose types it only names."""
+    """Packages that a module imports, at its top or in functions, except for types only."""
     found = set()
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The start of fifty flows as the authors' simulator of OrbCC has it.
 
-The figures are condensed from curves of its public code of February 2026 (Avian688/orbtcp 75bceed, tcpPaced 2b591cf,
-orbtcpExperiments 7f3f522) at 200 Mbit/s and 100 ms, with the starts of its run 1. Its recorder leaves out RTT samples
-that repeat the one before; its sinks sample goodput every half second from the first full second after the handshake.
+The figures are condensed from curves of its public code of February 2026 (Avian688/orbtcp 75bceed,
+tcpPaced 2b591cf, orbtcpExperiments 7f3f522) at 200 Mbit/s and 100 ms, with the starts of its run 1.
+Its recorder leaves out RTT samples equal to the previous one; its sinks sample goodput every half
+second from the first full second after the handshake.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ CURVES = {
     2.0: (48342, 1.0108, 10.3),
     2.5: (51931, 0.9974, 105.0),
 }
-"""By the beginning of a quarter second: window (bytes) and U, means over flows with an RTT sample; packets queued."""
+"""By start of a quarter second: window (bytes) and U, means over flows with an RTT sample; packets
+queued."""
 
 
 def starts() -> list[float]:
@@ -90,7 +92,7 @@ def test_windows_utilisation_and_queue_follow_the_authors_curves() -> None:
     table, links = found.table("flows"), found.table("links")
     names = ("t_ns", "flow", "cwnd_bytes", "cc_U", "rtt_ns")
     t, flow, cwnd, u, rtt = (table.column(c).to_numpy().astype(float) for c in names)
-    # A curve begins with the first RTT sample of its flow.
+    # A curve starts with the first RTT sample of its flow.
     first = {k: t[(flow == k) & ~np.isnan(rtt)].min() for k in range(FLOWS)}
     on = t >= np.array([first[int(k)] for k in flow])
     port, packets, at = (links.column(c).to_numpy() for c in ("port", "queue_packets", "t_ns"))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Inputs as users have them: own networks, uploads, traces of both directions, matrices, skies of two sources."""
+"""User inputs.
+
+Custom networks, uploads, traces of both directions, matrices, skies of two sources.
+"""
 
 from __future__ import annotations
 
@@ -194,7 +197,8 @@ def test_shells_and_element_sets_share_a_sky(cli: Cli, sky: Path) -> None:
 
 
 def test_opportunities_carry_the_rate() -> None:
-    # 12 Mbit/s are a packet of 1500 bytes each ms; nothing in the second half; 6 Mbit/s every other ms.
+    # 12 Mbit/s are a packet of 1500 bytes each ms; nothing in the second half; 6 Mbit/s every other
+    # ms.
     rate = np.array([12.0] * 10 + [0.0] * 10 + [6.0] * 10)
     found = opportunities(rate, 0.01)
     assert found[:100] == list(range(1, 101))

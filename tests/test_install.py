@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What is installed is enough: the wheel in an empty environment, without a compiler, Rust or the clone."""
+"""Installation: the wheel in an empty environment, without a compiler, Rust or the clone."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ def released(dist):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel of this code: that of `make dist` if it is to be tested, else one that is built here."""
+    """The wheel of this code: that of `make dist` if it is under test, else a new build."""
     if "PERIGEE_DIST" in os.environ:
         return released(ROOT / os.environ["PERIGEE_DIST"])
     out = tmp_path_factory.mktemp("wheel")
@@ -50,7 +50,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """A call in an environment that has the wheel and what it names, on a PATH that has nothing else."""
+    """A function for calls in an environment with the wheel and its dependencies only."""
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", folder / "env")
     pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

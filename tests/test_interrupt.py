@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ctrl-C, two processes in one folder, files that cannot be written: a clear line, and nothing half-made is left."""
+"""Ctrl-C, two processes in one folder, unwritable files: a clear line, and no partial files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def choose(view):
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Sends one Ctrl-C; what the program says."""
+    """Sends one Ctrl-C; returns the program's messages."""
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -56,7 +56,7 @@ def interrupt(process: subprocess.Popen[str]) -> str:
 
 
 def loaded(process: subprocess.Popen[str]) -> bool:
-    """The core is there: the command has begun."""
+    """Whether the core is loaded: the command has started."""
     return "_core.abi3" in Path(f"/proc/{process.pid}/maps").read_text()
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
                 pass
 
     class Thread(threading.Thread):
-        """The signal comes after the thread has begun to work and before its caller goes on."""
+        """The signal arrives when the thread works, before its caller continues."""
 
         def start(self) -> None:
             super().start()

@@ -51,7 +51,7 @@ def children(process: subprocess.Popen[str]) -> list[int]:
 
 
 def gone(pid: int) -> bool:
-    """A process has ended; a zombie has, too."""
+    """Whether a process has ended; a zombie counts."""
     try:
         return ") Z " in Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kernels of real hosts: what goes in gives the key, what is kept is sound, what goes wrong is named in a line.
+"""Kernels of real hosts: inputs determine the key, cached kernels are sound, errors are one line.
 
-A source of a dozen lines stands for Linux, so that a whole build takes a second. What needs the real kernel is skipped
-where none is built (`make kernel`).
+A source of a dozen lines stands for Linux, so that a full build takes a second. Tests of the real
+kernel are skipped without one (`make kernel`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def real() -> Kernel:
 
 
 def quiet(*_: object) -> None:
-    """Tells nobody."""
+    """Ignores progress."""
 
 
 def made(**keys: Any) -> building.Built:
@@ -146,7 +146,7 @@ A, B, C = ("a" * 16, "b" * 16, "c" * 16)
 MINE = (own.File("tcp_mine.c", "1" * 64),)
 
 
-# ---- what goes in gives the key -------------------------------------------------------------------------------------
+# ---- what goes in gives the key ------------------------------------------------------------------
 
 
 def test_the_key_is_that_of_content_not_of_names(room: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_our_own_patches_and_configuration_are_there_with_their_licence() -> Non
     assert recipe.settings(own.config().read_text())["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "y"
 
 
-# ---- the cache ------------------------------------------------------------------------------------------------------
+# ---- the cache -----------------------------------------------------------------------------------
 
 
 def test_a_manifest_comes_back_as_it_was(store: Path) -> None:
@@ -358,7 +358,7 @@ def test_kernels_are_listed_and_removed(store: Path, cli: Cli) -> None:
     assert not list(store.iterdir())
 
 
-# ---- the doctor -----------------------------------------------------------------------------------------------------
+# ---- the doctor ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_what_is_wrong_is_read_from_the_console(lines: list[str], ended: int, sa
 
 
 def faked(store: Path, program: str) -> None:
-    """A kernel whose program is a script."""
+    """A kernel with a script as its program."""
     folder = put(store, A)
     (folder / "linux").write_text(f"#!/bin/sh\n{program}\n")
     (folder / "linux").chmod(0o755)
@@ -417,7 +417,7 @@ def test_the_doctor_tells_a_sound_kernel_from_others(store: Path, cli: Cli, monk
         doctor.examine()
 
 
-# ---- the real one ---------------------------------------------------------------------------------------------------
+# ---- the real one --------------------------------------------------------------------------------
 
 
 def test_the_kernel_boots_on_this_machine(real: Kernel) -> None:

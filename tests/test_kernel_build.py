@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Building kernels of real hosts, with a source of a dozen lines that stands for Linux (`test_kernel.py`)."""
+"""Kernel builds of real hosts, with a dozen lines in place of Linux (`test_kernel.py`)."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def varint(n: int) -> bytes:
 
 
 def bundle(folder: Path, tensors: dict[str, np.ndarray]) -> Path:
-    """A TensorFlow checkpoint as its format says, written by hand."""
+    """A TensorFlow checkpoint according to its format, written by hand."""
     data, pairs = b"", [(b"", b"\x08\x01")]
     for name, a in sorted(tensors.items()):
         values = a.astype("<f4").tobytes()

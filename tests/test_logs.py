@@ -224,7 +224,7 @@ def damaged(draw: random.Random, source: str) -> str:
 
 
 def test_damaged_logs_end_in_a_line_for_a_person(tmp_path: Path) -> None:
-    """Bytes flipped, lines cut, swapped and doubled: a log or a LogError, never another exception."""
+    """Flipped bytes, cut, swapped and doubled lines give a log or a LogError only."""
     draw, seen = random.Random(7), 0
     sources = [PING, WINDOWS, SS, DISH, json.dumps(IPERF3)]
     for _ in range(1500):
@@ -270,7 +270,7 @@ def test_qlog_has_metrics_and_what_was_acknowledged(cli: Cli, tmp_path: Path, fo
     first, second = run.table("flows").to_pylist()
     assert (first["rtt_ns"], first["srtt_ns"], first["cwnd_bytes"]) == (30_500_000, 31_000_000, 24_000)
     assert (first["delivered_bytes"], first["sent_packets"], first["retransmits"]) == (3600, 5, 1)
-    # What is not told again holds.
+    # Values that are not repeated persist.
     assert (second["rtt_ns"], second["srtt_ns"], second["cwnd_bytes"]) == (29_500_000, 31_000_000, 24_000)
     assert run.manifest["measured"]["began"].startswith("2023-11-14T22:13:20")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Whatever is wrong with a manifest is said in one line; what was changed in it is found by `verify`."""
+"""Damaged manifests give an error of one line; `verify` finds changes in them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def commands(record: Path, out: Path) -> Iterator[int]:
 
 
 def one_line_or_none(record: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> set[int]:
-    """Runs them: they succeed, or refuse in one line that names the file."""
+    """Runs the commands: they succeed, or fail with one line that names the file."""
     codes = set()
     for code in commands(record, out):
         told = capsys.readouterr()
@@ -89,12 +89,13 @@ def test_every_key_may_be_missing_or_wrong(
         except RecordError as error:
             refused.append(str(error))
         else:
-            # What can be read is read by all commands; a few of each key, since each takes its time.
+            # What can be read is read by all commands; a few of each key, since each takes its
+            # time.
             accepted += 1
             if accepted < 3:
                 one_line_or_none(record, tmp_path, capsys)
     assert all(str(record) in error and "\n" not in error for error in refused)
-    # Of other keys Perigee only hands on what it finds.
+    # Perigee passes other keys through unchanged.
     assert key not in KNOWN or any(key in error for error in refused)
 
 
@@ -145,7 +146,7 @@ def test_verify_sees_what_contradicts_the_folder(
     assert said in capsys.readouterr().out
 
 
-# The scenario's name is what the record says it is: the run made again takes it from there.
+# The scenario's name is the record's: the repeated run takes it from there.
 UNSEEN = {*manifest.OF_THE_MOMENT, "tables", "record_format", "scenario"}
 
 
@@ -164,7 +165,7 @@ def test_verify_sees_every_key_that_was_changed(
 
 
 def _other(value: Any) -> Any:
-    """A value of the same kind that says something else."""
+    """Another value of the same kind."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):

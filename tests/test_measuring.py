@@ -97,7 +97,10 @@ def test_downloads_and_uploads_arrive_to_the_byte_with_what_the_kernel_saw(peer:
 
 
 def test_a_stranger_gets_less_than_he_sends(server: Server, peer: Peer) -> None:
-    """10,000 hostile datagrams and 60 hostile connections: no answer but the nonces, and the server goes on."""
+    """10,000 hostile datagrams and 60 hostile connections: no answer but nonces.
+
+    The server continues.
+    """
     session = Pinger(peer, Pace(10_000_000))._join()
     valid = protocol.probe(session.key, session.number, 0, 1, 64)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -119,7 +122,7 @@ def test_a_stranger_gets_less_than_he_sends(server: Server, peer: Peer) -> None:
             if k % 500 == 0:
                 time.sleep(0.01)
         sock.send(valid)
-        # The only answer is to the one that is valid, and it is no longer than it; asked again, there is none.
+        # The only answer is to the valid one, and no longer than it; a repeated request has none.
         assert len(sock.recv(2048)) == len(valid)
         sock.send(valid)
         with pytest.raises(TimeoutError):
@@ -306,7 +309,8 @@ def test_the_campaign_of_the_page_and_its_options_are_real(cli: Cli) -> None:
     assert campaigns.parsed(text, "page").patience == 3600 * 10**9
     for name in ("run", "serve"):
         shown = cli("measure", name, "--help").stdout
-        # What stands before the command belongs to another, as in `perigee exec … --at london 'perigee measure serve'`.
+        # Text before the command belongs to another, as in `perigee exec … --at london 'perigee
+        # measure serve'`.
         lines = [
             line.partition(f"measure {name}")[2] or line
             for line in page.splitlines()
@@ -423,7 +427,7 @@ def test_trains_tell_the_rate_of_each_way_as_far_as_they_are_spread() -> None:
     assert back is not None
     assert (there.mbps, there.least, back.least) == (pytest.approx(10), False, True)
     assert "at least 10000.0 Mbit/s" in back.told
-    # Of a train of which one packet came, nothing is known; one that lost its last packets still tells.
+    # A train with a single arrival has no rate; one that lost its last packets has one.
     short = trains.trains_of(sent_in_trains(10**6, 10**6, (*range(1, 10), 18, 19, 20)), about)
     assert short.first.tolist() == [0, 10, 21, 30, 40, 50]
     assert math.isnan(short.mbps["there"][0])
@@ -477,7 +481,8 @@ def test_answers_to_a_train_leave_together_also_without_its_last_probe(server: S
         first = answered(4)
         assert [f.number for f in first] == [0, 1, 2, 3]
         assert min(f.left_ns for f in first) >= max(f.arrived_ns for f in first)
-        # The last of the next train is lost: what came is answered when another train comes, or after a while.
+        # The last of the next train is lost: what came is answered when another train comes, or
+        # after a while.
         send(4, 7)
         send(8, 11)
         assert [f.number for f in answered(2)] == [4, 8]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee measure` when things break: a disk that fills, a server that vanishes, one that forgets a session."""
+"""`perigee measure` under faults: a full disk, a server that vanishes or forgets a session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ linux = pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is
 
 
 def run(folder: Path, *, largest: int | None = None) -> subprocess.CompletedProcess[str]:
-    """`perigee measure run c.toml`, whose files may have so many bytes: what is longer cannot be written."""
+    """`perigee measure run c.toml` with a limit on file sizes: longer files cannot be written."""
     limit = None if largest is None else (lambda: little_room(largest))
     words = command("measure", "run", "c.toml", "--out", "out", *(["--no-report"] if largest else []))
     return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a notebook shows of runs, results, scenarios and networks."""
+"""Notebook representations of runs, results, scenarios and networks."""
 
 import matplotlib
 import matplotlib.pyplot as plt

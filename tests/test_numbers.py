@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Numbers that cannot mislead: what tables say of runs whose truth is known without them."""
+"""Correctness of tables, on runs with independently known results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(text: str, cc: str | None = "cubic", **keys: Any) -> tuple[dict[str, An
 
 
 def test_a_short_transfer_does_not_change_what_is_achievable() -> None:
-    """100 Mbit/s for 10 s, then 20: 60 in the mean, whoever is there beside the bulk flow."""
+    """100 Mbit/s for 10 s, then 20: 60 in the mean, whatever runs alongside the bulk flow."""
     text = DUMBBELL.format(rate="100 Mbit", change=SLOWER) + BULK
     alone, _ = rows(text)
     beside, flows = rows(text + '[[flow]]\ncc = "*"\nbytes = "1 MB"\nstart = "2 s"\n')
@@ -66,7 +66,8 @@ def test_silences_of_an_application_are_not_achievable() -> None:
     """2 s of sending in every 5: the flow takes nearly all while it sends."""
     flow = '[[flow]]\ncc = "*"\napp = "on-off"\non = "2 s"\noff = "3 s"\n'
     run, _ = rows(DUMBBELL.format(rate="20 Mbit", change="") + flow)
-    # Four times 2 s, and until what is under way has arrived: half an RTT and at most a queue, 60 ms in all.
+    # Four times 2 s, and until data in flight has arrived: half an RTT and at most a queue, 60 ms
+    # in all.
     assert 8 < run["there_s"] < 8.3
     assert run["capacity_mbps"] == pytest.approx(20)
     assert 0.9 < run["share"] <= 1
@@ -77,7 +78,7 @@ def test_a_client_is_there_while_it_waits_for_an_object() -> None:
     flow = '[[flow]]\ncc = "*"\napp = "request"\nobject = "1 MB"\nthink = "1 s"\nobjects = 3\n'
     run, _ = rows(DUMBBELL.format(rate="20 Mbit", change="") + flow)
     waited = 3 * run["object_mean_s"]
-    # The handshake takes an RTT before it can ask.
+    # The handshake takes an RTT before the request.
     assert run["there_s"] == pytest.approx(waited + 0.04, abs=2e-3)
     assert run["share"] == pytest.approx(3 * 8 / (20 * PAYLOAD * run["there_s"]))
     assert run["objects"] == 3
@@ -85,7 +86,7 @@ def test_a_client_is_there_while_it_waits_for_an_object() -> None:
 
 
 def test_a_flow_that_stops_is_measured_until_then() -> None:
-    """What is under way at its stop arrives later, in nobody's window."""
+    """Data in flight at its stop arrives later, in no window."""
     text = DUMBBELL.format(rate="20 Mbit", change="").replace("1 bdp", "8 bdp")
     run, _ = rows(text + '[[flow]]\ncc = "*"\nstop = "4 s"\n')
     assert run["there_s"] == pytest.approx(4)
@@ -189,7 +190,7 @@ TO_PARIS = TO_SYDNEY.replace("sydney", "paris")
 
 
 def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
-    """Two ends of Europe to Sydney: their base RTTs agree within 5 % in some seeds and not in others."""
+    """Two ends in Europe to Sydney: their base RTTs agree within 5 % in some seeds only."""
     far = SKY.format(TO_SYDNEY + TO_SYDNEY.replace("london", "paris")).replace("[run]", '[run]\nvary = ["phase"]')
     far = far.replace('place = "Paris"', 'place = "Berlin"')
     (tmp_path / "a.toml").write_text(far.replace('"6 s"', '"1 s"'), encoding="utf-8")
@@ -207,7 +208,7 @@ def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> None:
-    """Of two pairs the far one decides: London to Paris is not what it is alone."""
+    """Of two pairs the far one decides: London to Paris differs from that pair alone."""
     (tmp_path / "a.toml").write_text(SKY.format(TO_SYDNEY + TO_PARIS), encoding="utf-8")
     words = ("paths", "a.toml", "--json", "--from", "London", "--to")
     both, alone = (json.loads(cli(*words, "Paris", *more).stdout) for more in ((), ("--alone",)))
@@ -215,7 +216,7 @@ def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> 
     assert alone[0]["attach"] == "these pairs alone"
     run = perigee.load(tmp_path / "a.toml").run(cc="cubic")
     base_ms = run.to_pandas("flows").query("flow == 1 and t_ns > 0")["base_rtt_ns"].mean() / 1e6
-    # Beside propagation a base RTT has a full packet and an ACK on two radios: 5 ms.
+    # In addition to propagation, a base RTT has a full packet and an ACK on two radios: 5 ms.
     assert both[0]["rtt_mean_ms"] + 5 == pytest.approx(base_ms, rel=0.03)
     assert alone[0]["rtt_mean_ms"] < 0.5 * both[0]["rtt_mean_ms"]
     assert json.loads(cli(*words, "Tokyo").stdout)[0]["attach"] == "beside the scenario's flows"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The sky of the OrbCC study against its authors' orbit code: how long two flows share a link, how often paths change.
+"""The sky of the OrbCC study against its authors' orbit code: shared links and path changes.
 
-The expected figures were calculated with Avian688/leosatellites (cOrbitA.cc, NoradA.ned) over the 300 s of a run.
-Instants at which a satellite rises above the mask differ by up to a second (0.05 degrees of elevation), which moves
-shares by 0.003.
+The expected figures were calculated with Avian688/leosatellites (cOrbitA.cc, NoradA.ned) over the
+300 s of a run. Instants at which a satellite rises above the mask differ by up to a second (0.05
+degrees of elevation), which moves shares by 0.003.
 """
 
 from __future__ import annotations

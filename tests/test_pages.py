@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The tutorial and the how-tos do what they say: their files are written, their commands run, in their order."""
+"""Tutorials and how-tos: their files are written, their commands run in order."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from conftest import ROOT
 from perigee_lab.hosts import kernels
 
 BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
-# Guides with fragments of commands, other machines or recordings of others: their subjects have tests of their own.
+# Guides with fragments of commands, other machines or recordings of others: their subjects have
+# tests of their own.
 GUIDES = {"cluster", "hosts", "inputs", "learning", "measure", "plugins", "rain", "sweeps"}
 PAGES = [
     "tutorials/first-run.md",
     *sorted(f"how-to/{p.name}" for p in (ROOT / "docs/how-to").glob("*.md") if p.stem not in {"README", *GUIDES}),
 ]
-# What a page promises to leave, besides commands that end with 0.
+# Files that a page promises, in addition to commands that exit with 0.
 LEFT = {
     "tutorials/first-run.md": [
         "first/report.html",
@@ -65,7 +66,7 @@ def test_every_page_is_known_and_has_commands() -> None:
 def test_what_a_page_says_works(page: str, tmp_path: Path) -> None:
     if page == "how-to/programs.md" and not kernels.sound():
         pytest.skip("no kernel for real hosts: perigee kernel build")
-    # Without the clone: what a page names has to come with the installation.
+    # Without the clone: files named by a page must be part of the installation.
     environment = {**os.environ, "MPLBACKEND": "Agg", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for language, title, text in blocks(page):
         if title:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Differences of two schemes over shared seeds, against scipy's paired test and values computed by hand."""
+"""Paired differences over shared seeds, against scipy's test and values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Benchmarks against other programs: built ones are taken, only our case files are compiled, bad input is named."""
+"""Benchmarks against other programs: their builds are used, only our case files are compiled."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Axes that single peaks do not squeeze, and schemes that look the same everywhere and like no other."""
+"""Axes robust against single peaks, and unique, consistent styles of schemes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
 
 
 def test_orbcc_has_one_colour_in_reports_and_figures_of_studies() -> None:
-    """Figures call `orbcc-repro` OrbCC, and reports have `orbcc`: its forms differ in dashes and markers."""
+    """Figures call `orbcc-repro` OrbCC, reports have `orbcc`.
+
+    Its forms differ in dashes and markers.
+    """
     forms = [s["id"] for s in schemes() if s["id"].startswith("orbcc")]
     assert len(forms) == 4
     assert len({looks.of([cc])[cc].colour for cc in forms} | {style.look(cc)["color"] for cc in forms}) == 1

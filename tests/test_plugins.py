@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python functions that choose satellites, paths and ISLs: they work at the first try, and fail clearly."""
+"""Python functions for satellites, paths and ISLs: working examples, and clear failures."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_functions_belong_to_their_keys(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_while_a_function_is_asked_ends_quietly(tmp_path: Path) -> None:
-    """The timeline is made ahead on a thread that nobody waits for: it must not call an interpreter that is gone."""
+    """The timeline's thread, which is not joined, must not call an interpreter that is gone."""
     program = """
 import sys, time
 import perigee_lab as perigee

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Congestion controls from outside: Python classes, and the skeletons that `perigee new-cc` writes."""
+"""Congestion controls from outside: Python classes, and skeletons of `perigee new-cc`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Reno(perigee.CongestionControl):
         return max(window.cwnd // cx.mss // 2, 2) * cx.mss
 
     def on_transition(self, cx, window, what):
-        """A reduction begins a new count."""
+        """A reduction starts a new count."""
         if what in {"enter recovery", "enter cwr", "enter rto"}:
             self.count = 0
 
@@ -193,7 +193,7 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
 
 
 def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
-    """In the scenario or on the command line; a file without the class is refused by both."""
+    """In the scenario or on the command line; a file without the class is rejected by both."""
     text = "import perigee_lab\nclass Mine(perigee_lab.CongestionControl):\n    pass\n"
     (tmp_path / "mine.py").write_text(text)
     scenario = tmp_path / "s.toml"

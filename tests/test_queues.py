@@ -63,7 +63,7 @@ def test_marks_take_the_place_of_drops(discipline: str, cc: str) -> None:
     retransmits = [int(r.to_pandas("flow_totals")["retransmits"].sum()) for r in (dropped, marked)]
     assert retransmits[1] < retransmits[0] / 4, retransmits
     assert marked.summary["share"] > 0.93
-    # The mark does what the loss did: queues stay as short.
+    # Marks replace losses: queues stay as short.
     assert link["mean_wait_ns"] < 2 * bottleneck(dropped)["mean_wait_ns"] + 5e6
 
 
@@ -133,7 +133,10 @@ def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
 
 
 def test_a_class_with_telemetry_is_told_of_itself() -> None:
-    """OrbCC beside Cubic: with a CoDel per flow it fills a queue of its own, with a queue per class it does not."""
+    """OrbCC with Cubic.
+
+    With a CoDel per flow it fills its own queue, with a queue per class it does not.
+    """
     port = 'discipline = "{}"\nmetered = true'
     two = '[[flow]]\nfrom = "s1"\nto = "d1"\ncc = "orbcc-repro"\n[[flow]]\nfrom = "s2"\nto = "d2"\ncc = "cubic"\n'
     found = {}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Randomness of single set-ups: `run.host_jitter`, `run.rtt_spread`, and warnings where seeds or phases are alike."""
+"""Randomness of single set-ups.
+
+`run.host_jitter`, `run.rtt_spread`, and warnings on equal seeds.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Flows of real hosts by the machine's clock: whatever they send in virtual time they send there, too."""
+"""Flows of real hosts in real time: the same behaviour as in virtual time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ backend = "linux"
 
 
 def ran(scenario: Path, text: str, *words: str) -> Run:
-    """The record of a scenario by the machine's clock."""
+    """The record of a scenario in real time."""
     scenario.write_text(text, encoding="utf-8")
     done = perigee(scenario, "run", str(scenario), *REAL, "--force", *words)
     assert done.returncode == 0, done.stderr
@@ -56,13 +56,14 @@ def test_applications_and_flows_over_udp_run_in_real_time(scenario: Path) -> Non
     client, now_and_then, rate, ping = record.table("flow_totals").to_pylist()
     done = record.table("completions").to_pylist()
     assert [(d["flow"], d["object"], d["bytes"]) for d in done] == [(0, i, 10_000) for i in range(5)]
-    # An object takes a round trip to ask for it, and the next one is not asked for before the pause is over.
+    # An object takes a round trip for its request, and the next one is not requested before the
+    # pause is over.
     assert all(d["first_ns"] - d["asked_ns"] >= 40_000_000 for d in done)
     assert all(b["asked_ns"] - a["done_ns"] >= 50_000_000 for a, b in itertools.pairwise(done))
     assert client["goodput_bytes"] == 50_000
     told = [r["delivered_bytes"] for r in record.table("flows").to_pylist() if r["flow"] == 1]
     still = [b == a for a, b in itertools.pairwise(told)]
-    # It is silent for four samples in seven, the end of its data apart, and sends again.
+    # It is silent for four samples in seven, except for the end of its data, and sends again.
     assert still.count(True) >= 6, told
     assert False in still[still.index(True) :], told
     assert now_and_then["goodput_bytes"] > 100_000

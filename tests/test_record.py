@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The tables of a record: written while the run goes on, hashed however they were cut, format 1 still read."""
+"""Tables of a record: streaming writes, hashes independent of batches, format 1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from perigee_lab.runs.verify import verify_command
 if TYPE_CHECKING:
     from perigee_lab.common.columns import Column
 
-# Two schemes, of which one begins late and has numbers of its own, and a probe without a window.
+# Two schemes, one of which starts late and has columns of its own, and a probe without a window.
 MIXED = (
     SMALL
     + """
@@ -166,7 +166,7 @@ def test_an_exception_of_whoever_takes_rows_ends_the_run() -> None:
 
 
 def as_format_1(run: Run, folder: Path) -> Path:
-    """The record as version 0.1 wrote it: NaN and 0 in place of nulls, one hash over whole columns."""
+    """The record as written by version 0.1: NaN and 0 for nulls, one hash over entire columns."""
     zero = {"cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"}
     tables = {}
     for name in run.tables:
@@ -188,7 +188,7 @@ def test_records_of_format_1_are_verified(mixed: Run, tmp_path: Path, capsys: py
     made = open_record(old)
     assert made.table("flows").column("cwnd_bytes").null_count == 0
     assert made.summary == pytest.approx(mixed.summary, nan_ok=True)
-    # Whoever asks for the hash of format 1 gets that of the old record from the new tables, too.
+    # The hash of format 1 over the new tables is that of the old record.
     assert made.hashes() == {n: _core.hash_table(from_arrow(mixed.table(n)), 1) for n in mixed.tables}
 
 
@@ -233,7 +233,10 @@ print(int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) // 1024)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_memory_of_a_run_that_is_written_does_not_grow_with_time(tmp_path: Path) -> None:
-    """Peaks of processes that run 150 s and 750 s with a row each 5 ms and link: some 600,000 more rows."""
+    """Peak memory of runs of 150 s and 750 s with a row every 5 ms and link.
+
+    Some 600,000 more rows.
+    """
 
     def peak_mb(duration: int, out: str) -> int:
         scenario = tmp_path / f"{duration}.toml"

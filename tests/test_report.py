@@ -23,7 +23,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the page was not looked at")
 
-# Appended to a copy of the page: what it drew, what went wrong, what it fetched.
+# Appended to a copy of the page: reports its drawings, errors and fetches.
 PROBE = """
 <script>
 const count = (s) => document.querySelectorAll(s).length;
@@ -71,9 +71,9 @@ CATCH = '<script>window.failures = []; addEventListener("error", (e) => failures
 
 
 def look(page: Path, width: int, tmp_path: Path, *, quiet: bool = True) -> dict[str, object]:
-    """Opens a page with a network that leads nowhere and returns what the probe saw."""
+    """Opens a page without a network and returns the probe's report."""
     text = page.read_text(encoding="utf-8")
-    # The page's policy lets the two scripts of the test run beside its own.
+    # The page's policy is extended to the two scripts of the test.
     ours = [webpage.hash_of(s.strip().removeprefix("<script>").removesuffix("</script>")) for s in (CATCH, PROBE)]
     text = text.replace("script-src ", f"script-src {' '.join(ours)} ", 1)
     text = text.replace("<title>", f"{CATCH}<title>", 1).replace("</body>", f"{PROBE}</body>")
@@ -162,7 +162,7 @@ LIGHT_KM_PER_MS = 299.792458
 
 @pytest.fixture(scope="module")
 def pairs() -> Run:
-    """A flow to the other side of the world beside one to the neighbours."""
+    """A flow to the other side of the world and one to a neighbour."""
     return perigee.loads(TWO_PAIRS).run(cc="cubic")
 
 
@@ -228,7 +228,7 @@ ATTACKS = {
 
 
 def attacked(cli: Cli, small: Path, tmp_path: Path) -> Path:
-    """The report of a scenario whose words try to become markup."""
+    """The report of a scenario with texts that contain markup."""
     names = "".join(f'[[flow]]\nname = {json.dumps(t)}\ncc = "cubic"\n' for t in list(ATTACKS.values())[1:])
     small.write_text(small.read_text(encoding="utf-8") + names, encoding="utf-8")
     done = cli("run", small, "--out", "out", "--set", f"title={json.dumps(ATTACKS['title'])}")

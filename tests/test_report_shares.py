@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the report says of flows beside each other, of seeds, of completions and of what bounds a flow."""
+"""Report on concurrent flows, seeds, completions and bounds of a flow."""
 
 from pathlib import Path
 

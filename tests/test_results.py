@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The runs of sweeps as a dataset: listed, filtered, joined, exported; kept summaries equal computed ones."""
+"""Runs of sweeps as a dataset: listed, filtered, joined, exported; cached summaries are correct."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_pa
     assert joined.returncode == 0, joined.stderr
     rows = json.loads(joined.stdout)
     assert {"goodput_mbps@out", "goodput_mbps@r", "cc", "seed"} <= rows[0].keys()
-    # Sets of one name are told apart by what is above them.
+    # Sets of one name are distinguished by their parent folders.
     twin = tmp_path / "twin" / "out"
     shutil.copytree(swept, twin)
     joined = cli("results", swept, twin, "--join", "--columns", "goodput_mbps", "--sort", "-seed", "--json")
@@ -230,7 +230,7 @@ def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_pa
     assert len(rows) == 16
     assert {f"goodput_mbps@{swept.parent.name}/out", "goodput_mbps@twin/out"} <= rows[0].keys()
     assert cli("results", swept, swept, "--join").returncode == 2
-    # What is sorted by need not be asked for.
+    # The sort column need not be among the columns.
     ordered = cli("results", swept, "--columns", "share", "--sort", "-rtt_p95_ms", "--json")
     assert ordered.returncode == 0, ordered.stderr
     delays = [r["rtt_p95_ms"] for r in json.loads(ordered.stdout)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""From a scenario file to records, tables and hashes, through the command line and through Python."""
+"""From a scenario file to records, tables and hashes, via command line and Python."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_init_writes_a_scenario_that_runs(cli: Cli, flags: list[str]) -> None:
     assert cli("init", "new.toml", *flags).returncode == 0
     assert cli("init", "new.toml", *flags).returncode == 2
     done = cli("run", "new.toml", "--set", "run.duration=2 s", "--set", "run.warmup=0 s", "--out", "o", "--no-report")
-    # The template's schedule begins later than this short run ends.
+    # The template's schedule starts after this short run ends.
     assert done.returncode == 0, done.stderr
 
 

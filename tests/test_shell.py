@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee shell`: a person at a terminal of a real host. Those that boot a kernel are skipped where none is built."""
+"""`perigee shell`: a terminal of a real host. Tests that boot a kernel are skipped without one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The documentation site: its pages and links here, its build and its search where the generator is (`make site`)."""
+"""Documentation site: pages and links, and build and search if the generator is installed."""
 
 from __future__ import annotations
 

@@ -89,7 +89,8 @@ def test_a_policy_with_a_memory_holds_on_the_map_what_it_holds_in_the_run(scenar
     assert picture(loaded, 16.0)["paths"][0]["rtt_ms"] == at_16
 
 
-# Pair, strategy, mean, least and largest RTT in ms over 200 s, calculated independently with Hypatia's rules.
+# Pair, strategy, mean, least and largest RTT in ms over 200 s, calculated independently with
+# Hypatia's rules.
 STUDY = [
     ("sao-paulo", 11000, "shortest-path", 83.99, 81.37, 88.00),
     ("sao-paulo", 11000, "nearest", 247.85, 120.81, 323.94),
@@ -123,7 +124,8 @@ def test_the_pairs_of_the_hypatia_study_have_its_round_trips() -> None:
 
 
 def test_the_footprint_is_that_of_the_closed_form() -> None:
-    # 550 km and 25 degrees: a radius of 940.7 km on the ground (the seed of the Hypatia study gives the same).
+    # 550 km and 25 degrees: a radius of 940.7 km on the ground (the seed of the Hypatia study gives
+    # the same).
     assert footprint_deg(550, 25) * np.pi / 180 * 6371 == pytest.approx(940.7, abs=2)
 
 
@@ -268,7 +270,8 @@ def test_load_aware_paths_relieve_a_hotspot(cli: Cli, tmp_path: Path) -> None:
             "sky", "crowd.toml", "--set", route, "--time", "9 s", "--utilisation", record, "--out", f"{rule}.png"
         )
         assert done.returncode == 0, done.stderr
-    # On the shortest paths eight senders share a few ISLs; the others spread them, and more gets through.
+    # On the shortest paths eight senders share a few ISLs; the others spread them, and more gets
+    # through.
     assert total["load-aware"] > 1.5 * total["shortest"], total
     assert used["load-aware"] > 1.5 * used["shortest"], used
 

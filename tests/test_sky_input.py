@@ -52,7 +52,7 @@ def checksum(line: str) -> str:
 
 
 def with_epoch(lines: list[str], first: int, epoch: str) -> list[str]:
-    """The set that begins (behind its name) at line `first` gets another epoch: YYDDD."""
+    """The set that starts (after its name) at line `first` gets another epoch: YYDDD."""
     changed = list(lines)
     line = lines[first - 1]
     changed[first - 1] = checksum(line[:18] + epoch + line[23:])
@@ -60,7 +60,7 @@ def with_epoch(lines: list[str], first: int, epoch: str) -> list[str]:
 
 
 def decayed(lines: list[str], first: int) -> list[str]:
-    """The set that begins at line `first` is five days older, and meets more air than any satellite does."""
+    """The set that starts at line `first` is five days older, with more drag than any satellite."""
     changed = with_epoch(lines, first, "99361")
     line = changed[first - 1]
     changed[first - 1] = checksum(line[:53] + " 99999+1" + line[61:])

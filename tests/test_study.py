@@ -101,7 +101,7 @@ def test_bounds_that_nobody_published_are_tested_by_the_interval() -> None:
 
 
 def test_orders_of_several_runs_are_tested_run_by_run() -> None:
-    """What runs share is no noise between them; what is within the noise is a tie, whoever has the larger mean."""
+    """Common components are no noise between runs; a difference within the noise is a tie."""
     shared = np.array([10.0, 50.0, 20.0, 90.0, 40.0])
     slightly = shared + np.array([0.9, 1.0, 1.1, 1.0, 1.0])
     noise = shared + np.array([-9.0, 12.0, -8.0, 11.0, 1.0])
@@ -122,7 +122,7 @@ def test_orders_of_several_runs_are_tested_run_by_run() -> None:
     assert verdict("low", "few") == REPRODUCED, "of two runs nothing can be tested"
     found = order("k", "", "", [("high", value["high"]), ("low", value["low"])])
     assert found.interval == "smallest difference 1 (0.9122 to 1.088)"
-    # Of unlike numbers of runs: no pairs, and what they share hides the difference.
+    # Of unlike numbers of runs: no pairs, and the common component hides the difference.
     value["four"] = stats.mean(slightly[:4]).value
     assert verdict("four", "low") == TIE
 
@@ -159,7 +159,10 @@ def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
 
 
 def test_an_installed_package_needs_no_other_file(tmp_path: Path) -> None:
-    """Without recorded logs LeoEM's paths come from the package: one that it carries, the others by its rules."""
+    """Without recorded logs LeoEM's paths come from the package.
+
+    A bundled one, the others by rules.
+    """
     import perigee_lab as perigee
 
     package = tmp_path / "lib" / "perigee_lab"
@@ -381,7 +384,7 @@ def test_the_front_page_says_what_the_pages_count() -> None:
 
 @pytest.mark.parametrize("name", sorted(p.name for p in (Path(__file__).parents[1] / "docs/studies/data").iterdir()))
 def test_pages_say_what_their_tables_say(name: str) -> None:
-    """Verdicts, values and explanations are computed once more: what was typed or is stale differs."""
+    """Verdicts, values and explanations are computed again: typed or stale ones differ."""
     docs = Path(__file__).parents[1] / "docs/studies"
     experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
     page = (docs / f"{name}.md").read_text(encoding="utf-8")
@@ -399,7 +402,7 @@ def test_pages_say_what_their_tables_say(name: str) -> None:
 
 
 def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path) -> None:
-    """Nothing was run: the page comes out as it stands, and its tables with it."""
+    """Without any run, the page and its tables are reproduced unchanged."""
     docs, name = Path(__file__).parents[1] / "docs/studies", "hypatia-rtts"
     shutil.copytree(docs / "data" / name, tmp_path / "pages/data" / name)
     for file in docs.glob(f"{name}*.*"):
@@ -421,7 +424,7 @@ def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None
 
 
 def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -> None:
-    """The variant's row of the published table comes out to the last digit; one of an older transport would not."""
+    """The variant's row of the published table is reproduced to the last digit."""
     docs = Path(__file__).parents[1] / "docs/studies"
     done = cli("study", "explain", "hypatia/rtts", "--variant", "smoothed", "--from", str(docs), "--out", "o")
     assert done.returncode == 0, done.stderr
@@ -435,7 +438,7 @@ def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -
 
 
 def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> None:
-    """Variants of another size than the figure's would differ in more than what they vary."""
+    """Variants of another size than the figure's would differ in more than their variation."""
     docs = Path(__file__).parents[1] / "docs/studies"
     for name, size in (("hypatia-rtts", "full"), ("hypatia-vegas", "default")):
         shutil.copytree(docs / "data" / name, tmp_path / "pages/data" / name)
@@ -486,7 +489,7 @@ def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_nothing_is_run_where_variants_have_no_tables_to_stand_beside(cli: Cli, tmp_path: Path) -> None:
-    """The tables are looked for before the first run, and nothing is left behind."""
+    """The tables are looked for before the first run, and nothing is left over."""
     (tmp_path / "wrong").mkdir()
     words = ("study", "explain", "hypatia/rtts", "--variant", "smoothed", "--out", "o")
     for more, said in (
@@ -547,7 +550,7 @@ def test_a_corrected_value_stands_beside_the_printed_one() -> None:
 
 
 def test_the_cost_of_telemetry_needs_no_rival() -> None:
-    """`--cc orbcc` leaves all others out: what the bytes cost is known, what outweighs them is not."""
+    """With `--cc orbcc` and no other scheme, the bytes' cost is known, but not the benefit."""
     import pandas as pd
 
     whats = ("no bytes", "bytes, full echo", "bytes, bottleneck echo")

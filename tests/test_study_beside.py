@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs beside those of a figure: schemes of a study's simulator, and variants that explanations are computed from."""
+"""Additional runs of a figure: schemes of a study's simulator, and variants for explanations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MADE_UP = Experiment(
 
 
 def goodput(o: Outcome) -> float:
-    """What a run of the experiment has; `digest` is the set it belongs to."""
+    """Goodput of a run of the experiment; `digest` is the set it belongs to."""
     return GOODPUT[o.case.cc, str(o.digest)]
 
 
@@ -178,7 +178,7 @@ def test_variants_that_are_run_again_alone_are_told_apart(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("size", [Size.DEFAULT, Size.FULL])
 def test_each_variant_has_a_name_that_its_experiment_declares(size: Size) -> None:
-    """Without one its runs are in no table, and what they explain is called open."""
+    """Without one its runs are in no table, and their hypotheses stay open."""
     for e in experiments().values():
         if e.evidence is not None:
             found = [c.labels.get("variant") for c in e.evidence.cases(Ask(size))]

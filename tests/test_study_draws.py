@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Start times, outages and schedules of the studies are the published ones; metrics on made-up runs."""
+"""Start times, outages and schedules equal the published ones; metrics on made-up runs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_goodput_after_an_outage_is_that_of_the_seconds_that_end_in_the_window()
 
 
 def test_verdicts_of_tables_are_computed() -> None:
-    """The published tables themselves reproduce every claim on themselves; a wrong number does not."""
+    """The published tables reproduce every claim on themselves; a wrong number does not."""
     rows = []
     for (km, strategy), table in hypatia_tables.TABLES.items():
         for town, values in table.items():
@@ -165,7 +165,7 @@ def saved(folder: Path, name: str, verdicts: list[tuple[str, Kind]]) -> list[Ver
 def test_the_gallery_counts_the_claims_that_the_terminal_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Claims that nobody published count in both; published ones that there are none of are no zeros."""
+    """Unpublished claims count in both; published ones show no zeros if there are none."""
     name, kind = "orbcc/neighbours", Kind.UNPUBLISHED
     made = saved(tmp_path, name, [(REPRODUCED, kind)] * 3 + [(DIFFERS, kind)])
     page = gallery.write(tmp_path).read_text(encoding="utf-8")
@@ -247,7 +247,7 @@ def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
 
 
 def _with_published_numbers() -> list[str]:
-    """Experiments with tables beside their pages that have a published number among their claims."""
+    """Experiments with published tables that have a published number among their claims."""
     found = []
     for folder in sorted((PAGES / "data").iterdir()):
         page = (PAGES / f"{folder.name}.md").read_text(encoding="utf-8")
@@ -259,7 +259,7 @@ def _with_published_numbers() -> list[str]:
 
 @pytest.mark.parametrize("name", _with_published_numbers())
 def test_published_numbers_stand_in_the_figures(name: str) -> None:
-    """As markers or curves in the axes of ours: in at least one of the experiment's pictures, and finite."""
+    """As markers or curves in our axes: in at least one of the experiment's figures, and finite."""
     import matplotlib.pyplot as plt
 
     experiment = experiments()[name]
@@ -277,7 +277,7 @@ def test_published_numbers_stand_in_the_figures(name: str) -> None:
 
 
 def test_a_mean_over_a_swept_parameter_has_the_interval_of_its_runs() -> None:
-    """What the RTT does to a ratio is the same in each repetition: it widens no interval."""
+    """The effect of the RTT on a ratio is the same in each repetition, and widens no interval."""
     rows = [(s, rtt_ms, base + s / 100) for s in (1, 2, 3) for rtt_ms, base in ((20, 0.9), (100, 0.5), (200, 0.1))]
     frame = pd.DataFrame(rows, columns=["seed", "rtt_ms", "ratio"])
     by_run, pooled = frames.average(frame, "ratio", "rtt_ms"), frames.average(frame, "ratio")

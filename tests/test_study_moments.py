@@ -53,7 +53,7 @@ def test_the_schedule_is_the_one_that_is_simulated() -> None:
 
 
 def outcome(seed: int, back_s: dict[bool, int]) -> Outcome:
-    """A run that has all of the rate so many seconds after a change, sharp or not, and half of it before."""
+    """A run with all of the rate `back_s` after a change, sharp or not, and half of it before."""
     t = np.arange(1.0, 301.0)
     periods = moments.schedule(seed)
     goodput = np.zeros(len(t))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Explanations quote results of runs from tables; a number that stands typed in their text is found here."""
+"""Explanations quote results of runs from tables; typed numbers in their text are found here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parents[1] / "docs/studies/data"
 NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:[.,]\d+)*")
-# Names of things, not results: figures and tables, runs and schedules by number, whatever is set in code.
+# Names of things, not results: figures and tables, runs and schedules by number, whatever is set in
+# code.
 NAMES = re.compile(
     r"`[^`]*`|\b(?:Fig\.|Tables?|[Ss]ections?|RFC|Linux|[Rr]uns?|schedules?|rows?|Change|Pair) [\dIVX.]+"
     r"(?:(?: to| and) [\dIVX.]+)*|\b95 % intervals?"
@@ -41,7 +42,7 @@ def typed(text: str) -> list[str]:
 
 
 def literals(function: Callable[..., Any]) -> Iterator[str]:
-    """What a function holds of text: literals with a space, those of its f-strings between the values."""
+    """Texts in a function: literals with a space, those of its f-strings between the values."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     head = next(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda)))
     about = ast.get_docstring(head) if isinstance(head, ast.FunctionDef) else None
@@ -54,7 +55,7 @@ def literals(function: Callable[..., Any]) -> Iterator[str]:
 
 
 def computing(e: Experiment) -> Iterator[FunctionType]:
-    """The functions that compute an experiment's explanations, those behind a lambda included."""
+    """The functions that compute an experiment's explanations, those within a lambda included."""
     todo: list[Any] = [e.explain, None if e.evidence is None else e.evidence.words]
     while todo:
         f = todo.pop()
@@ -84,7 +85,7 @@ def published(e: Experiment) -> list[Verdict]:
 
 
 def given(e: Experiment) -> set[str]:
-    """The numbers of the set-up and of the publication, those of the other paper on it too: they may be said."""
+    """Numbers of set-up and publication, and of the other paper's: these may be quoted."""
     same = e.name.split("/")[1]
     rows = [v for name in {e.name, f"orbcc/{same}", f"leotcp/{same}"} & experiments().keys()
             for v in published(experiments()[name])]  # fmt: skip

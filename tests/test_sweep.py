@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Sweeps: every combination of values, as one table; killed and resumed; parameters of Python classes as keys."""
+"""Sweeps: every combination of values as one table; kill and resume.
+
+Parameters of classes as keys.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, 
     alone = cli("run", tiny, "--cc", "cubic", "--no-report")
     assert alone.returncode == 0
     assert "perigee sweep" in alone.stderr
-    # A cell is a scenario of its own: nothing is left to be said.
+    # A cell is a scenario of its own: it has no warnings.
     cell = next((tiny.parent / "runs/tiny-sweep/cells").glob("*/cubic/seed1/manifest.json"))
     assert json.loads(cell.read_text(encoding="utf-8"))["warnings"] == []
 

@@ -16,7 +16,7 @@ from conftest import ROOT
 
 
 def page(name: str, folder: Path, *quick: object) -> str:
-    """Runs the commands of a page of docs/ in a folder, its script in a quick size; what they print."""
+    """Runs the commands of a page of docs/ in a folder, at quick size; returns their output."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert len(commands) > 1

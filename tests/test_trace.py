@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee trace`: the packets of a record, from a run that is made again."""
+"""`perigee trace`: the packets of a record, from a repeated run."""
 
 from __future__ import annotations
 

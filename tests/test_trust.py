@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python code that a scenario, a record or a study's file names runs only when the user says so."""
+"""Python code named in a scenario, a record or a study's file runs only with permission."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OWN = SMALL.replace('cc = ["cubic", "newreno"]\n', "").replace('cc = "*"', 'cc =
 
 
 class Folder:
-    """A folder from somebody else: a scenario for a sky, one for a scheme, and the code that both name."""
+    """A foreign folder: a scenario for a sky, one for a scheme, and the code that both name."""
 
     def __init__(self, path: Path) -> None:
         """Writes them."""
@@ -99,7 +99,7 @@ def test_code_that_a_scenario_names_runs_with_trust_only(folder: Folder, cli: Cl
     assert "Traceback" not in done.stderr
     done = cli(*asked, "--trust")
     assert folder.has_run(), done.stderr
-    # The series of rain need a package that not everybody installs; the code has run by then.
+    # The series of rain need an optional package; the code has run by then.
     assert done.returncode == 0 or "needs the package itur" in done.stderr, done.stderr
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Code of a foreign folder that nobody has asked for: Python files and settings next to a scenario, names in it."""
+"""Unrequested code of a foreign folder.
+
+Python files and settings next to a scenario, names in it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from perigee_lab.runs.runner import Plan
 
 # Modules that a process imports early, late, or by way of libraries.
 SHADOWED = ("contextlib", "json", "tempfile", "socket", "numpy", "pyarrow", "multiprocessing", "typer", "perigee_x")
-# So long that its runs go to workers.
+# Long enough that its runs go to workers.
 LONG = SMALL.replace('"3 s"', '"120 s"').replace("10 Mbit", "60 Mbit").replace("loss = 0.001\n", "")
 
 
@@ -37,7 +40,10 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def installed(*words: object, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs `perigee …` as the installed program begins: with its own folder first on the path, not the current one."""
+    """Runs `perigee …` like the installed program.
+
+    With its folder first on the path, not the current.
+    """
     boot = "import sys; sys.path[0] = sys.prefix; from perigee_lab.entry import main; main()"
     return subprocess.run(
         [sys.executable, "-c", boot, *map(str, words)],
@@ -88,7 +94,7 @@ def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
 
 
 def test_what_pythonpath_names_is_found(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A module of the user's, in a folder of PYTHONPATH and in the current one if PYTHONPATH names that."""
+    """A user's module, in a folder of PYTHONPATH, and in the current one if PYTHONPATH names it."""
     own = tmp_path_factory.mktemp("own")
     text = "from perigee_lab import CongestionControl\nclass Mine(CongestionControl):\n    pass\n"
     (own / "my_own_module.py").write_text(text, encoding="utf-8")
@@ -115,7 +121,8 @@ def test_the_path_of_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert interpreter.clean([str(tmp_path)]) == [interpreter.HOME], "an empty entry names nothing"
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert interpreter.clean([str(tmp_path)]) == [str(tmp_path), interpreter.HOME]
-    # What an editable installation's .pth has put there is kept, and the boot line itself imports sys only.
+    # Entries of an editable installation's .pth are kept, and the boot line itself imports sys
+    # only.
     words = interpreter.command("perigee_lab.runs.worker", "7")
     assert words[2].startswith("import sys; ")
     assert words[2].index("sys.path[:] =") < words[2].index("perigee")
@@ -141,7 +148,7 @@ def test_settings_of_matplotlib_in_the_current_folder_are_not_read(foreign: Path
     assert done.stdout.split() == ["7.5", str(foreign), str(foreign / "own.rc")], done.stderr
 
 
-# ---- names of code in files ----------------------------------------------------------------------------------------
+# ---- names of code in files ----------------------------------------------------------------------
 
 EVIL = """
 open({marker!r}, "w").close()
@@ -203,14 +210,14 @@ def test_a_name_that_the_user_gave_is_trusted_as_it_stands_only() -> None:
         assert not isinstance(made, trust.Said)
 
 
-# ---- remembered answers --------------------------------------------------------------------------------------------
+# ---- remembered answers --------------------------------------------------------------------------
 
 
 class Kept:
     """A remembered file with modules next to it."""
 
     def __init__(self, folder: Path, text: str) -> None:
-        """Writes it, and what it imports."""
+        """Writes it, and its imports."""
         self.folder, self.file = folder, folder / "scheme.py"
         self.file.write_text(text, encoding="utf-8")
 
@@ -309,7 +316,7 @@ def test_what_a_name_computes_is_not_imported(theirs: Path) -> None:
     with pytest.raises(PluginError, match=r"ours_x\.py is not among the files with a remembered hash"):
         one.load()
     assert not (theirs / "ran").exists()
-    # Nor what a package's own path would lead to, later.
+    # Nor modules on a package's own path, later.
     two = kept(theirs, "import ours_pkg\ndef later():\n    import ours_pkg.hidden\n")
     two.file.write_text("import ours_pkg\ndef later(name):\n    __import__(name)\n", encoding="utf-8")
     two.add("ours_pkg/__init__.py")
@@ -334,7 +341,7 @@ def test_the_path_is_as_before_when_a_file_has_been_loaded(theirs: Path) -> None
 
 
 def test_python_m_takes_the_current_folder_off_its_path(foreign: Path) -> None:
-    """What `python -m` imports before Perigee's first line cannot be kept from it; all that comes later can."""
+    """Imports of `python -m` before Perigee's first line cannot be prevented; later ones can."""
     (foreign / "contextlib.py").unlink()
     for name in ("json", "socket", "tempfile"):
         (foreign / f"{name}.py").unlink()

@@ -118,7 +118,7 @@ def test_the_page_stands_alone(folder: Path) -> None:
 
 
 def looked_at(text: str, tmp_path: Path) -> str:
-    """What a browser makes of a page, which must not complain."""
+    """The DOM of a page in a browser, without console errors."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium on this machine")
@@ -132,7 +132,7 @@ def looked_at(text: str, tmp_path: Path) -> str:
     )  # fmt: skip
     if "<html" not in done.stdout:
         pytest.skip("Chromium does not start here")
-    # Errors of scripts and refusals of the page's policy are told on the console.
+    # Errors of scripts and violations of the page's policy are printed on the console.
     assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", done.stderr)
     return done.stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Rain: the series has the statistics it was fitted to, the modem takes its steps, a scenario takes the file."""
+"""Rain: statistics of the series, steps of the modem, and a scenario with the file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ BCH_BITS = {
     "8/9": 57472,
     "9/10": 58192,
 }
-# C/N in dB to a tenth as satbroadcasts.com quotes it from the standard (2013), in the order of STEPS.
+# C/N in dB to a tenth as satbroadcasts.com quotes it from the standard (2013), in the order of
+# STEPS.
 QUOTED_DB = (-2.4, -1.2, 0, 1, 2.2, 3.1, 4, 4.6, 5.2, 5.5, 6.6, 7.9, 9, 10.2, 11, 11.6, 12.6, 13.6, 14.3, 15.7, 16.1)
 
 
@@ -57,7 +58,8 @@ def test_the_steps_are_those_of_dvb_s2() -> None:
     bits = {"QPSK": 2, "8PSK": 3, "16APSK": 4, "32APSK": 5}
     for (name, db, efficiency), quoted in zip(STEPS, QUOTED_DB, strict=True):
         modulation, rate = name.split()
-        # A frame is 64800 coded bits in slots of 90 symbols and a header of one slot; 80 bits are the baseband header.
+        # A frame is 64800 coded bits in slots of 90 symbols and a header of one slot; 80 bits are
+        # the baseband header.
         symbols = 90 * (64800 / bits[modulation] / 90 + 1)
         assert efficiency == pytest.approx((BCH_BITS[rate] - 80) / symbols, abs=1e-6), name
         # The list rounds -0.30 to 0; elsewhere it is within a sixth of a decibel.
@@ -113,7 +115,7 @@ def test_a_scenario_slows_down_in_the_rain(tmp_path: Path) -> None:
 def test_statistics_are_those_of_the_recommendations(cli: Cli, tmp_path: Path) -> None:
     itur = pytest.importorskip("itur", reason="the extra `weather` is not installed")
     c = climate(51.5, -0.14, frequency_ghz=14.25, elevation_deg=31.077)
-    # itur divides by zero at the zenith, where satellites in use may stand.
+    # itur divides by zero at the zenith, where satellites in use may be.
     zenith = climate(51.5, -0.14, frequency_ghz=28, elevation_deg=90)
     assert zenith.exceeded(0.001) == pytest.approx(
         climate(51.5, -0.14, frequency_ghz=28, elevation_deg=88).exceeded(0.001), rel=0.02

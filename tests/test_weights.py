@@ -15,13 +15,13 @@ INPUTS = 50
 
 
 def policy(bias: float, inputs: int = INPUTS) -> str:
-    """A policy that always says the same."""
+    """A policy with a constant action."""
     row = " ".join(["0"] * inputs)
     return f"perigee-policy 1\ninput {inputs}\ndense 1\n{row}\n{bias}\ntanh\nend\n"
 
 
 def scenario(folder: Path, weights: str) -> Path:
-    """A scenario whose policy lies beside it."""
+    """A scenario with its policy in the same folder."""
     folder.mkdir(exist_ok=True)
     path = folder / "policy.toml"
     path.write_text(f'{SMALL}\n[cc.astraea]\nweights = "{weights}"\nguard = "off"\n', encoding="utf-8")

@@ -7,10 +7,11 @@
     python tests/words.py --changed [COMMIT]     # warnings on changed lines; never fails
     python tests/words.py --bless                # write tests/words.json
 
-Counted are comments of Rust and C, comments and docstrings of Python, without text in backticks and code blocks.
-tests/words.toml lists the words, replacements and legitimate uses. Module heads with a wh-word at the start, comment
-lines over 100 columns and Markdown lines over 120 are counted as well. tests/words.json has the counts before the
-language was revised, and those of two network stacks that serve as references.
+Counted are comments of Rust and C, comments and docstrings of Python, without text in backticks and
+code blocks. tests/words.toml lists the words, replacements and legitimate uses. Module heads with a
+wh-word at the start, comment lines over 100 columns and Markdown lines over 120 are counted as
+well. tests/words.json has the counts before the language was revised, and those of two network
+stacks that serve as references.
 """
 
 from __future__ import annotations
