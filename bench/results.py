@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee results` over a set of 100,000 runs: what a user waits for, from the command to its answer.
+"""Latency of `perigee results` over a set of 100,000 runs, from the command to its answer.
 
     python bench/results.py [--rows 100000] [--repeat 3]
 
-A small sweep is run; its rows, with other values of the swept keys and seeds, make the large set (and a second one, for
-`--join`): all columns that a sweep leaves, with provenance, split into folders by the swept keys. Prints wall and CPU
-time of each command, the least of the repeats.
+A small sweep is run; its rows, with other values of the swept keys and seeds, make the large set
+(and a second one, for `--join`): all columns of a sweep, with provenance, split into folders by the
+swept keys. Prints wall and CPU time of each command, the least of the repeats.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def made(folder: Path, rows: int) -> Path:
-    """The folder of a sweep with so many runs."""
+    """The folder of a sweep with this many runs."""
     import pyarrow as pa
 
     folder.mkdir()

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a sweep of a paper's size takes on 2 to 1,024 cores, computed from CPU times that are measured here.
+"""Time of a paper-sized sweep on 2 to 1,024 cores, computed from measured CPU times.
 
     pip install 'perigee-lab[cluster]'
     python bench/scale.py [--runs 2000] [--workers 1,2,4] [--seeds 2] [--json]
 
-The sweep: 600 runs of 300 s of OrbCC's Fig. 1 (`orbcc/responsiveness`), half of them with loss. Measured are
+The sweep: 600 runs of 300 s of OrbCC's Fig. 1 (`orbcc/responsiveness`), half of them with loss.
+Measured are
 
 * the CPU time of a run of each scheme, with and without loss, in this process;
 * the overhead of a run: many of 100 ms, in this machine's worker processes, and over a cluster of Dask on this machine
   with 1, 2, 4 workers: CPU time of the workers, and of the caller with its scheduler.
 
-Computed is the time on n cores: packets and overheads over the cores, but never less than the longest run, nor than
-what the caller does one after the other. CPU times are taken, so that other work on the machine matters little; the
-start of workers is left out, and so is what a scheduler of a thousand workers does beside its tasks.
+Computed is the time on n cores: packets and overheads over the cores, but never less than the
+longest run, nor than the caller's sequential work. CPU times are used, so that other load matters
+little; the start of workers is left out, and so is the other work of a scheduler of a thousand
+workers.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def overhead(runs: int, workers: int, *, cluster: bool) -> Overhead:
 
 
 def _spent(runs: int, workers: int, *, cluster: bool) -> tuple[float, float, float]:
-    """CPU seconds of workers and caller, and of the wall, in a process of its own: their children can be told then."""
+    """CPU seconds of workers and caller, and wall time, in a separate process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -121,7 +123,7 @@ def _cpu_s(who: int) -> float:
 
 
 def say(text: str) -> None:
-    """While it goes on."""
+    """Prints progress."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -130,7 +132,8 @@ def rows(by_scheme: dict[str, float], here: Overhead, away: Overhead) -> list[tu
     mean_s, longest_s = sum(by_scheme.values()) / len(by_scheme), max(by_scheme.values())
     found = []
     for cores in CORES:
-        # On one machine tiny runs are made in the caller, real ones in its workers: it has little else to do.
+        # On one machine tiny runs are made in the caller, real ones in its workers: it has little
+        # else to do.
         each_s, caller_s = (here.worker_s + here.caller_s, 0.0) if cores == CORES[0] else (away.worker_s, away.caller_s)
         bounds = {
             "packets": RUNS * (mean_s + each_s) / cores,

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kills workers, and the scheduler, of a real Dask cluster while a sweep goes over it; counts what is lost or double.
+"""Kills workers and scheduler of a real Dask cluster during a sweep; counts lost and double runs.
 
     pip install 'perigee-lab[cluster]'
     python examples/cluster_kills.py --kills 100
 
-A scheduler and workers are processes of this machine, as on any other cluster. Each kill is a SIGKILL of a random
-worker's process (its nanny starts another); every `--restart`th is one of the scheduler, which is started again at the
-same address, and workers join it anew. In the end the table of the sweep must equal, byte for byte, that of the same
-sweep on this machine's cores, every run must have one record, and nothing half written may be left.
+A scheduler and workers are processes of this machine, as on any other cluster. Each kill is a
+SIGKILL of a random worker's process (its nanny starts another); every `--restart`th is one of the
+scheduler, which is restarted at the same address, and workers rejoin it. In the end the table of
+the sweep must equal, byte for byte, that of the same sweep on this machine's cores, every run must
+have one record, and no partial file may be left.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ DASK = [sys.executable, "-m", "dask"]
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])
 
 
 def certify(folder: Path) -> None:
-    """Makes a certificate for all roles, which the configuration of Dask in this environment names."""
+    """Makes a certificate for all roles, named in this environment's Dask configuration."""
     from distributed.security import Security
 
     made = Security.temporary()
@@ -84,7 +85,7 @@ class Cluster:
         return subprocess.Popen([*DASK, *words], stdout=self.log, stderr=self.log, start_new_session=True)
 
     def keep(self) -> None:
-        """Starts workers that have gone with their nannies: what a queue of jobs does."""
+        """Restarts workers that have exited with their nannies, like a queue of jobs."""
         self.workers = [w for w in self.workers if w.poll() is None]
         while len(self.workers) < self.wanted:
             words = (

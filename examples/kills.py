@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kills each part of a run with real hosts in turn, and counts what is left: `make kills`.
+"""Kills each part of a run with real hosts in turn, and counts leftovers: `make kills`.
 
-In virtual time the parts are perigee, the guest's main process and another process of the guest; in real time perigee,
-the process that made the namespaces, process 1 in them, and a program. Kills come at instants spread over the start and
-the run. After each, what is counted is compared with what was there before.
+In virtual time the parts are perigee, the guest's main process and another process of the guest; in
+real time perigee, the process that made the namespaces, process 1 in them, and a program. Kills
+come at instants spread over the start and the run. After each, the counts are compared with those
+before.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def under(root: int) -> list[int]:
 
 
 def counted(runs: Path) -> dict[str, int]:
-    """What a run could leave on this machine; what a complete run has written is a record, which has a manifest."""
+    """Counts possible leftovers of a run on this machine.
+
+    A complete run's output is a record, which has a manifest.
+    """
     links = {os.readlink(p) for p in Path("/proc").glob("[0-9]*/ns/net") if os.access(p, os.R_OK)}
     ours = [words for _, words in processes().values() if str(runs) in words or MARK in words]
     return {
@@ -74,7 +78,7 @@ def counted(runs: Path) -> dict[str, int]:
 
 
 def settled(runs: Path, before: dict[str, int]) -> dict[str, int]:
-    """The counts once they are as before, or after a while: other work on the machine comes and goes."""
+    """The counts once they are as before, or after a while, since other work comes and goes."""
     deadline = time.monotonic() + SETTLING_S
     while (found := counted(runs)) != before and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -100,7 +104,7 @@ def is_of_run(guest: int) -> bool:
 
 
 def victims(run: int, clock: str) -> list[int]:
-    """The parts of a run that has begun, at most four, perigee first."""
+    """The parts of a started run, at most four, perigee first."""
     everybody = processes()
     below = [pid for pid in under(run) if pid in everybody]
     if clock == "virtual":
@@ -136,7 +140,7 @@ def one(clock: str, number: int, folder: Path) -> str | None:
         run.kill()
         run.wait()
         return "the part had ended before it was killed"
-    # The death of a program in a guest is the guest's affair: a run may go on without it.
+    # A run may continue after the death of a program in a guest.
     may_go_on = clock == "virtual" and victim == parts[-1]
     try:
         run.wait(5 if may_go_on else PATIENCE_S)

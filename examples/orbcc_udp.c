@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * A transport of one's own over UDP with OrbCC, for real hosts: a sender whose window and pacing are OrbCC's, from
- * libperigee_cc, and a receiver that returns what the ports of the path have written into each packet.
+ * A custom transport over UDP with OrbCC, for real hosts: a sender with OrbCC's window and pacing,
+ * from libperigee_cc, and a receiver that returns the telemetry that the ports of the path have
+ * written into each packet.
  *
  *   cc -O2 -I crates/perigee-capi/include examples/orbcc_udp.c libperigee_cc.a -lpthread -ldl -lm -o orbcc_udp
  *   perigee exec SCENARIO --at new-york -- ./orbcc_udp receive 7000 --at london -- ./orbcc_udp send new-york 7000 20
  *
- * Packets carry the telemetry block in an IPv6 hop-by-hop option of type 0x3E, with room for HOPS records; ports fill it
- * in. Acknowledgements carry the block back as data. Nothing is sent again: what is lost is counted and makes room.
+ * Packets carry the telemetry block in an IPv6 hop-by-hop option of type 0x3E, with room for HOPS
+ * records; ports fill it in. Acknowledgements carry the block back as data. Nothing is
+ * retransmitted: lost packets are counted and make room.
  */
 #define _GNU_SOURCE
 #include "perigee_cc.h"
@@ -28,7 +30,7 @@
 enum {
     HOPS = 4,                       /* records that there is room for */
     FIXED = 8, RECORD = 17,         /* bytes of the block's fixed part and of a record */
-    BLOCK = FIXED + HOPS * RECORD,  /* of the whole block */
+    BLOCK = FIXED + HOPS * RECORD,  /* of the entire block */
     OPTION = 0x3e, PAD_N = 1,
     EXTENSION = (4 + BLOCK + 7) / 8 * 8, /* its header, the option's, the block, padding */
     MTU = 1500, HEADERS = 40 + EXTENSION + 8,
@@ -38,11 +40,11 @@ enum {
 };
 static const uint64_t SECOND = 1000 * 1000 * 1000;
 
-/* What each packet begins with, and what comes back. */
+/* Header of each packet, and the acknowledgement. */
 struct head { uint64_t number, sent; };
 struct ack { struct head head; uint8_t block[BLOCK]; };
 
-/* A packet under way, with the state when it was sent. */
+/* A packet in flight, with the state when it was sent. */
 struct packet { uint64_t number, sent, delivered, delivered_time, in_flight; int outstanding; };
 
 static void die(const char *what, const char *why) {
@@ -60,9 +62,9 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * (uint64_t)SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* ---- The block: big endian, fields packed without gaps ---------------------------------------------------------- */
+/* ---- The block: big endian, fields packed without gaps --------------------------------------- */
 
-/* `count` bits that begin at bit `at`. */
+/* `count` bits from bit `at` on. */
 static uint64_t bits(const uint8_t *bytes, unsigned at, unsigned count) {
     uint64_t value = 0;
     for (unsigned i = at; i < at + count; i++) value = value << 1 | (bytes[i / 8] >> (7 - i % 8) & 1);
@@ -125,7 +127,7 @@ static size_t read_block(const uint8_t *block, perigee_hop hops[HOPS], uint64_t 
     return count;
 }
 
-/* ---- Sockets -------------------------------------------------------------------------------------------------------- */
+/* ---- Sockets --------------------------------------------------------------------------------- */
 
 static int opened(void) {
     const int s = socket(AF_INET6, SOCK_DGRAM, 0), room = 8 << 20;
@@ -157,7 +159,7 @@ static void receive(const char *port) {
     }
 }
 
-/* ---- The sender ------------------------------------------------------------------------------------------------------ */
+/* ---- The sender ------------------------------------------------------------------------------ */
 
 static struct packet ring[RING];
 static perigee_cx cx = {.size = sizeof cx, .mss = MSS};
@@ -278,7 +280,7 @@ static uint64_t wait_time(perigee_cc *cc) {
     return until > cx.now ? until - cx.now : 1;
 }
 
-/* Sends for so many seconds; prints goodput and RTT after the first two. */
+/* Sends for this many seconds; prints goodput and RTT after the first two. */
 static int send_for(const char *host, const char *port, double seconds) {
     const int s = connected(host, port);
     const uint64_t begin = now(), end = begin + (uint64_t)(seconds * 1e9), warm = begin + 2 * SECOND;

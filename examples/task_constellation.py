@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A constellation of one's own: gateways and terminals from CSV, a traffic matrix, rain at a gateway, link loads.
+"""Custom constellation: gateways and terminals from CSV, traffic matrix, rain, link loads.
 
     python examples/task_constellation.py --out runs/constellation --terminals 500
 
-40 x 20 satellites at 600 km, and, with --tle, those of a file in the same sky. Gateways have 1 Gbit/s, terminals
-200 Mbit/s down and 20 Mbit/s up; each terminal exchanges traffic with its nearest gateway.
+40 x 20 satellites at 600 km, and, with --tle, those of a file in the same sky. Gateways have 1
+Gbit/s, terminals 200 Mbit/s down and 20 Mbit/s up; each terminal exchanges traffic with its nearest
+gateway.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def write(path: Path, head: list[str], rows: list[list[object]]) -> None:
 
 
 def places(folder: Path, terminals: int) -> None:
-    """Gateways, terminals on a spiral over Europe, and who sends how much: 2 Mbit/s down, 0.2 Mbit/s up."""
+    """Gateways, terminals on a spiral over Europe, and traffic: 2 Mbit/s down, 0.2 Mbit/s up."""
     rows: list[list[object]] = [[*g, "rain.csv" if g[0] == "gw-london" else ""] for g in GATEWAYS]
     write(folder / "gateways.csv", ["name", "lat", "lon", "weather"], rows)
     turn = math.pi * (3 - math.sqrt(5))

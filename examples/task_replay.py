@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Recordings of a terminal, replayed up and down: bulk flows and web objects under CoDel, with captures.
+"""Recordings of a terminal, replayed in both directions: bulk flows and web objects under CoDel.
 
-    python examples/task_replay.py --down down.trace --up up.trace --delay delay.trace --out runs/replay
+    python examples/task_replay.py --down down.trace --up up.trace --delay delay.trace --out
+    runs/replay
 
-Traces are mahimahi's (a line per opportunity to deliver 1500 bytes, in ms) and one-way delays in ms, a line per 10 ms,
-with fractions if wanted. Without them a terminal is made up, so that the script shows something.
+Traces are mahimahi's (a line per opportunity to deliver 1500 bytes, in ms) and one-way delays in
+ms, a line per 10 ms, with fractions if wanted. Without them a terminal is made up, so that the
+script shows something.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ object = "pareto(60 kB, 1.5)"
 
 
 def made_up(folder: Path, seconds: int) -> dict[str, Path]:
-    """A terminal of 40 and 8 Mbit/s on average, that swings by a half over 15 s, and delays from 22 to 34 ms."""
+    """A terminal of 40 and 8 Mbit/s on average, varying over 15 s, delays from 22 to 34 ms."""
     paths = {name: folder / f"{name}.trace" for name in ("down", "up", "delay")}
     for name, mbps in (("down", 40.0), ("up", 8.0)):
         lines, gathered = [], 0.0
@@ -65,7 +67,10 @@ def made_up(folder: Path, seconds: int) -> dict[str, Path]:
 
 
 def first_bytes(capture: Path) -> dict[str, float]:
-    """For each TCP stream of a capture at the senders: ms from its first packet to the first byte acknowledged."""
+    """By TCP stream of a capture at the senders.
+
+    Ms from first packet to first acknowledged byte.
+    """
     tshark = shutil.which("tshark")
     if tshark is None:
         return {}
@@ -84,7 +89,7 @@ def first_bytes(capture: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Replays, prints what users of the terminal see, and says what the capture says."""
+    """Replays the recordings, prints metrics of the terminal's users, and the capture's results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("down", "up", "delay"):
         parser.add_argument(f"--{name}", type=Path)

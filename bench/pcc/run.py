@@ -3,16 +3,18 @@
 
     bench/pcc/run.py --program FOLDER [--out runs/pcc] [--seeds 2]
 
-FOLDER has the two programs of PCC-Uspace (github.com/PCCproject/PCC-Uspace) as they were built, `pccclient` and
-`pccserver`. Real hosts need their kernel (`perigee kernel build`). In virtual time a program has to take the time from
-the system's clock, not from the processor's cycle counter (`arch=GENERIC` in that project's makefile), and to sleep
-while it waits: time does not pass in a loop without system calls. Neither concerns its congestion control. `--label`
-names the build in results.csv.
+FOLDER has the two programs of PCC-Uspace (github.com/PCCproject/PCC-Uspace) as they were built,
+`pccclient` and `pccserver`. Real hosts need their kernel (`perigee kernel build`). In virtual time
+a program has to take the time from the system's clock, not from the processor's cycle counter
+(`arch=GENERIC` in that project's makefile), and to sleep while it waits: time does not pass in a
+loop without system calls. Neither concerns its congestion control. `--label` names the build in
+results.csv.
 
-The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it, which share a
-bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter of the run, whose last half counts,
-as there. A second of one flow at 100 Mbit/s takes half a minute of a processor, one of two flows at 10 two seconds.
-Whoever stops these processes (SIGSTOP) ends the kernels.
+The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it,
+which share a bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter
+of the run, and the last half counts, as there. A second of one flow at 100 Mbit/s takes half a
+minute of a processor, one of two flows at 10 two seconds. Stopping these processes (SIGSTOP) kills
+the guests.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ PORT = 9000
 
 @dataclass(frozen=True)
 class SetUp:
-    """Flows by RTT over one bottleneck, the second a quarter of the run later; the seconds from `counts_s` on count."""
+    """Flows by RTT over one bottleneck; the second starts later; seconds from `counts_s` count."""
 
     rtts: tuple[str, ...]
     rate_mbps: float
@@ -107,7 +109,7 @@ start = "{start:.3f} s"
 
 
 def goodput_mbps(folder: Path, s: SetUp) -> list[float]:
-    """What each flow delivered, Mbit/s; for programs with the bytes of their own headers and of UDP and IP."""
+    """Goodput of each flow, Mbit/s; of programs with their own headers and those of UDP and IP."""
     flows = open_record(folder).to_pandas("flows")
     late = flows[flows["t_ns"] > s.counts_s * 1e9]
     return [float(late[late["flow"] == k]["goodput_bps"].mean()) / 1e6 for k in range(len(s.rtts))]

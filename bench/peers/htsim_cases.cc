@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The four cases of bench/peers on htsim: flows over a chain of links, each a queue and a pipe. Arguments: flows, links, Mbit/s of the
-// bottleneck, round-trip time in ms, simulated seconds, 1 for a dumbbell (the middle link is the bottleneck, the others are ten
-// times as fast and belong to one flow each). Prints JSON. No loggers; as htsim's TCP is: without SACK, an ACK for each packet.
+// The four cases of bench/peers on htsim: flows over a chain of links, each a queue and a pipe.
+// Arguments: flows, links, Mbit/s of the bottleneck, round-trip time in ms, simulated seconds, 1
+// for a dumbbell (the middle link is the bottleneck, the others are ten times as fast and belong to
+// one flow each). Prints JSON. No loggers; as htsim's TCP is: without SACK, an ACK for each packet.
 
 #include <sys/resource.h>
 
@@ -46,7 +47,7 @@ int main(int argc, char **argv) {
     const double mbit = std::atof(argv[3]), rtt_ms = std::atof(argv[4]), seconds = std::atof(argv[5]);
     const bool dumbbell = std::atoi(argv[6]) != 0;
     const int packet = 1500;
-    // What it prints of connections would be timed, too.
+    // Its output on connections would be timed as well.
     std::cout.setstate(std::ios::failbit);
 
     EventList &events = EventList::getTheEventList();
@@ -87,7 +88,8 @@ int main(int argc, char **argv) {
     const double cpu = cpu_s() - begin;
     unsigned long long delivered = 0;
     for (const TcpSink *sink : sinks) delivered += sink->_packets / packet;
-    // Each packet that arrived and its ACK crossed all links; those that were lost or are under way are left out.
+    // Each packet that arrived and its ACK crossed all links; those lost or in flight are not
+    // counted.
     std::printf("{\"data_packets\": %llu, \"packet_hops\": %llu, \"cpu_s\": %.4f}\n", delivered, 2 * delivered * links, cpu);
     return 0;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The four cases of bench/peers on ns-3. Arguments: type of TCP (TcpNewReno, TcpCubic, TcpBbr), flows, links, Mbit/s of the bottleneck,
-// round-trip time in ms, simulated seconds, 1 for a dumbbell (the middle link is the bottleneck; the others have 10 Gbit/s, hold
-// the delay and belong to one flow each), and 1 to trace RTTs and losses, which costs time. Prints JSON.
+// The four cases of bench/peers on ns-3. Arguments: type of TCP (TcpNewReno, TcpCubic, TcpBbr),
+// flows, links, Mbit/s of the bottleneck, round-trip time in ms, simulated seconds, 1 for a
+// dumbbell (the middle link is the bottleneck; the others have 10 Gbit/s, have the delay and belong
+// to one flow each), and 1 to trace RTTs and losses, which costs time. Prints JSON.
 //
-// What ns-3 does otherwise unlike our hosts is set: segments of 1448 bytes (1500 with headers and timestamps), the application
-// writes whole ones, an ACK after 40 ms at the latest, one drop-tail queue per port in bytes without a queue discipline above it,
-// static routes. SACK, timestamps, an ACK for every second segment are set although they are defaults. Links add the two bytes of
-// PPP to each packet, which rates and queues take into account. The smallest RTO stays that of ns-3, 1 s: with Linux's 200 ms the
-// start of its BBR ends with a timeout within the recovery, after which it sends some packets a round trip for good (3.37: 5.7 of
-// 100 Mbit/s), and what is timed would be an idle network.
+// Defaults of ns-3 that differ from our hosts are overridden: segments of 1448 bytes (1500 with
+// headers and timestamps), the application writes full ones, an ACK after 40 ms at the latest, one
+// drop-tail queue per port in bytes without a queue discipline above it, static routes. SACK,
+// timestamps, an ACK for every second segment are set although they are defaults. Links add the two
+// bytes of PPP to each packet, which rates and queues take into account. The smallest RTO remains
+// that of ns-3, 1 s: with Linux's 200 ms the start of its BBR ends with a timeout within the
+// recovery, after which it sends some packets a round trip permanently (3.37: 5.7 of 100 Mbit/s),
+// and the benchmark would time an idle network.
 
 #include <sys/resource.h>
 

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Four cases on this simulator, htsim and ns-3, alternately on one machine, with ratios.
 
-    .venv/bin/python bench/peers/run.py --htsim-lib LIB --htsim-include FOLDER [--repeat 3] [--cases a,c] [--json]
-    .venv/bin/python bench/peers/run.py --ns3 system --check              # goodput, RTT, losses of both
-    .venv/bin/python bench/peers/run.py --ns3 system --instructions       # per packet-hop, under callgrind
+    .venv/bin/python bench/peers/run.py --htsim-lib LIB --htsim-include FOLDER [--repeat 3] [--cases
+    a,c] [--json] .venv/bin/python bench/peers/run.py --ns3 system --check              # goodput,
+    RTT, losses of both .venv/bin/python bench/peers/run.py --ns3 system --instructions       # per
+    packet-hop, under callgrind
 
-The other simulators are no part of this project and are not compiled here: give the library and the headers of htsim
-(Broadcom's csg-htsim), and `system` for the ns-3 that is installed (Debian's `libns3-dev`) or the folder of one that is
-built. Only our case files (`*_cases.cc`) are compiled against them. What is not given is left out. All programs run one
-after the other, `--repeat` times over; of each case the run with the least CPU time counts, since other load of a
-machine only ever adds to it. Times are those of user code.
+The other simulators are no part of this project and are not compiled here: give the library and the
+headers of htsim (Broadcom's csg-htsim), and `system` for the ns-3 that is installed (Debian's
+`libns3-dev`) or the folder of one that is built. Only our case files (`*_cases.cc`) are compiled
+against them. What is not given is left out. All programs run one after the other, `--repeat` times
+over; of each case the run with the least CPU time counts, since other load of a machine only ever
+adds to it. Times are those of user code.
 
-A packet-hop is a packet, data or ACK, that crosses a link. Long chains flatter it, and so does an ACK for every packet:
-data packets per second are printed as well.
+A packet-hop is a packet, data or ACK, that crosses a link. Long chains flatter it, and so does an
+ACK for every packet: data packets per second are printed as well.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class Case(NamedTuple):
 
 # Per case and column the numbers of a run.
 Rows = dict[str, dict[str, dict[str, float]]]
-# Of a run in `--check`, ours and theirs, with so many digits.
+# Columns of `--check` for ours and theirs, with their digits.
 PRINTED = {"goodput": 1, "rtt": 1, "lost": 0, "hops": 0}
 # As PEERS in crates/perigee-run/src/bench/cases.rs.
 CASES = {
@@ -73,12 +75,13 @@ HTSIM_HEADERS = ("config.h", "eventlist.h", "network.h", "pipe.h", "queue.h", "r
 TUNED = ["-O3", "-DNDEBUG", "-std=c++17", "-w"]
 # What our cases need of ns-3.
 NS3_PARTS = ("core", "network", "internet", "applications", "point-to-point", "traffic-control", "stats", "bridge")
-# What is left in a library of ns-3 that was built with assertions, or with its log, which is asked at every call even
-# when nothing is logged.
+# Traces in a library of ns-3 that was built with assertions, or with its log, which is checked at
+# every call even if nothing is logged.
 NS3_TRACES = {"assertions": b"assert failed. cond=", "log": b"ParameterLogger"}
 # Simulated seconds: ns-3 takes a hundred times as long, and callgrind fifty times as long as that.
 NS3_SECONDS = {"a": 10, "b": 2, "c": 6, "d": 2}
-# Its BBR loses 10,000 packets at the start of case b, and its scoreboard is searched for each: a second takes 25.
+# Its BBR loses 10,000 packets at the start of case b, and its scoreboard is searched for each: a
+# second takes 25.
 NS3_BBR_SECONDS = {**NS3_SECONDS, "b": 1}
 GRIND_SECONDS = {"a": 2, "b": 1, "c": 1, "d": 1}
 # callgrind does not know every instruction of the newest processors.
@@ -100,7 +103,7 @@ def build_htsim(library: Path, headers: Path, into: Path, machine: str) -> Path:
 
 
 def build_ns3(where: str, into: Path, machine: str) -> Path:
-    """Our four cases against the libraries of a build of ns-3, or of the one that is installed (`system`)."""
+    """Builds our four cases against a build of ns-3, or the installed one (`system`)."""
     program = into / "ns3_cases"
     words, internet = _installed_ns3() if where == "system" else _built_ns3(Path(where))
     _build(["g++", "-O3", machine, "-w", str(HERE / "ns3_cases.cc"), *words, "-o", str(program)], "ns-3's cases")
@@ -138,7 +141,8 @@ def _installed_ns3() -> tuple[list[str], Path]:
             )
         return done.stdout
 
-    # Debian's files name a folder with a semicolon, and libraries whose headers may be absent: not ours to link.
+    # Debian's files name a folder with a semicolon, and libraries that may lack headers; these are
+    # not linked.
     flags = [word for word in asked("--cflags", *packages).split() if ";" not in word]
     libraries = [word for word in asked("--libs", *packages).split() if word.startswith(("-L", "-l"))]
     folder = Path(asked("--variable=libdir", packages[0]).strip())
@@ -190,7 +194,7 @@ def measure(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]
         for case, column, command in each(asked, commands):
             before_s = _children_s()
             seen = ran(command, f"{column}, case {case}")
-            # Set-up is left out where a program says how long it ran.
+            # Set-up is excluded if a program reports its run time.
             used_s = seen.get("user_s", seen.get("cpu_s", _children_s() - before_s))
             rates = {what: seen[what] / used_s for what in ("packet_hops", "data_packets")}
             before = best[case].get(column)
@@ -201,7 +205,7 @@ def measure(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]
 
 
 def instructions(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Rows:
-    """Instructions per packet-hop and per data packet as callgrind counts them: whatever else a machine does."""
+    """Instructions per packet-hop and per data packet by callgrind, independent of other load."""
     if shutil.which("valgrind") is None:
         sys.exit("--instructions needs valgrind")
     found: Rows = {case: {} for case in asked.cases}
@@ -226,7 +230,7 @@ def each(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -
 
 
 def ran(command: list[str], name: str) -> dict[str, Any]:
-    """What a program printed."""
+    """The last line of a program's output, as JSON."""
     seen: dict[str, Any] = json.loads(_done(command, name).stdout.splitlines()[-1])
     return seen
 
@@ -243,7 +247,7 @@ def _children_s() -> float:
 
 
 def check(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> str:
-    """Goodput, RTT and losses of ns-3's runs beside ours over the same time."""
+    """Goodput, RTT and losses of ns-3's runs and ours over the same time."""
     lines = [
         "| case | scheme | goodput, Mbit/s | mean RTT, ms | packets lost | packet-hops |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
@@ -279,7 +283,7 @@ def our_run(case: Case, cc: str) -> dict[str, float]:
 
 
 def table(best: Rows) -> str:
-    """Millions of packet-hops per CPU second, millions of data packets in brackets, and how often htsim's."""
+    """Millions of packet-hops per CPU second, data packets in brackets, and ratio to htsim."""
     names = list(next(iter(best.values())))
     lines = ["| case | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     for case, row in best.items():
@@ -334,7 +338,7 @@ def asked_for() -> argparse.Namespace:
 def main() -> None:
     """Compiles our cases, runs, prints."""
     asked = asked_for()
-    # Ours runs from the package where no example bench_case stands in for it.
+    # Ours runs from the package unless the example bench_case replaces it.
     if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee_lab") is None:
         sys.exit(f"{sys.executable} has no perigee: run `make setup`, then `.venv/bin/python bench/peers/run.py`")
     with tempfile.TemporaryDirectory() as folder:

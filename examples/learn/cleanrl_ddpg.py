@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""DDPG in one file, in the manner of CleanRL, over the vector environment: `pip install torch`, then run this file."""
+"""DDPG in one file like CleanRL, over the vector environment: `pip install torch`, then run it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""RLlib, flows that share a policy: `pip install 'perigee-lab[learn]' 'ray[rllib]' torch`, then run this file."""
+"""RLlib with a shared policy.
+
+`pip install 'perigee-lab[learn]' 'ray[rllib]' torch`, then run it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from perigee_lab.learn.parallel import PathsEnv
 
 
 class Paths(ParallelPettingZooEnv):  # type: ignore[misc]
-    """The environment as RLlib wants it, which otherwise knows only the agents that are there at the first reset."""
+    """The environment for RLlib, which otherwise knows only the agents of the first reset."""
 
     def __init__(self, flows: int = 2) -> None:
         """With the spaces of all agents that may come."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""PPO of Stable-Baselines3 on a path: `pip install 'perigee-lab[learn]' stable-baselines3`, then run this file."""
+"""PPO of Stable-Baselines3: `pip install 'perigee-lab[learn]' stable-baselines3`, then run this."""
 
 from __future__ import annotations
 
