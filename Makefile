@@ -52,7 +52,7 @@ kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (so
 	$(BIN)/perigee kernel build
 
 hosts: kernel  ## The tests of real hosts
-	$(BIN)/python -m pytest -q tests/test_hosts*.py tests/test_exec.py
+	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_exec.py
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet --tests
@@ -62,17 +62,17 @@ test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, 
 
 learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
 	$(PIP) -r requirements-learn.lock
-	$(BIN)/python -m pytest -q tests/test_learn.py tests/test_weights.py
+	$(BIN)/python -m pytest -q tests/learn/test_learn.py tests/learn/test_weights.py
 
 cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its tests
 	$(PIP) -r requirements-cluster.lock
-	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_cluster_trust.py
+	$(BIN)/python -m pytest -q tests/runs/test_cluster.py tests/runs/test_cluster_trust.py
 
 slow: setup  ## The tests that `make test` leaves out
 	$(BIN)/python -m pytest -q -m "slow and not release"
 
 shipped: setup .venv-site/installed  ## The tests of what a release consists of, with the wheel of `make dist`
-	PERIGEE_DIST=dist $(BIN)/python -m pytest -q -m "slow" tests/test_install.py tests/test_site.py tests/test_pages.py
+	PERIGEE_DIST=dist $(BIN)/python -m pytest -q -m "slow" tests/repository/test_install.py tests/repository/test_site.py tests/repository/test_pages.py
 
 check: setup  ## Formatting, lints, types, links, spelling, subjects of commits
 	.ci/subjects

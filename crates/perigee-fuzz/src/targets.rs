@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fuzz targets: each parser and codec of foreign input, with small valid inputs. Records and job
-//! files are read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
+//! files are read in Python; `tests/results/test_manifest.py` and `tests/common/test_damage.py` spoil those.
 
 use crate::{captures, guests};
 use perigee_orbit::interop::hypatia;

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Congestion controls from outside: Python classes, and skeletons of `perigee new-cc`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perigee_lab as perigee
+from perigee_lab.results.metrics import flow_rows
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = """
+[run]
+duration = "5 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+
+
+COMPARED = ["t_ns", "cwnd_bytes", "delivered_bytes"]
+
+
+class Fixed(perigee.CongestionControl):
+    """A window of 40 packets."""
+
+    kind = "model"
+
+    def on_start(self, cx, window):
+        """All there is."""
+        window.cwnd = 40 * cx.mss
+        window.pacing_bps = 10e6
+
+
+class Reno(perigee.CongestionControl):
+    """Linux's reno, in Python."""
+
+    count = 0
+
+    def on_ack(self, cx, window, ack):
+        """Slow start and one packet per window, in packets as Linux counts."""
+        if not (ack.may_grow and cx.cwnd_limited):
+            return
+        cwnd, acked = window.cwnd // cx.mss, ack.newly_acked // cx.mss
+        threshold = 1 << 30 if window.ssthresh is None else window.ssthresh // cx.mss
+        if cwnd < threshold:
+            grown = min(cwnd + acked, threshold)
+            acked -= grown - cwnd
+            cwnd = grown
+        if acked:
+            if self.count >= cwnd:
+                self.count = 0
+                cwnd += 1
+            self.count += acked
+            if self.count >= cwnd:
+                steps = self.count // cwnd
+                self.count -= steps * cwnd
+                cwnd += steps
+        window.cwnd = cwnd * cx.mss
+
+    def ssthresh(self, cx, window):
+        """Half."""
+        return max(window.cwnd // cx.mss // 2, 2) * cx.mss
+
+    def on_transition(self, cx, window, what):
+        """A reduction starts a new count."""
+        if what in {"enter recovery", "enter cwr", "enter rto"}:
+            self.count = 0
+
+
+def test_a_class_sees_what_the_built_in_scheme_sees():
+    """The same rules in Python and in Rust give the same flow, to the packet."""
+    ours, theirs = (perigee.loads(SCENARIO).run(cc) for cc in (Reno, "newreno"))
+    a, b = (r.table("flows").select(COMPARED) for r in (ours, theirs))
+    assert a.equals(b)
+
+
+def test_a_model_sets_window_and_rate():
+    run = perigee.loads(SCENARIO).run(Fixed)
+    assert run.cc == "python:Fixed"
+    assert flow_rows(run)[0]["goodput_mbps"] == pytest.approx(10, rel=0.02)
+
+
+class Raises(perigee.CongestionControl):
+    """Fails after a second."""
+
+    def on_ack(self, cx, window, ack):
+        """Too late is an error."""
+        if cx.now_ns > 1_000_000_000:
+            raise KeyError("too late")
+
+
+class NotANumber(perigee.CongestionControl):
+    """Sets nonsense."""
+
+    value = float("nan")
+
+    def on_ack(self, cx, window, ack):
+        """Nonsense."""
+        window.cwnd = self.value
+
+
+class Negative(NotANumber):
+    """Sets a negative window."""
+
+    value = -1
+
+
+class Zero(NotANumber):
+    """Sets no window."""
+
+    value = 0
+
+
+class Wordy(NotANumber):
+    """Sets a text."""
+
+    value = "ten"
+
+
+class Hasty(perigee.CongestionControl):
+    """Wants to be called again at once, for ever."""
+
+    def on_ack(self, cx, window, ack):
+        """At once."""
+        window.next_timer_ns = cx.now_ns
+
+    def on_timer(self, cx, window):
+        """And again."""
+        window.next_timer_ns = cx.now_ns
+
+
+@pytest.mark.parametrize(
+    ("cls", "told"),
+    [
+        (Raises, "too late"),
+        (NotANumber, "cwnd must be from 1"),
+        (Negative, "not -1"),
+        (Zero, "not 0"),
+        (Wordy, "must be a number, not 'ten'"),
+        (Hasty, "next_timer_ns must lie after now"),
+    ],
+)
+def test_an_exception_ends_the_run_with_its_time(cls, told):
+    with pytest.raises(
+        perigee.RunError, match=rf"python:{cls.__name__} failed at \d+\.\d+ s of simulated time"
+    ) as error:
+        perigee.loads(SCENARIO).run(cls)
+    assert told in str(error.value)
+    assert error.value.__cause__ is not None
+    assert error.value.__cause__.__traceback__ is not None or cls is not Raises
+
+
+def test_a_class_that_is_none_is_refused():
+    with pytest.raises(perigee.PluginError, match=r"derived from perigee\.CongestionControl"):
+        perigee.loads(SCENARIO).run(int)
+
+
+def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
+    (tmp_path / "mine.py").write_text(
+        "import perigee_lab as perigee\n"
+        "class Mine(perigee.CongestionControl):\n"
+        "    def on_ack(self, cx, window, ack):\n"
+        "        return 1 / (0 if cx.now_ns > 2e9 else 1)\n"
+    )
+    (tmp_path / "s.toml").write_text(SCENARIO.replace('cc = "*"', 'cc = "mine.py:Mine"'))
+    short = cli("run", tmp_path / "s.toml", "--trust", "--out", tmp_path / "a", "--set", "run.duration=1s")
+    assert short.returncode == 0, short.stderr
+    failed = cli("run", tmp_path / "s.toml", "--trust", "--out", tmp_path / "b")
+    assert failed.returncode == 1
+    assert "ZeroDivisionError" in failed.stderr
+    assert "return 1 / (0 if" in failed.stderr
+    assert "of simulated time" in failed.stderr
+    assert not list(tmp_path.glob("b/**/manifest.json"))
+    for name, told in [
+        ("mine.py:Other", "congestion controls in it: Mine"),
+        ("gone.py:X", "there is no file"),
+        ("json:loads", "derived from"),
+    ]:
+        wrong = cli("run", tmp_path / "s.toml", "--set", f'flow.0.cc="{name}"', "--out", tmp_path / "c")
+        assert wrong.returncode == 2
+        assert told in wrong.stderr
+
+
+def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
+    """In the scenario or on the command line; a file without the class is rejected by both."""
+    text = "import perigee_lab\nclass Mine(perigee_lab.CongestionControl):\n    pass\n"
+    (tmp_path / "mine.py").write_text(text)
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SCENARIO.replace('cc = "*"', 'cc = "mine.py:Mine"'))
+    done = cli("check", scenario, "--trust")
+    assert done.returncode == 0, done.stderr
+    assert "mine.py:Mine" in done.stdout
+    scenario.write_text(SCENARIO)
+    assert cli("check", scenario, "--cc", f"{tmp_path / 'mine.py'}:Mine").returncode == 0
+    for command in "check", "run":
+        done = cli(command, scenario, "--cc", f"{tmp_path / 'mine.py'}:Yours")
+        assert done.returncode == 2
+        assert "Yours" in done.stderr
+
+
+def test_the_worked_example_of_the_guide_runs(cli, tmp_path):
+    source = (ROOT / "examples/target_delay.py").read_text()
+    assert len(source.splitlines()) < 60
+    done = cli(
+        *("run", ROOT / "scenarios/micro/dumbbell.toml", "--cc", f"{ROOT}/examples/target_delay.py:TargetDelay,cubic"),
+        *("--set", "run.duration=10s", "--out", tmp_path / "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "python:TargetDelay" in done.stdout
+
+
+def test_a_new_python_scheme_passes_its_own_test(tmp_path, cli):
+    made = cli("new-cc", "my_scheme", "--python", "--in", tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert {p.name for p in tmp_path.iterdir()} == {"my_scheme.py", "test_my_scheme.py", "my_scheme.md"}
+    words = [sys.executable, "-m", "pytest", "-q", "test_my_scheme.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert cli("new-cc", "my_scheme", "--python", "--in", tmp_path).returncode == 2, "nothing is overwritten"
+    assert cli("new-cc", "My-Scheme", "--python", "--in", tmp_path).returncode == 2
+    assert cli("new-cc", "mine", "--in", tmp_path).returncode == 2, "not a checkout"
+
+
+@pytest.mark.slow
+def test_a_new_rust_scheme_passes_its_own_test_and_the_battery(tmp_path, cli):
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    for part in ["crates", "Cargo.toml", "Cargo.lock", "clippy.toml", "rust-toolchain.toml", "rustfmt.toml"]:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / part)
+        elif source.exists():
+            shutil.copy(source, tmp_path / part)
+    assert cli("new-cc", "cubic", "--in", tmp_path).returncode == 2, "the name is taken"
+    made = cli("new-cc", "my_scheme", "--in", tmp_path)
+    assert made.returncode == 0, made.stderr
+    env = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path / "target")}
+    words = ["cargo", "test", "--locked", "--quiet", "-p", "perigee-cc", "--lib", "--", "my_scheme", "battery"]
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    format_ = subprocess.run(["cargo", "fmt", "--check", "-p", "perigee-cc"], cwd=tmp_path, check=False)
+    assert format_.returncode == 0

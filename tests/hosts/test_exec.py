@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee exec`: programs of this machine on real hosts.
+
+Skipped without a kernel (`make kernel`).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perigee_lab.cli.arguments import without_programs
+from perigee_lab.cli.programs import parsed
+from perigee_lab.common.errors import CommandError
+from perigee_lab.hosts import kernels
+from perigee_lab.results.record import open_record
+from real_hosts import SCENARIO, real
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "real.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_programs_keep_their_own_options() -> None:
+    given = ["exec", "s.toml", "--json", "--at", "a", "--", "iperf3", "-s", "--json", "--at", "b", "curl -s x"]
+    front = without_programs(given)
+    assert front[:4] == ["exec", "s.toml", "--json", "--programs"]
+    server, client = parsed(json.loads(front[4]), ["A=1"])
+    assert (server.node, server.words, server.awaited) == ("a", ("iperf3", "-s", "--json"), False)
+    assert (client.node, client.words, client.awaited) == ("b", ("/bin/sh", "-c", "curl -s x"), True)
+    assert client.environment == ("A=1",)
+    assert without_programs(["run", "--at", "x"]) == ["run", "--at", "x"]
+
+
+@pytest.mark.parametrize("words", [["--at"], ["--at", "a"], ["--at", "a", "--"], ["--at", "", "x"]])
+def test_a_program_has_a_node_and_a_command(words: list[str]) -> None:
+    with pytest.raises(CommandError, match="--at london -- iperf3") as end:
+        parsed(words, [])
+    assert end.value.code == 2
+
+
+def test_exec_without_programs_says_what_it_wants(cli: Cli, scenario: Path) -> None:
+    done = cli("exec", scenario)
+    assert (done.returncode, "--at" in done.stderr) == (2, True)
+
+
+@real
+def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "page").write_text("x" * 100_000)
+    fetch = (
+        "import time, urllib.request as u; t = time.time(); n = len(u.urlopen('http://d1:8000/page').read());"
+        "print(n, round(time.time() - t, 4))"
+    )
+    server = ("--at", "d1", "python3", "-m", "http.server", "8000")
+    words = ("exec", scenario, "--out", tmp_path / "out", *server, "--at", "s1", "--", "python3", "-c", fetch)
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    size, seconds = done.stdout.split()
+    assert size == "100000"
+    # Three round trips of 20 ms at least, and 100 kB at 20 Mbit/s; far from the wall time that it
+    # took.
+    assert 0.1 < float(seconds) < 0.25
+    assert "[d1] " in done.stderr
+    folder = tmp_path / "out/programs/seed1"
+    run = open_record(folder)
+    assert (run.manifest.backend, run.manifest.conserved) == ("linux", True)
+    told = json.loads((folder / "programs/programs.json").read_text())
+    assert [t["exit_code"] for t in told] == [None, 0]
+    assert (folder / "programs/1-s1.output").read_text() == done.stdout
+    again = cli(*words[:3], tmp_path / "again", *words[4:])
+    assert again.stdout == done.stdout
+    other = open_record(tmp_path / "again/programs/seed1")
+    assert other.manifest.tables == run.manifest.tables
+
+
+@real
+def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("before")
+    (tmp_path / "shared").mkdir()
+    line = (
+        "hostname; cat mine; echo after > mine; cat mine; echo kept > shared/new; head -c 8 /dev/urandom | od -An -tx1"
+    )
+    words = ("exec", scenario, "--writable", tmp_path / "shared", "--json", "--at", "s1", line)
+    done, again = cli(*words), cli(*words)
+    told = json.loads(done.stdout)["programs"][0]
+    assert told["exit_code"] == 0, told
+    assert told["output"].startswith("s1\nbeforeafter\n")
+    assert (tmp_path / "mine").read_text() == "before"
+    assert (tmp_path / "shared/new").read_text() == "kept\n"
+    # Randomness comes from the scenario's seed.
+    assert json.loads(again.stdout)["programs"][0]["output"] == told["output"]
+
+
+@real
+def test_a_program_cannot_reach_the_machine_by_mounting_it(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("before")
+    ways = [
+        "mkdir -p /tmp/m; mount -t hostfs none /tmp/m",
+        "mount -o remount,rw /",
+        "unshare -Ur mount -t hostfs none /mnt",
+        "nsenter -t 1 -m mount -t hostfs none /mnt",
+        f"echo after > /proc/1/root/machine{tmp_path}/mine",
+        "mknod /tmp/null c 1 3",
+    ]
+    line = "; ".join(f"({way}) 2>/dev/null && echo open: {n}" for n, way in enumerate(ways))
+    done = cli("exec", scenario, "--at", "s1", "--", "sh", "-c", line)
+    assert "open:" not in done.stdout, done.stdout
+    assert (tmp_path / "mine").read_text() == "before"
+
+
+@real
+def test_a_record_of_programs_is_checked_and_not_run_again(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    words = ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true")
+    assert cli(*words).returncode == 0
+    done = cli("verify", tmp_path / "out")
+    assert (done.returncode, "programs are not run again" in done.stdout) == (0, True), done.stdout
+    # Nor is it replaced unasked.
+    assert cli(*words).returncode == 2
+    assert cli(*words[:4], "--force", *words[4:]).returncode == 0
+
+
+@real
+def test_programs_need_a_flow_that_carries_them(cli: Cli, scenario: Path) -> None:
+    scenario.write_text(SCENARIO + 'cc = "cubic"\n')
+    done = cli("exec", scenario, "--at", "s1", "--", "true")
+    assert done.returncode != 0
+    assert 'cc = "*"' in done.stderr
+
+
+@real
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["no-such-program"], 127, "No such file"),
+        (["sh", "-c", "exit 7"], 7, "exit code 7"),
+        (["sh", "-c", "kill -9 $$"], 137, "signal 9"),
+        (["sleep", "1000"], 124, "still running"),
+    ],
+)
+def test_the_last_program_decides_the_exit_code(
+    cli: Cli, scenario: Path, command: list[str], code: int, words: str
+) -> None:
+    done = cli("exec", scenario, "--at", "s1", "--", *command)
+    assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+@real
+def test_packets_between_hosts_that_no_flow_connects_are_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace("[source.dumbbell]", "[source.dumbbell]\npairs = 2"))
+    send = "import socket as s; s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b'x', ('s2', 9))"
+    listen = ("--at", "s2", "--", "sleep", "1")
+    words = ("exec", scenario, "--out", tmp_path / "out", *listen, "--at", "s1", "--", "python3", "-c", send)
+    assert cli(*words).returncode == 0
+    warnings = open_record(tmp_path / "out/programs/seed1").manifest.warnings
+    assert [w for w in warnings if "1 packets from s1 to s2 were dropped" in w], warnings
+
+
+@real
+def test_a_node_without_flows_is_named(cli: Cli, scenario: Path) -> None:
+    done = cli("exec", scenario, "--at", "london", "--", "true")
+    assert done.returncode == 2
+    assert "london" in done.stderr
+    assert "s1, d1" in done.stderr
+
+
+def test_exec_needs_a_kernel(cli: Cli, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert kernels.sound() == []
+    done = cli("exec", scenario, "--at", "s1", "--", "true")
+    assert (done.returncode, "perigee kernel build" in done.stderr) == (2, True)

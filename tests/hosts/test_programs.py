@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`[[program]]`: programs of a scenario on real hosts. Skipped without a kernel (`make kernel`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
+from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.runs.stories import Program, Stories, named
+from real_hosts import SCENARIO, real, totals
+
+PROGRAMS = """
+[[flow]]
+app = "programs"
+[[program]]
+node = "d1"
+command = ["python3", "-m", "http.server", "80"]
+[[program]]
+node = "s1"
+start = "100 ms"
+command = ["python3", "fetch.py"]
+stdin = "urls"
+environment = "ANSWER=42"
+wait = true
+[[program]]
+node = "s1"
+command = "cat; cat /proc/sys/net/ipv4/tcp_congestion_control; exit 3"
+input = "spoken\\n"
+"""
+FETCH = """
+import os, sys, urllib.request as u
+for url in sys.stdin.read().split():
+    print(os.environ["ANSWER"], len(u.urlopen(url).read()))
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    (tmp_path / "fetch.py").write_text(FETCH)
+    (tmp_path / "urls").write_text("http://d1/fetch.py\nhttp://d1/urls\n")
+    path = tmp_path / "programs.toml"
+    path.write_text(SCENARIO + 'cc = "newreno"\n' + PROGRAMS)
+    return path
+
+
+@real
+def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    done = cli(
+        "run", scenario, "--backend", "linux", "--trust", "--cc", "bbr,cubic", "--no-report", "--out", tmp_path / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    folder = run_folder(tmp_path / "out", "bbr", 1)
+    run = open_record(folder)
+    told = json.loads((folder / "programs/programs.json").read_text())
+    assert [p["exit_code"] for p in told] == [None, 0, 3]
+    assert told == run.manifest["programs"]
+    assert told[1]["begun_ns"] == pytest.approx(100_000_000, abs=10_000)
+    assert (
+        folder / "programs/1-s1.output"
+    ).read_text() == f"42 {len(FETCH)}\n42 {len('http://d1/fetch.py http://d1/urls ')}\n"
+    # Their connections use the scheme that is compared.
+    assert (folder / "programs/2-s1.output").read_text() == "spoken\nbbr\n"
+    # The run ends with the program that it waits for, long before its time; the flow is a real one
+    # as ever.
+    assert run.manifest.simulated_ns == pytest.approx(told[1]["ended_ns"], abs=1_000)
+    assert run.manifest.simulated_ns < 1_000_000_000
+    assert (run.manifest.conserved, totals(run)["cc"], totals(run)["data_sent"] > 100) == (True, "newreno", True)
+    assert "ended with exit code 3" in " ".join(run.manifest.warnings)
+    assert cli("verify", tmp_path / "out", "--trust").returncode == 0
+    (tmp_path / "fetch.py").write_text(FETCH.replace("print(", "print('other',"))
+    done = cli("verify", folder, "--trust")
+    assert (done.returncode, "python3 fetch.py at s1: output differs" in done.stdout) == (OUTSIDE_TOLERANCE, True), (
+        done.stdout
+    )
+
+
+@real
+def test_programs_that_a_file_names_need_trust(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    for words in (
+        ("run", scenario, "--backend", "linux", "--cc", "bbr", "--out", tmp_path / "out"),
+        ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true"),
+    ):
+        done = cli(*words)
+        assert (done.returncode, "--trust" in done.stderr) == (2, True), done.stderr
+        assert "python3 -m http.server 80" in done.stderr
+    assert not list(tmp_path.glob("out/*"))
+
+
+@real
+def test_a_program_that_never_ends_is_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO + 'cc = "newreno"\n' + PROGRAMS.replace('python3", "fetch.py', 'sleep", "1000'))
+    done = cli(
+        "run", scenario, "--backend", "linux", "--trust", "--cc", "bbr", "--no-report", "--out", tmp_path / "out"
+    )
+    assert (done.returncode, "sleep 1000 at s1: was still running at the end" in done.stdout) == (0, True), done
+
+
+def test_a_simulated_run_says_where_programs_run(cli: Cli, scenario: Path) -> None:
+    done = cli("run", scenario, "--cc", "bbr")
+    assert done.returncode != 0
+    assert "--backend linux" in done.stderr
+
+
+def test_a_node_without_a_flow_for_programs_is_named_with_its_line(cli: Cli, scenario: Path) -> None:
+    scenario.write_text(scenario.read_text().replace('node = "d1"', 'node = "d2"'))
+    done = cli("check", scenario, "--cc", "bbr")
+    line = scenario.read_text().splitlines().index('node = "d2"') + 1
+    assert done.returncode == 2
+    assert f"programs.toml:{line}" in done.stderr
+    assert "did you mean" in done.stderr
+
+
+def test_stories_keep_what_programs_write() -> None:
+    heard: list[tuple[int, str, bytes]] = []
+    stories = Stories([Program("a b", ("true",))], lambda *what: heard.append(what))
+    stories("begun", 5, 0, b"", 0)
+    stories("output", 6, 0, b"x", 0)
+    stories("output", 7, 0, b"y", 0)
+    assert stories.all[0].ending == "was still running at the end"
+    stories("killed", 1_000_000_005, 0, b"", 9)
+    assert heard == [(0, "output", b"x"), (0, "output", b"y")]
+    assert stories.files()["programs/0-a-b.output"] == b"xy"
+    assert stories.all[0].ending == "killed by signal 9 (SIGKILL) after 1 s"
+    assert named(99) == "99"

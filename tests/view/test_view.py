@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The globe: its data, its page, its server."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import shutil
+import subprocess
+import threading
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import perigee_lab as perigee
+from conftest import Cli
+from perigee_lab.results.record import find_records
+from perigee_lab.sky.skymap import picture
+from perigee_lab.view import data, page
+from perigee_lab.view.network import diagram
+from perigee_lab.view.server import serve
+
+ROOT = Path(__file__).parents[2]
+SKY = (
+    'title = "two </script> cities"\n[run]\nduration = "50 s"\n[source.constellation]\npreset = "starlink-shell1"\n'
+    '[node.london]\nplace = "London"\n[node.new-york]\nplace = "New York"\n'
+    '[[flow]]\nfrom = "london"\nto = "new-york"\ncc = "*"\n'
+)
+
+
+@pytest.fixture
+def folder(cli: Cli, tmp_path: Path) -> Path:
+    (tmp_path / "sky.toml").write_text(SKY, encoding="utf-8")
+    done = cli("run", "sky.toml", "--cc", "cubic", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def flat(cli: Cli, tmp_path: Path) -> Path:
+    text = (
+        '[run]\nduration = "3 s"\n[source.dumbbell]\n[schedule]\nevery = "10 s"\nfirst = "1 s"\noutage = "100 ms"\n'
+        '[[flow]]\ncc = "cubic"\n'
+    )
+    (tmp_path / "flat.toml").write_text(text, encoding="utf-8")
+    done = cli("run", "flat.toml", "--out", "flat")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "flat"
+
+
+def interpolated(frames: np.ndarray, u: float) -> np.ndarray:
+    """As the page does, between inner frames."""
+    k, s = int(u), u - int(u)
+    w = (
+        (-s + 2 * s**2 - s**3) / 2,
+        (2 - 5 * s**2 + 3 * s**3) / 2,
+        (s + 4 * s**2 - 3 * s**3) / 2,
+        (s**3 - s**2) / 2,
+    )
+    return sum(w[i] * frames[k - 1 + i] for i in range(4)) / data.SCALE
+
+
+def test_positions_between_frames_are_where_the_satellites_are(folder: Path) -> None:
+    found = data.payload(find_records(folder))
+    sky = found["sky"]
+    frames = np.frombuffer(base64.b64decode(sky["frames"]), dtype="<i2").reshape(-1, len(sky["names"]), 3)
+    assert frames.shape == (4, 1584, 3), "0, 20, 40 s, and one beyond the end"
+    assert sky["step_s"] == 20
+    true = data.positions(picture(perigee.loads(SKY), 31.0)["satellites"]) / data.SCALE
+    off_km = np.linalg.norm(interpolated(frames.astype(float), 31.0 / 20) - true, axis=1) * data.EARTH_RADIUS_KM
+    assert off_km.max() < 3.5, "what 16 bits resolve"
+    radius = np.linalg.norm(true, axis=1)
+    assert np.allclose((radius - 1) * data.EARTH_RADIUS_KM, 550, atol=25)
+
+
+def test_routes_and_loads_name_what_they_go_over(folder: Path) -> None:
+    run = find_records(folder)[0]
+    found = data.payload([run])
+    names = found["sky"]["names"]
+    ground = [g["name"] for g in found["sky"]["ground"]]
+    name = [(ground[-1 - v] if v < 0 else names[v]) for v in found["routes"]["0"][0][1]]
+    first = run.to_pandas("routes").query("t_ns == 0 and pair == 0").sort_values("hop")["node"]
+    assert name == [run.manifest.nodes[int(n)] for n in first]
+    assert (name[0], name[-1]) == ("london", "new-york")
+    busiest = found["loads"][0][0]
+    assert np.mean(busiest["used_pct"]) > 50
+    assert len(busiest["used_pct"]) == data.LINK_POINTS
+    totals = run.to_pandas("link_totals")
+    top = totals.loc[totals["tx_bytes"].idxmax()]
+    assert top["from"] == (ground[-1 - busiest["from"]] if busiest["from"] < 0 else names[busiest["from"]])
+
+
+def test_samples_that_are_rare_leave_no_gaps(cli: Cli, folder: Path) -> None:
+    assert cli("run", "sky.toml", "--cc", "cubic", "--set", "run.sample=1 s", "--out", "rare").returncode == 0
+    loads = data.payload(find_records(folder.parent / "rare"))["loads"][0]
+    assert len(loads[0]["used_pct"]) == 50
+    in_use = np.flatnonzero(loads[0]["used_pct"])
+    assert len(in_use) == in_use[-1] - in_use[0] + 1 > 30
+
+
+def test_a_day_of_many_satellites_has_longer_steps() -> None:
+    assert data.step(300, 1584) == 20
+    assert data.step(6 * 3600, 1584) == 35
+    assert data.step(86_400, 7000) == 120
+
+
+def test_the_page_stands_alone(folder: Path) -> None:
+    text = page(find_records(folder))
+    assert "default-src 'none'" in html.unescape(text)
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", own)
+    assert "two </script> cities" not in text
+
+
+def looked_at(text: str, tmp_path: Path) -> str:
+    """The DOM of a page in a browser, without console errors."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    (tmp_path / "globe.html").write_text(text, encoding="utf-8")
+    options = (
+        "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --virtual-time-budget=4000"
+    )
+    done = subprocess.run(
+        [browser, *options.split(), f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/globe.html"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "<html" not in done.stdout:
+        pytest.skip("Chromium does not start here")
+    # Errors of scripts and violations of the page's policy are printed on the console.
+    assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", done.stderr)
+    return done.stdout
+
+
+def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> None:
+    drawn = looked_at(page(find_records(folder)), tmp_path)
+    assert re.search(r'id="route"[^>]*>\d hops: london → sat-', drawn)
+    assert "0:00.0 of 0:50" in drawn
+
+
+def test_the_server_answers_only_to_its_secret_and_its_name() -> None:
+    server, address = serve("<p>globe</p>")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        where = urlsplit(address)
+        assert where.hostname == "127.0.0.1"
+        assert len(where.path) > 20
+
+        def ask(path: str, host: str) -> int:
+            connection = HTTPConnection("127.0.0.1", where.port, timeout=10)
+            connection.request("GET", path, headers={"Host": host})
+            return connection.getresponse().status
+
+        own = f"127.0.0.1:{where.port}"
+        assert ask(where.path, own) == 200
+        assert ask("/", own) == 404
+        assert ask(where.path[:-2] + "/", own) == 404
+        assert ask(where.path, f"evil.example:{where.port}") == 404
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_nodes_stand_in_the_order_of_the_routes_and_both_directions_are_one_link() -> None:
+    found = diagram([["s1", "r1", "r2", "d1"], ["d2", "r2", "r1", "s2"], ["s3", "r2", "d3"]])
+    at = {n["name"]: round(3 * n["x"]) for n in found["nodes"]}
+    assert at == {"s1": 0, "s2": 0, "r1": 1, "s3": 1, "r2": 2, "d1": 3, "d2": 3, "d3": 3}
+    assert len({(n["x"], n["y"]) for n in found["nodes"]}) == len(found["nodes"])
+    assert len(found["links"]) == 7
+    assert diagram([]) == {"nodes": [], "links": []}
+
+
+def test_a_network_without_satellites_is_drawn_with_loads_curves_and_outages(
+    cli: Cli, tmp_path: Path, flat: Path
+) -> None:
+    found = data.payload(find_records(flat))
+    assert found["sky"] is None
+    names = [n["name"] for n in found["network"]["nodes"]]
+    assert [names[v] for v in found["routes"]["0"][0][1]] == ["s1", "r1", "r2", "d1"]
+    (bottleneck,) = [x for x in found["loads"][0] if (names[x["from"]], names[x["to"]]) == ("r1", "r2")]
+    assert max(bottleneck["used_pct"]) > 80
+    assert [m[1] for m in found["marks"]] == ["outage-begin", "outage-end"]
+    drawn = looked_at(page(find_records(flat)), tmp_path)
+    assert "3 hops: s1 → r1 → r2 → d1" in drawn
+    assert re.search(r'<g class="route">(<line [^>]*></line>){3}</g>', drawn)
+    done = cli("view", "flat", "--html", "x.html")
+    assert done.returncode == 0, done.stderr
+
+
+def test_records_of_measurements_show_their_curves(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("time_s,rtt_ms\n1,20\n2,21\n3,22\n", encoding="utf-8")
+    assert cli("import", "log", "p.csv", "--out", "log").returncode == 0
+    assert "does not say which way" in looked_at(page(find_records(tmp_path / "log")), tmp_path)
+
+
+def test_what_is_no_record_is_told(cli: Cli, tmp_path: Path) -> None:
+    done = cli("view", "nothing", "--html", "x.html")
+    assert done.returncode == 2
+    assert "nothing: there is no such folder" in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty holds no complete record" in cli("view", "empty", "--html", "x.html").stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_the_bundle_is_of_the_pinned_versions() -> None:
+    pinned = json.loads((ROOT / "web/package.json").read_text(encoding="utf-8"))["dependencies"]
+    head = (ROOT / "python/perigee_lab/view/vendor.js").read_text(encoding="utf-8")[:300]
+    for name, version in pinned.items():
+        assert re.search(rf"{name}(\.js)? {re.escape(version)}", head, re.IGNORECASE), name
