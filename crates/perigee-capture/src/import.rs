@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::flow::{window_row, Flow, OWN_COLUMNS};
 use crate::packet::{self, End, Seen, Segment};
 use crate::reader::{Packets, Raw};
-use crate::warnings::Doubts;
+use crate::warnings::Warnings;
 use crate::{CaptureError, Place};
 use datagrams::Spins;
 use perigee_record::sink::BATCH_ROWS;
@@ -20,7 +20,7 @@ use perigee_record::tables::{
 };
 use perigee_record::{FlowInfo, RecordSink, RunHeader, RunOutcome, SinkError};
 use perigee_units::Nanos;
-use quic_connections::Talks;
+use quic_connections::QuicConnections;
 use std::collections::HashMap;
 
 /// Name of the backend in records.
@@ -124,7 +124,7 @@ struct Import<'s> {
     next_row: Nanos,
     seen: u64,
     connections: HashMap<Key, Connection>,
-    talks: Talks,
+    quic: QuicConnections,
     spins: Spins,
     other_datagrams: u64,
     began: u64,
@@ -138,7 +138,7 @@ struct Import<'s> {
     events: EventTable,
     completions: CompletionTable,
     waiting_rows: usize,
-    doubts: Doubts,
+    warnings: Warnings,
     unplaced: u64,
     between: u64,
     unseen: u64,
@@ -155,7 +155,7 @@ impl<'s> Import<'s> {
             next_row: options.sample,
             seen: 0,
             connections: HashMap::new(),
-            talks: Talks::default(),
+            quic: QuicConnections::default(),
             spins: Spins::default(),
             other_datagrams: 0,
             began: 0,
@@ -168,7 +168,7 @@ impl<'s> Import<'s> {
             events: EventTable::default(),
             completions: CompletionTable::default(),
             waiting_rows: 0,
-            doubts: Doubts::default(),
+            warnings: Warnings::default(),
             unplaced: 0,
             between: 0,
             unseen: 0,
@@ -178,7 +178,7 @@ impl<'s> Import<'s> {
 
     fn packet(&mut self, raw: &Raw<'_>) -> Result<(), SinkError> {
         let seen = packet::read(raw);
-        self.doubts.saw(raw.at_ns, &seen);
+        self.warnings.saw(raw.at_ns, &seen);
         let begin = *self.begin_ns.get_or_insert(raw.at_ns);
         let at = Nanos(raw.at_ns.saturating_sub(begin)).min(LONGEST);
         self.now = self.now.max(at);
@@ -264,7 +264,7 @@ impl<'s> Import<'s> {
 
     fn follow(&mut self, c: &mut Connection, at: Nanos, at_ns: u64, s: &Segment) -> Result<(), SinkError> {
         let i = c.direction(s);
-        if self.doubts.is_twice(c.directions[i].before.as_ref(), at_ns, s) {
+        if self.warnings.is_twice(c.directions[i].before.as_ref(), at_ns, s) {
             return Ok(());
         }
         c.directions[i].before = Some((at_ns, *s));
@@ -272,7 +272,7 @@ impl<'s> Import<'s> {
         let shaken = c.shares.is_some();
         c.shake(at, i, s);
         if let Some((stamp, _)) = s.stamps {
-            self.doubts.stamped(&mut c.directions[i].clock, at_ns, stamp);
+            self.warnings.stamped(&mut c.directions[i].clock, at_ns, stamp);
             c.directions[i].sent.stamped(Nanos(at_ns), stamp);
             c.directions[1 - i].received.stamped(at, stamp);
         }
@@ -421,7 +421,7 @@ impl<'s> Import<'s> {
         let old = |c: &Connection| c.closed && c.last + FORGET_AFTER < now;
         let keys: Vec<Key> = self.connections.iter().filter(|(_, c)| old(c)).map(|(k, _)| *k).collect();
         keys.iter().for_each(|k| self.end(k));
-        self.forget_talks(false);
+        self.forget_quic(false);
     }
 
     fn flush(&mut self) -> Result<(), SinkError> {
@@ -453,7 +453,7 @@ impl<'s> Import<'s> {
         self.flush()?;
         let keys: Vec<Key> = self.connections.keys().copied().collect();
         keys.iter().for_each(|k| self.end(k));
-        self.forget_talks(true);
+        self.forget_quic(true);
         self.totals()?;
         let mut nodes: Vec<String> = self.infos.iter().flat_map(|i| [i.from.clone(), i.to.clone()]).collect();
         nodes.sort();
@@ -483,9 +483,9 @@ impl<'s> Import<'s> {
         let n = packets.footer().packets;
         let mut why = format!(
             "no connection of TCP or QUIC in it carries data ({n} packets, {} of them TCP)",
-            self.doubts.tcp
+            self.warnings.tcp
         );
-        for line in self.doubts.lines(packets.footer()).into_iter().chain(self.remarks_of_quic()) {
+        for line in self.warnings.lines(packets.footer()).into_iter().chain(self.remarks_of_quic()) {
             why += "; ";
             why += &line;
         }
@@ -511,7 +511,7 @@ impl<'s> Import<'s> {
     }
 
     fn remarks(&self, packets: &Packets) -> Vec<String> {
-        let mut lines = self.doubts.lines(packets.footer());
+        let mut lines = self.warnings.lines(packets.footer());
         lines.extend(self.remarks_of_quic());
         let mut say = |n: u64, text: &str| {
             if n > 0 {

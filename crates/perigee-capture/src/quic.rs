@@ -65,7 +65,7 @@ pub fn head(payload: &[u8]) -> Head {
 
 /// A connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Talk {
+pub struct QuicConnection {
     /// Both directions, that of the client first.
     pub ways: [Way; 2],
     /// First packet.
@@ -90,10 +90,17 @@ pub struct Way {
     pub bytes: u64,
 }
 
-impl Talk {
+impl QuicConnection {
     /// A connection opened by a packet with a long header.
     pub fn new(at: Nanos) -> Self {
-        Talk { ways: Default::default(), began: at, last: at, shares: None, asked: None, answered: None }
+        QuicConnection {
+            ways: Default::default(),
+            began: at,
+            last: at,
+            shares: None,
+            asked: None,
+            answered: None,
+        }
     }
 
     /// Processes a packet of the handshake; true when its RTT has just become known.

@@ -14,7 +14,7 @@ const TWICE_WITHIN_NS: u64 = 1_000_000;
 
 /// Counters for the warnings.
 #[derive(Clone, Debug, Default)]
-pub struct Doubts {
+pub struct Warnings {
     latest_ns: u64,
     back: (u64, u64),
     /// Clock steps of the capture relative to the hosts: number forward, and the largest, in
@@ -39,7 +39,7 @@ pub struct Clock {
     last: (u64, u32),
 }
 
-impl Doubts {
+impl Warnings {
     /// A packet was read.
     pub fn saw(&mut self, at_ns: u64, seen: &Seen) {
         if at_ns < self.latest_ns {
@@ -175,9 +175,9 @@ mod tests {
             })
         };
         let back = |packets: &[(u64, Seen)]| {
-            let mut doubts = Doubts::default();
-            packets.iter().for_each(|(s, seen)| doubts.saw(s * 1_000_000_000, seen));
-            doubts.back
+            let mut warnings = Warnings::default();
+            packets.iter().for_each(|(s, seen)| warnings.saw(s * 1_000_000_000, seen));
+            warnings.back
         };
         let data = || segment(false, true);
         assert_eq!(

@@ -119,8 +119,8 @@ pub fn device(input: &[u8]) -> bool {
         let (kind, payload) = step;
         match kind {
             b'm' => {
-                say(&guest, &memory, payload);
-                device.hear()?;
+                send(&guest, &memory, payload);
+                device.receive()?;
                 let _ = guest.read(&mut drained);
             }
             b'w' => drop(memory.write_at(payload.get(2..).unwrap_or_default(), u64::from(half(payload, 0)))),
@@ -143,7 +143,7 @@ pub fn device(input: &[u8]) -> bool {
 }
 
 /// Sends a message with its true size, or one that is too large; memory tables carry the memory.
-fn say(guest: &UnixStream, memory: &File, payload: &[u8]) {
+fn send(guest: &UnixStream, memory: &File, payload: &[u8]) {
     let mut bytes = payload.to_vec();
     bytes.resize(bytes.len().max(12), 0);
     let said = word(&bytes, 8) as usize;
@@ -194,7 +194,7 @@ pub fn clock(input: &[u8]) -> bool {
             b'm' => {
                 let said: [u8; 16] = number(payload, 0);
                 let _ = guest.write_all(&said);
-                clock.hear()?;
+                clock.receive()?;
             }
             b'w' if u64::from(half(payload, 0)) + payload.len() as u64 <= size => {
                 drop(memory.write_at(payload.get(2..).unwrap_or_default(), u64::from(half(payload, 0))));
@@ -224,7 +224,7 @@ fn shared(clock: &mut Clock, guest: &mut UnixStream) -> Option<File> {
     let mut start = [0; 16];
     start[..4].copy_from_slice(&1u32.to_ne_bytes());
     guest.write_all(&start).ok()?;
-    clock.hear().ok()?;
+    clock.receive().ok()?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut answer = [0; 16];

@@ -91,7 +91,7 @@ pub struct Clock {
 
 /// Messages of a guest over its clock's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Message {
     /// It waits for the time requested in shared memory, or for an interrupt.
     Waits,
     /// Another message, which has been answered.
@@ -224,7 +224,7 @@ impl Clock {
     ///
     /// # Errors
     /// If the guest has exited, or violates the protocol.
-    pub fn hear(&mut self) -> Result<Said, GuestError> {
+    pub fn receive(&mut self) -> Result<Message, GuestError> {
         let mut raw = [0; 16];
         read_exactly(&mut self.socket, &mut raw)?;
         let field = |i: usize| u32::from_ne_bytes(raw[i..i + 4].try_into().expect("four bytes"));
@@ -233,7 +233,7 @@ impl Clock {
         match what {
             op::WAIT => {
                 self.set16(at::RUNNING, 0);
-                return Ok(Said::Waits);
+                return Ok(Message::Waits);
             }
             op::START => return self.start(number),
             op::GET => self.answer(number, self.now_ns())?,
@@ -249,16 +249,16 @@ impl Clock {
             }
             other => return Err(GuestError::Protocol(format!("operation {other} of its clock"))),
         }
-        Ok(Said::Answered)
+        Ok(Message::Answered)
     }
 
     /// Sends the guest's number, and two descriptors: the shared memory, and a log that is never
     /// read.
-    fn start(&mut self, number: u32) -> Result<Said, GuestError> {
+    fn start(&mut self, number: u32) -> Result<Message, GuestError> {
         let answer = message(op::ACK, number, GUEST as u64);
         let log = File::options().write(true).open("/dev/null")?;
         send_with_files(&self.socket, &answer, &[self.file.as_fd(), log.as_fd()])?;
-        Ok(Said::Answered)
+        Ok(Message::Answered)
     }
 
     fn answer(&mut self, number: u32, time: u64) -> Result<(), GuestError> {
@@ -392,21 +392,21 @@ mod tests {
         let (mut clock, mut guest) = clock();
         assert_eq!(clock.request_ns(), None);
         guest.write_all(&message(op::REQUEST, 7, 42)).unwrap();
-        assert_eq!(clock.hear().unwrap(), Said::Answered);
+        assert_eq!(clock.receive().unwrap(), Message::Answered);
         assert_eq!(clock.request_ns(), Some(42));
         let mut raw = [0; 16];
         guest.read_exact(&mut raw).unwrap();
         assert_eq!(raw, message(op::ACK, 7, 0));
         guest.write_all(&message(op::WAIT, 8, 0)).unwrap();
-        assert_eq!(clock.hear().unwrap(), Said::Waits);
+        assert_eq!(clock.receive().unwrap(), Message::Waits);
     }
 
     #[test]
     fn an_unknown_operation_is_refused_and_a_closed_socket_is_the_end() {
         let (mut clock, mut guest) = clock();
         guest.write_all(&message(99, 1, 0)).unwrap();
-        assert!(matches!(clock.hear(), Err(GuestError::Protocol(_))));
+        assert!(matches!(clock.receive(), Err(GuestError::Protocol(_))));
         drop(guest);
-        assert!(matches!(clock.hear(), Err(GuestError::Gone { .. })));
+        assert!(matches!(clock.receive(), Err(GuestError::Gone { .. })));
     }
 }

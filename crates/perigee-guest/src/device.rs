@@ -112,7 +112,7 @@ impl Device {
     ///
     /// # Errors
     /// If the guest has exited, or violates the protocol.
-    pub fn hear(&mut self) -> Result<(), GuestError> {
+    pub fn receive(&mut self) -> Result<(), GuestError> {
         let mut header = [0; HEADER_BYTES];
         let files = read_with_files(&mut self.socket, &mut header)?;
         let field = |i: usize| u32::from_ne_bytes(header[i..i + 4].try_into().expect("four bytes"));
@@ -376,14 +376,14 @@ mod tests {
     use std::os::fd::AsFd;
 
     /// Sends a message as a guest, and processes it.
-    fn say(guest: &mut UnixStream, device: &mut Device, what: u32, payload: &[u64], files: &[&File]) {
+    fn send(guest: &mut UnixStream, device: &mut Device, what: u32, payload: &[u64], files: &[&File]) {
         let size = 8 * payload.len() as u32;
         let mut message: Vec<u8> = [what, 1, size].iter().flat_map(|w| w.to_ne_bytes()).collect();
         message.extend(payload.iter().flat_map(|w| w.to_ne_bytes()));
         let files: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
         send_with_files(guest, &message[..HEADER_BYTES], &files).unwrap();
         guest.write_all(&message[HEADER_BYTES..]).unwrap();
-        device.hear().unwrap();
+        device.receive().unwrap();
     }
 
     #[test]
@@ -392,19 +392,19 @@ mod tests {
         let mut device = Device::new(ours, [2, 0, 0, 0, 0, 1]);
         let memory = File::from(memfd_create("guest", MemfdFlags::CLOEXEC).unwrap());
         ftruncate(&memory, 0x8000).unwrap();
-        say(&mut guest, &mut device, request::SET_MEM_TABLE, &[1, 0, 0x8000, 0, 0], &[&memory]);
+        send(&mut guest, &mut device, request::SET_MEM_TABLE, &[1, 0, 0x8000, 0, 0], &[&memory]);
         for ring in [RECEIVE, TRANSMIT] {
             let index = ring as u64;
-            say(&mut guest, &mut device, request::SET_VRING_NUM, &[index | 16 << 32], &[]);
+            send(&mut guest, &mut device, request::SET_VRING_NUM, &[index | 16 << 32], &[]);
             let base = 0x3000 * index;
-            say(
+            send(
                 &mut guest,
                 &mut device,
                 request::SET_VRING_ADDR,
                 &[index, base, base + 0x2000, base + 0x1000, 0],
                 &[],
             );
-            say(&mut guest, &mut device, request::SET_VRING_ENABLE, &[index | 1 << 32], &[]);
+            send(&mut guest, &mut device, request::SET_VRING_ENABLE, &[index | 1 << 32], &[]);
         }
         assert_eq!(device.stage(&[0; 60]).unwrap(), None, "there is a ring, without buffers");
         ftruncate(&memory, 0).unwrap();

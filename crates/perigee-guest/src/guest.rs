@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A guest: the process of a kernel, with its clock and interfaces.
 
-use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
+use crate::clock::{Clock, Doorbell, Message, BELLS, MAX_DEVICES};
 use crate::core::Core;
 use crate::cpu_time::used_by;
 use crate::device::{Device, RECEIVE, TRANSMIT};
@@ -32,7 +32,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Timeout factor for a mostly idle guest.
 const STARVED: u32 = 10;
 /// Milliseconds between a guest's last message and its end.
-const PATIENCE_OF_ENDING: u32 = 100;
+const ENDING_TIMEOUT_MS: u32 = 100;
 /// Bound on the bytes in a guest's rings as it waits; more is an error.
 const MOST_SENT: usize = 256 << 20;
 /// Lines of its console in an error.
@@ -88,7 +88,7 @@ pub struct Guest {
     /// Interfaces (bits) with a driver that requested an interrupt after sending.
     interrupts: u64,
     /// A driver may request its interface's configuration.
-    asks: bool,
+    configuration_pending: bool,
     console: File,
     offer: Offer,
     patience: Duration,
@@ -147,7 +147,7 @@ impl Guest {
             overruns: 0,
             sent: Vec::new(),
             interrupts: 0,
-            asks: false,
+            configuration_pending: false,
             console,
             offer: spec.offer,
             patience: spec.patience,
@@ -187,10 +187,10 @@ impl Guest {
                 self.devices.push(Device::offering(socket, macs[self.devices.len()], offer));
             }
             for &i in &ready {
-                self.devices[i].hear()?;
+                self.devices[i].receive()?;
             }
             // The clock last: messages of an interface before a WAIT precede it.
-            if clock && ready.is_empty() && !next && self.clock.hear()? == Said::Waits {
+            if clock && ready.is_empty() && !next && self.clock.receive()? == Message::Waits {
                 if self.devices.len() == listeners.len() {
                     return Ok(());
                 }
@@ -253,23 +253,23 @@ impl Guest {
 
     /// Answers messages until the guest, which runs from `at`, waits.
     fn until_it_waits(&mut self, at: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
-        let (mut since, mut heard_at) = (crate::wall_clock::now(), at);
+        let (mut since, mut last_time) = (crate::wall_clock::now(), at);
         let mut asked = since;
         loop {
             if asked.elapsed() >= LOOK {
                 asked = crate::wall_clock::now();
                 go_on().then_some(()).ok_or(GuestError::Stopped)?;
             }
-            if self.asks {
+            if self.configuration_pending {
                 self.wait_for_both()?;
             }
-            match self.clock.hear() {
-                Ok(Said::Waits) => return Ok(()),
+            match self.clock.receive() {
+                Ok(Message::Waits) => return Ok(()),
                 // A guest that sends messages while its time does not advance is stuck as well.
-                Ok(Said::Answered) if self.now() == heard_at => self.watch(since)?,
-                Ok(Said::Answered) => (since, heard_at) = (crate::wall_clock::now(), self.now()),
+                Ok(Message::Answered) if self.now() == last_time => self.watch(since)?,
+                Ok(Message::Answered) => (since, last_time) = (crate::wall_clock::now(), self.now()),
                 Err(GuestError::Quiet) => {
-                    self.hear_devices()?;
+                    self.receive_from_devices()?;
                     self.watch(since)?;
                 }
                 Err(e) => return Err(e),
@@ -299,7 +299,7 @@ impl Guest {
                 }
                 (What::Carrier(carrier), true) => {
                     device.set_carrier(*carrier);
-                    self.asks = true;
+                    self.configuration_pending = true;
                     Some(Doorbell { queue: CONFIGURATION, ..doorbell(due, next.interface, 0) })
                 }
             };
@@ -374,13 +374,13 @@ impl Guest {
     }
 
     /// Messages of interfaces after the boot are rare: an interface goes down or up.
-    fn hear_devices(&mut self) -> Result<(), GuestError> {
+    fn receive_from_devices(&mut self) -> Result<(), GuestError> {
         for device in &mut self.devices {
             let mut fds = [PollFd::new(device.socket(), PollFlags::IN)];
             poll(&mut fds, Some(&timespec(Duration::ZERO)))?;
             if !fds[0].revents().is_empty() {
-                device.hear()?;
-                self.asks = false;
+                device.receive()?;
+                self.configuration_pending = false;
             }
         }
         Ok(())
@@ -400,7 +400,7 @@ impl Guest {
             if clock {
                 return Ok(());
             }
-            self.hear_devices()?;
+            self.receive_from_devices()?;
         }
     }
 
@@ -461,7 +461,7 @@ fn doorbell(at: Nanos, device: usize, index: u16) -> Doorbell {
 
 /// Exit status of a process that has closed its sockets, as text.
 fn ending(child: &mut Child) -> String {
-    for _ in 0..PATIENCE_OF_ENDING {
+    for _ in 0..ENDING_TIMEOUT_MS {
         match child.try_wait() {
             Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             Ok(Some(status)) => {

@@ -4,7 +4,7 @@
 use super::{Import, FORGET_AFTER};
 use crate::flow::Flow;
 use crate::packet::{Datagram, End};
-use crate::quic::{Head, Talk};
+use crate::quic::{Head, QuicConnection};
 use crate::Place;
 use perigee_record::SinkError;
 use perigee_units::Nanos;
@@ -14,17 +14,17 @@ use std::collections::HashSet;
 /// which acknowledgements are not.
 const LONGER_THAN_ACKS: u32 = 512;
 /// Idle time after which a connection is forgotten, in `FORGET_AFTER`: its end is not visible.
-const PATIENCE: u64 = 10;
+const IDLE_PERIODS: u64 = 10;
 /// Maximum number of servers kept: a file may be hostile.
 const MOST_SERVERS: usize = 65_536;
 
 impl Import<'_> {
     pub(super) fn datagram(&mut self, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
-        let found = match (self.talks.find(d), d.head) {
+        let found = match (self.quic.find(d), d.head) {
             (Some(found), _) => found,
             (None, Head::Long(_)) => {
                 self.began += 1;
-                self.talks.begin(d, at)
+                self.quic.begin(d, at)
             }
             (None, Head::Short { .. })
                 if self.spins.servers.contains(&d.to) || self.spins.servers.contains(&d.from) =>
@@ -37,37 +37,43 @@ impl Import<'_> {
                 return Ok(());
             }
         };
-        self.talks.learn(&found, d);
-        let Some(mut talk) = self.talks.talk(found.number).copied() else { return Ok(()) };
+        self.quic.learn(&found, d);
+        let Some(mut connection) = self.quic.connection(found.number).copied() else { return Ok(()) };
         if let Some((old, new)) = found.moved {
             self.spins.followed += 1;
-            let flow = talk.ways[1].flow.or(talk.ways[0].flow);
+            let flow = connection.ways[1].flow.or(connection.ways[0].flow);
             self.event(at, "address-change", flow, 0.0, format!("{old} is now {new}"));
         }
-        let followed = self.follow_talk(&mut talk, found.direction, at, d);
-        if let Some(known) = self.talks.talk(found.number) {
-            *known = talk;
+        let followed = self.follow_connection(&mut connection, found.direction, at, d);
+        if let Some(known) = self.quic.connection(found.number) {
+            *known = connection;
         }
         followed
     }
 
-    fn follow_talk(&mut self, talk: &mut Talk, i: usize, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
-        talk.last = at;
-        if talk.shake(at, i, d.head) {
+    fn follow_connection(
+        &mut self,
+        connection: &mut QuicConnection,
+        i: usize,
+        at: Nanos,
+        d: &Datagram,
+    ) -> Result<(), SinkError> {
+        connection.last = at;
+        if connection.shake(at, i, d.head) {
             let (from, to) = if i == 0 { (d.from, d.to) } else { (d.to, d.from) };
-            let rtt_s = talk.rtt().map_or(0.0, Nanos::as_secs_f64);
+            let rtt_s = connection.rtt().map_or(0.0, Nanos::as_secs_f64);
             if self.spins.servers.len() < MOST_SERVERS {
                 self.spins.servers.insert(to);
             }
             self.event(at, "handshake", None, rtt_s, format!("{from} > {to}, QUIC"));
         }
         let short = matches!(d.head, Head::Short { .. });
-        let usual = talk.rtt();
-        talk.ways[i].bytes += u64::from(d.payload);
-        if talk.ways[i].flow.is_none() && short && d.payload >= LONGER_THAN_ACKS {
-            self.new_talk_flow(talk, i, at, d)?;
+        let usual = connection.rtt();
+        connection.ways[i].bytes += u64::from(d.payload);
+        if connection.ways[i].flow.is_none() && short && d.payload >= LONGER_THAN_ACKS {
+            self.new_quic_flow(connection, i, at, d)?;
         }
-        let way = &mut talk.ways[i];
+        let way = &mut connection.ways[i];
         let rtt = match d.head {
             Head::Short { spin } => way.spin.see(at, spin, usual),
             _ => None,
@@ -84,22 +90,28 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn new_talk_flow(&mut self, talk: &mut Talk, i: usize, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
+    fn new_quic_flow(
+        &mut self,
+        connection: &mut QuicConnection,
+        i: usize,
+        at: Nanos,
+        d: &Datagram,
+    ) -> Result<(), SinkError> {
         let place = self.options.place.unwrap_or(Place::Sender);
         // Earlier bytes belong to the handshake.
-        talk.ways[i].bytes = u64::from(d.payload);
-        let f = Flow::new(self.flows.len() as u32, (d.from, d.to), place, at, talk.began, None).quic();
-        talk.ways[i].flow = Some(self.add_flow(f, at, false)?);
+        connection.ways[i].bytes = u64::from(d.payload);
+        let f = Flow::new(self.flows.len() as u32, (d.from, d.to), place, at, connection.began, None).quic();
+        connection.ways[i].flow = Some(self.add_flow(f, at, false)?);
         Ok(())
     }
 
     /// Removes idle connections, at the end all of them; counts of their spin bits are kept.
-    pub(super) fn forget_talks(&mut self, all: bool) {
+    pub(super) fn forget_quic(&mut self, all: bool) {
         let (now, spins) = (self.now, &mut self.spins);
-        self.talks.retain(|talk| {
-            let over = all || talk.last + Nanos(FORGET_AFTER.0 * PATIENCE) < now;
+        self.quic.retain(|connection| {
+            let over = all || connection.last + Nanos(FORGET_AFTER.0 * IDLE_PERIODS) < now;
             if over {
-                for way in talk.ways.iter().filter(|w| w.flow.is_some()) {
+                for way in connection.ways.iter().filter(|w| w.flow.is_some()) {
                     spins.still += u64::from(way.spin.taken + way.spin.refused == 0);
                     spins.random += u64::from(way.spin.refused > way.spin.taken);
                 }

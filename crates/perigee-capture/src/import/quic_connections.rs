@@ -5,7 +5,7 @@
 use super::{key_of, Key};
 use crate::ids::{Id, LONGEST, SHORTEST};
 use crate::packet::{Datagram, End};
-use crate::quic::{Head, Talk};
+use crate::quic::{Head, QuicConnection};
 use perigee_units::Nanos;
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ const MOST: usize = 8;
 
 /// Table of QUIC connections.
 #[derive(Debug, Default)]
-pub(super) struct Talks {
+pub(super) struct QuicConnections {
     /// Connection that uses a pair of addresses, and the end of its opener.
     paths: HashMap<Key, (u64, End)>,
-    talks: HashMap<u64, Known>,
+    connections: HashMap<u64, Known>,
     /// Connection and direction.
     ids: HashMap<Id, (u64, usize)>,
     /// Possible lengths of IDs in short headers, a bit for each.
@@ -28,7 +28,7 @@ pub(super) struct Talks {
 
 #[derive(Debug)]
 struct Known {
-    talk: Talk,
+    connection: QuicConnection,
     /// Current ends.
     ends: [End; 2],
     keys: Vec<Key>,
@@ -46,7 +46,7 @@ pub(super) struct Found {
     pub(super) moved: Option<(End, End)>,
 }
 
-impl Talks {
+impl QuicConnections {
     /// Finds the connection of a datagram by addresses or ID.
     pub(super) fn find(&mut self, d: &Datagram) -> Option<Found> {
         let key = key_of(d.from, d.to);
@@ -54,7 +54,7 @@ impl Talks {
             return Some(Found { number, direction: usize::from(d.from != opener), moved: None });
         }
         let (number, direction) = self.by_id(d)?;
-        let known = self.talks.get_mut(&number)?;
+        let known = self.connections.get_mut(&number)?;
         // One of the two ends must be unchanged.
         let (from, to) = (known.ends[direction], known.ends[1 - direction]);
         let moved = match (from == d.from, to == d.to) {
@@ -86,26 +86,26 @@ impl Talks {
         let (number, key) = (self.next, key_of(d.from, d.to));
         self.next += 1;
         let known = Known {
-            talk: Talk::new(at),
+            connection: QuicConnection::new(at),
             ends: [d.from, d.to],
             keys: vec![key],
             ids: Default::default(),
             lengths: [0; 2],
         };
-        self.talks.insert(number, known);
+        self.connections.insert(number, known);
         self.paths.insert(key, (number, d.from));
         Found { number, direction: 0, moved: None }
     }
 
     /// State of a connection.
-    pub(super) fn talk(&mut self, number: u64) -> Option<&mut Talk> {
-        self.talks.get_mut(&number).map(|known| &mut known.talk)
+    pub(super) fn connection(&mut self, number: u64) -> Option<&mut QuicConnection> {
+        self.connections.get_mut(&number).map(|known| &mut known.connection)
     }
 
     /// Stores the connection IDs of a datagram's header.
     pub(super) fn learn(&mut self, found: &Found, d: &Datagram) {
         let (number, i) = (found.number, found.direction);
-        let Some(known) = self.talks.get_mut(&number) else { return };
+        let Some(known) = self.connections.get_mut(&number) else { return };
         if let (Head::Long(_), Some(length)) = (d.head, d.start.source_length()) {
             known.lengths[1 - i] = length;
             self.lengths |= 1 << length;
@@ -123,10 +123,10 @@ impl Talks {
 
     /// Removes the connections for which `over` returns true.
     #[expect(clippy::disallowed_methods, reason = "ends add up: their order is of no effect")]
-    pub(super) fn retain(&mut self, mut over: impl FnMut(&Talk) -> bool) {
+    pub(super) fn retain(&mut self, mut over: impl FnMut(&QuicConnection) -> bool) {
         let (paths, ids) = (&mut self.paths, &mut self.ids);
-        self.talks.retain(|number, known| {
-            if !over(&known.talk) {
+        self.connections.retain(|number, known| {
+            if !over(&known.connection) {
                 return true;
             }
             for key in &known.keys {

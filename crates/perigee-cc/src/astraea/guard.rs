@@ -26,7 +26,7 @@ use super::MIN_CWND;
 use crate::*;
 
 /// Time for which a policy may starve.
-const PATIENCE: Nanos = Nanos::from_secs(3);
+const STARVING_TIMEOUT: Nanos = Nanos::from_secs(3);
 /// Period over which losses are counted.
 const FLOOD_TIME: Nanos = Nanos::from_secs(2);
 /// Threshold of bytes lost over bytes delivered for flooding.
@@ -148,7 +148,7 @@ impl Guard {
         }
         self.idle_at = now;
         let since = *self.starving_since.get_or_insert(now);
-        (now.saturating_sub(since) >= PATIENCE).then_some(Fault::Starving)
+        (now.saturating_sub(since) >= STARVING_TIMEOUT).then_some(Fault::Starving)
     }
 
     /// Clamps a window in packets to the bounds.

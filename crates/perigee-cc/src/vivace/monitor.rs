@@ -25,7 +25,7 @@ pub(super) enum Role {
 /// Maximum number of intervals in progress; beyond that the oldest counts as complete.
 const CAPACITY: usize = 64;
 /// An interval is abandoned at an ACK of an interval later by this number.
-const PATIENCE: u32 = 8;
+const TIMEOUT_INTERVALS: u32 = 8;
 /// Ratio of ACK gaps to packet gaps beyond which ACKs belong to a burst.
 const BURST_RATIO: f64 = 50.0;
 const RATIO_GAIN: f64 = 0.1;
@@ -217,7 +217,8 @@ impl Monitor {
     pub fn pop(&mut self) -> Option<Report> {
         let i = *self.ring.front()?;
         let behind = self.newest_acked.wrapping_sub(i.id);
-        let passed = behind < u32::MAX / 2 && behind >= if self.by_later_feedback { 1 } else { PATIENCE };
+        let passed =
+            behind < u32::MAX / 2 && behind >= if self.by_later_feedback { 1 } else { TIMEOUT_INTERVALS };
         let complete = i.over && (i.acked + i.lost >= i.sent || passed);
         if !complete && self.ring.len() < CAPACITY {
             return None;
