@@ -239,7 +239,7 @@ fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) 
             continue;
         };
         let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
-        let (bytes, packets) = match spec.queue.limit {
+        let (bytes, packets) = match spec.spec.queue.limit {
             QueueLimit::Bytes(b) => (Some(b), None),
             QueueLimit::Packets(p) => (None, Some(p)),
         };

@@ -111,7 +111,7 @@ impl<S: ChunkSource> RouteListener<S> {
             }
         }
         self.ports.extend_from_slice(ports);
-        ports.iter().for_each(|p| self.step(at, Step::Port(p.rate)));
+        ports.iter().for_each(|p| self.step(at, Step::Port(p.spec.rate)));
         for l in links {
             self.step(at, Step::Link(l.port, l.up));
             let from = self.ports.get(l.port.ix()).map_or(l.to, |p| p.node);

@@ -142,7 +142,7 @@ impl Env {
             ));
         };
         let bottleneck = workload.flows[first.flow as usize].bottleneck as usize;
-        let buffer_bytes = world.header.ports.get(bottleneck).map_or(0.0, |p| match p.queue.limit {
+        let buffer_bytes = world.header.ports.get(bottleneck).map_or(0.0, |p| match p.spec.queue.limit {
             QueueLimit::Bytes(b) => b as f64,
             QueueLimit::Packets(n) => n as f64 * WIRE_BYTES,
         });

@@ -423,7 +423,7 @@ fn changing(subject: &Subject, keys: &str) -> Result<f64, LearnError> {
 fn mean_rate(scenario: Scenario, seed: u64) -> Result<f64, LearnError> {
     let world = World::build(Arc::new(scenario), seed)?;
     let port = world.flows[0].bottleneck;
-    let mut rate = world.header.ports[port as usize].rate.0 as f64;
+    let mut rate = world.header.ports[port as usize].spec.rate.0 as f64;
     let (mut since, mut bits) = (0.0, 0.0);
     for chunk in world.timeline.all().map_err(LearnError::Run)? {
         for timed in &chunk.changes {

@@ -168,7 +168,9 @@ fn lock(found: &Mutex<VecDeque<CarrierChange>>) -> MutexGuard<'_, VecDeque<Carri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perigee_timeline::{Delay, LinkOrder, OutageMode, PortId, Queue, QueueLimit, Timed, Timeline};
+    use perigee_timeline::{
+        Delay, LinkOrder, OutageMode, PortId, PortSpec, Queue, QueueLimit, Timed, Timeline,
+    };
     use perigee_units::BitRate;
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
@@ -179,12 +181,7 @@ mod tests {
         let port = Port {
             name: "p".into(),
             node: NodeId(0),
-            rate: BitRate(1),
-            queue,
-            framing: 0,
-            burst: 0,
-            dama: None,
-            metered: false,
+            spec: PortSpec { queue, ..PortSpec::packets(BitRate(1), 1) },
         };
         let delay = Delay::constant(MS(1));
         let link = Link { port: PortId(0), to: NodeId(1), delay, loss: 0.0, up, order: LinkOrder::Fifo };

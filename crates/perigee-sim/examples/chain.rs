@@ -5,8 +5,9 @@
 
 use perigee_cc::info;
 use perigee_sim::{FlowRow, FlowSetup, Internals, Observer, Options, Scheme, Simulation};
-use perigee_sources::topology::{chain, ChainSpec, PortSpec};
+use perigee_sources::topology::{chain, ChainSpec};
 use perigee_timeline::App;
+use perigee_timeline::PortSpec;
 use perigee_units::{BitRate, Nanos};
 use std::time::Instant;
 

@@ -9,7 +9,8 @@
 
 use perigee_cc::info;
 use perigee_sim::{FlowRow, FlowSetup, Internals, LinkRow, Observer, Options, Scheme, Simulation};
-use perigee_sources::topology::{dumbbell, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, DumbbellSpec};
+use perigee_timeline::PortSpec;
 use perigee_timeline::{App, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos};
 use std::time::Instant;

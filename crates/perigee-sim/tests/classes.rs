@@ -24,7 +24,7 @@ fn orbcc_with(mbit: u64, share: Option<f64>, params: &[(&str, Value)]) -> (f64, 
     if let Some(share) = share {
         let params = BTreeMap::from([("telemetry_share".to_string(), Value::Float(share))]);
         let port = &mut built.header.ports[built.bottlenecks[0].forward.port.ix()];
-        port.queue.discipline = Arc::new(Discipline { name: "classes".into(), params });
+        port.spec.queue.discipline = Arc::new(Discipline { name: "classes".into(), params });
         flows.push(flow(&built, 1, "cubic"));
     }
     let (_, log) = run(&built.timeline(s(20), Vec::new()), flows, 1);

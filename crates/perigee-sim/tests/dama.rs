@@ -101,7 +101,8 @@ fn flows_of_all_schemes_are_conserved_over_a_return_link_on_request() {
         };
         let mut built = dumbbell(&spec).unwrap();
         let back = built.flows[0].hops[1][1].port;
-        built.header.ports[back.ix()].dama = Some(Box::new(Dama { rbdc: BitRate::from_mbit(2), ..DAMA }));
+        built.header.ports[back.ix()].spec.dama =
+            Some(Box::new(Dama { rbdc: BitRate::from_mbit(2), ..DAMA }));
         let f = flow(&built, 0, cc);
         let timeline = built.timeline(s(20), Vec::new());
         let (out, _) = run(&timeline, vec![f], 1);

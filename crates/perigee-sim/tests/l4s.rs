@@ -17,7 +17,7 @@ fn managed(mbit: u64, queue: u64, rtts_ms: &[u64], name: &str, given: &[(&str, V
     let mut built = net(mbit, queue, rtts_ms);
     let params: BTreeMap<String, Value> = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     let port = built.bottlenecks[0].forward.port.ix();
-    built.header.ports[port].queue.discipline = Arc::new(Discipline { name: name.into(), params });
+    built.header.ports[port].spec.queue.discipline = Arc::new(Discipline { name: name.into(), params });
     built
 }
 

@@ -159,12 +159,7 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
         let port = |&(from, to): &(u32, u32)| Port {
             name: format!("{from}-{to}"),
             node: NodeId(from),
-            rate: BitRate::from_mbit(1000),
-            queue: Queue::drop_tail(QueueLimit::Packets(10)),
-            framing: 0,
-            burst: 0,
-            dama: None,
-            metered: false,
+            spec: PortSpec::packets(BitRate::from_mbit(1000), 10),
         };
         let links = ends.iter().enumerate().map(|(i, &(_, to))| Link {
             port: PortId(i as u32),
@@ -226,12 +221,7 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
     let port = |from: u32| Port {
         name: format!("p{from}"),
         node: NodeId(from),
-        rate: BitRate::from_mbit(10),
-        queue: Queue::drop_tail(QueueLimit::Packets(10)),
-        framing: 0,
-        burst: 0,
-        dama: None,
-        metered: false,
+        spec: PortSpec::packets(BitRate::from_mbit(10), 10),
     };
     let link = |port: u32, to: u32, delay: u64| Link {
         port: PortId(port),
@@ -274,7 +264,7 @@ fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
     let delivered = |at: Option<Nanos>| {
         let (mut header, changes) = two_hosts(100, ms(5), None);
         header.duration = s(2);
-        header.ports[0].queue = Queue::drop_tail(QueueLimit::Packets(100));
+        header.ports[0].spec.queue = Queue::drop_tail(QueueLimit::Packets(100));
         let whole = Timeline::single(header, changes);
         let first = &whole.chunks[0];
         let chunks = at.map(|at| {
@@ -303,7 +293,7 @@ fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
 fn probes_with_priority_overtake_waiting_data() {
     for (priority, most) in [(false, 200.0), (true, 53.0)] {
         let mut built = net(10, 250_000, &[50]);
-        built.header.ports[built.bottlenecks[0].forward.port.ix()].queue.probe_priority = priority;
+        built.header.ports[built.bottlenecks[0].forward.port.ix()].spec.queue.probe_priority = priority;
         let data = flow(&built, 0, "cubic");
         let mut probe = FlowSetup { name: "probe".into(), ..data.clone() };
         probe.app = App::Ping { interval: ms(10), size: 64 };
@@ -319,7 +309,7 @@ fn probes_with_priority_overtake_waiting_data() {
 fn probes_with_priority_are_not_lost_at_a_queue_full_of_data() {
     let lost = |priority: bool| {
         let mut built = net(10, 15_000, &[50]);
-        let queue = &mut built.header.ports[built.bottlenecks[0].forward.port.ix()].queue;
+        let queue = &mut built.header.ports[built.bottlenecks[0].forward.port.ix()].spec.queue;
         (queue.limit, queue.probe_priority) = (QueueLimit::Packets(10), priority);
         let data = flow(&built, 0, "bbr");
         let mut probe = FlowSetup { name: "probe".into(), ..data.clone() };
@@ -381,7 +371,7 @@ fn samples_change_nothing_that_packets_do() {
 fn a_queue_of_packets_counts_the_one_in_service_where_it_is_told_to() {
     let lost = |count_in_service| {
         let mut w = wire(10, ms(20));
-        w.header.ports[0].queue = Queue { count_in_service, ..Queue::drop_tail(QueueLimit::Packets(3)) };
+        w.header.ports[0].spec.queue = Queue { count_in_service, ..Queue::drop_tail(QueueLimit::Packets(3)) };
         w.header.duration = Nanos::from_micros(9_500);
         // Ten packets of 10 ms each within the service of the first.
         w.ping(ms(1), 12_500).0.dropped[DropCause::Queue as usize]
@@ -394,7 +384,7 @@ fn an_outage_leaves_nothing_in_the_queues_of_a_discipline() {
     let mut w = wire(10, ms(20))
         .with(ms(1000), Change::Down(FORWARD, OutageMode::Flush))
         .with(ms(1500), Change::Up(FORWARD));
-    w.header.ports[0].queue.discipline =
+    w.header.ports[0].spec.queue.discipline =
         Arc::new(Discipline { name: "fq_codel".into(), params: Default::default() });
     let timeline = Timeline::single(w.header, w.changes);
     let scheme = perigee_cc::info("newreno").unwrap();

@@ -5,7 +5,7 @@
 mod support;
 use perigee_cc::Value;
 use perigee_sim::*;
-use perigee_sources::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, Built, DumbbellSpec};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use support::*;

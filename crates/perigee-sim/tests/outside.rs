@@ -111,7 +111,7 @@ fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
     let (mut timeline, f) = line(10, |_| Vec::new());
     let codel = std::sync::Arc::new(Discipline { name: "codel".into(), ..Discipline::default() });
     for port in &mut timeline.header.ports {
-        port.queue = Queue { discipline: codel.clone(), ..Queue::drop_tail(QueueLimit::Packets(1000)) };
+        port.spec.queue = Queue { discipline: codel.clone(), ..Queue::drop_tail(QueueLimit::Packets(1000)) };
     }
     let marked_and_lost = |ecn: u8| {
         let mut sim = simulation(&timeline, vec![FlowSetup { outside: BOTH, ..f.clone() }]);

@@ -3,7 +3,7 @@
 
 mod support;
 use perigee_sim::*;
-use perigee_sources::topology::{chain, Built, ChainSpec, PortSpec};
+use perigee_sources::topology::{chain, Built, ChainSpec};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn line(rates: [u64; 3], delay: Nanos, loss: f64) -> Built {
         chain(&ChainSpec { links: 3, rtt: delay * 6, port, loss, ..ChainSpec::default() }).expect("a chain");
     for (k, rate) in rates.into_iter().enumerate() {
         let hop = b.flows[0].hops[0][k];
-        b.header.ports[hop.port.ix()].rate = BitRate::from_mbit(rate);
+        b.header.ports[hop.port.ix()].spec.rate = BitRate::from_mbit(rate);
     }
     for (from, to) in [("s", "r1"), ("r1", "r2"), ("r2", "d")] {
         b.part(from, to).expect("a part");

@@ -34,9 +34,9 @@ struct Case {
 fn radio(mut built: Built) -> Built {
     let last = built.flows[0].hops[0].last().expect("a link").port;
     let first = built.bottlenecks[0].forward.port;
-    let Port { rate, queue, burst, dama, metered, .. } = built.header.ports[first.ix()].clone();
-    let port = &mut built.header.ports[last.ix()];
-    *port = Port { rate, queue, burst, dama, metered, ..port.clone() };
+    let like = built.header.ports[first.ix()].spec.clone();
+    let spec = &mut built.header.ports[last.ix()].spec;
+    *spec = PortSpec { framing: spec.framing, ..like };
     for flow in &mut built.flows {
         let hop = flow.hops[0].last_mut().expect("a link");
         hop.port = last;

@@ -38,7 +38,7 @@ fn static_goodput_and_queue_are_those_of_the_kernel_at_100_mbit() {
     for (cc, goodput, queue) in cases {
         let mut built = net(100, 625_000, &[50]);
         let port = built.bottlenecks[0].forward.port;
-        built.header.ports[port.ix()].framing = 14;
+        built.header.ports[port.ix()].spec.framing = 14;
         let f = flow(&built, 0, cc);
         let timeline = built.timeline(s(60), Vec::new());
         let (_, log) = run(&timeline, vec![f], 1);
@@ -153,7 +153,7 @@ fn probes_that_go_first_do_not_calm_the_queue_behind_them() {
     let drops = |pings: bool| {
         let mut built = net(10, 1_000_000, &[50]);
         let port = built.bottlenecks[0].forward.port;
-        let queue = &mut built.header.ports[port.ix()].queue;
+        let queue = &mut built.header.ports[port.ix()].spec.queue;
         queue.discipline = std::sync::Arc::new(Discipline { name: "codel".into(), ..Discipline::default() });
         queue.probe_priority = true;
         let mut flows = vec![flow(&built, 0, "cubic")];
@@ -422,7 +422,7 @@ fn a_sender_that_defers_sends_in_bursts_and_loses_no_goodput() {
         let mut built = net(100, 625_000, &[50]);
         // The sender's own link, ten times as fast as the bottleneck, shows bursts as waiting.
         let access = built.flows[0].hops[0][0];
-        built.header.ports[access.port.ix()].rate = BitRate::from_mbit(1000);
+        built.header.ports[access.port.ix()].spec.rate = BitRate::from_mbit(1000);
         let mut f = flow(&built, 0, "newreno");
         f.tcp.tso_defer = tso_defer;
         let (out, log) = run(&built.timeline(s(20), Vec::new()), vec![f], 1);

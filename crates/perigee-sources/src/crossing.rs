@@ -5,7 +5,7 @@
 //! Hosts of the second have access links to both. A move loses no packets: those in flight finish
 //! the path on which they started (OrbCC study, E6; the cross path of the Mininet testbed).
 
-use crate::topology::{Built, Drawing, Duplex, Placement, PortSpec, TopologyError};
+use crate::topology::{Built, Drawing, Duplex, Placement, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 

@@ -96,7 +96,7 @@ impl<S: ChunkSource> Faded<S> {
 
     fn meet(&mut self, nodes: &[Node], ports: &[Port], links: &[Link], now: Nanos) {
         self.nodes.extend(nodes.iter().map(|n| (n.name.clone(), n.class == NodeClass::Satellite)));
-        self.ports.extend(ports.iter().map(|p| (p.node, p.rate)));
+        self.ports.extend(ports.iter().map(|p| (p.node, p.spec.rate)));
         for l in links {
             let id = LinkId(self.links.len() as u32);
             let ends = [self.ports[l.port.ix()].0, l.to];

@@ -10,7 +10,6 @@
 
 use crate::leoem_outages::Breaks;
 use crate::line_error::{lines, number, TraceError};
-use crate::topology::PortSpec;
 use perigee_timeline::*;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -347,17 +346,8 @@ impl<'a> Replay<'a> {
         let next = PortId(self.header.ports.len() as u32);
         let id = *self.ports.entry((from, key)).or_insert(next);
         if id == next {
-            let PortSpec { rate, queue, framing, burst, dama, metered } = self.spec(from, to);
-            self.header.ports.push(Port {
-                name: label,
-                node: from,
-                rate,
-                queue,
-                framing,
-                burst,
-                dama,
-                metered,
-            });
+            let spec = self.spec(from, to);
+            self.header.ports.push(Port { name: label, node: from, spec });
         }
         id
     }
@@ -513,7 +503,9 @@ mod tests {
                     Change::Path(_, Some(links)) => Some(links),
                     _ => None,
                 })
-                .map(|links| links.iter().map(|l| t.header.ports[t.header.links[l.ix()].port.ix()].rate.0))
+                .map(|links| {
+                    links.iter().map(|l| t.header.ports[t.header.links[l.ix()].port.ix()].spec.rate.0)
+                })
                 .map(|rates| rates.map(|r| r / 1_000_000).collect())
                 .collect();
             assert_eq!(ways[0], [90, 150, 100, 100, 90], "{hops:?}");

@@ -3,7 +3,7 @@
 //! and routes that are computed (smallest delay) or given.
 
 use crate::line_error::{lines, TraceError};
-use crate::topology::{Built, Drawing, Hop, PortSpec, TopologyError};
+use crate::topology::{Built, Drawing, Hop, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{names, BitRate, Nanos};
 use std::cmp::Reverse;

@@ -285,7 +285,7 @@ pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
 mod tests {
     use super::*;
     use crate::testdata;
-    use crate::topology::{dumbbell, DumbbellSpec, PortSpec};
+    use crate::topology::{dumbbell, DumbbellSpec};
     use perigee_timeline::store::check;
     use std::collections::BTreeMap;
 

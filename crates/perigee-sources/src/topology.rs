@@ -10,12 +10,12 @@
 mod delays;
 mod spec;
 
-pub use spec::{ChainSpec, DumbbellSpec, ParkingLotSpec, Placement, PortSpec};
+pub use spec::{ChainSpec, DumbbellSpec, ParkingLotSpec, Placement};
 
 use delays::DelayPlan;
 use perigee_timeline::{
     Change, Delay, Header, Link, LinkId, LinkOrder, Node, NodeClass, NodeId, Pair, PairId, Port, PortId,
-    Timed, Timeline,
+    PortSpec, Timed, Timeline,
 };
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -141,8 +141,7 @@ impl Drawing {
     fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, order: LinkOrder) -> Hop {
         let h = &mut self.header;
         let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
-        let PortSpec { rate, queue, framing, burst, dama, metered } = spec.clone();
-        h.ports.push(Port { name, node: from, rate, queue, framing, burst, dama, metered });
+        h.ports.push(Port { name, node: from, spec: spec.clone() });
         let port = PortId(h.ports.len() as u32 - 1);
         // The delay is set once all flows are known.
         h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, order });

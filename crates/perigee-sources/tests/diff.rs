@@ -60,7 +60,7 @@ fn a_nanosecond_a_rate_and_an_outage_count() {
     let d = against(&later);
     assert!(d.pairs.iter().any(|p| p.other_delay > 0) && !d.is_empty(), "{d:?}");
     let mut faster = base.clone();
-    faster.header.ports[0].rate = perigee_units::BitRate::from_mbit(77);
+    faster.header.ports[0].spec.rate = perigee_units::BitRate::from_mbit(77);
     let d = against(&faster);
     assert!(d.ports.len() == 1 && d.ports[0].contains("77 Mbit") && !d.is_empty(), "{d:?}");
     let mut broken = base.clone();

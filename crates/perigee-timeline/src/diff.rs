@@ -183,19 +183,19 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
     let nodes: Vec<&Node> = t.header.nodes.iter().chain(t.chunks.iter().flat_map(|c| &c.nodes)).collect();
     let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
     let words = |p: &Port| {
-        let limit = match p.queue.limit {
+        let limit = match p.spec.queue.limit {
             QueueLimit::Packets(n) => format!("{n} packets"),
             QueueLimit::Bytes(n) => format!("{n} B"),
         };
-        let discipline = discipline_words(&p.queue.discipline);
-        let metered = match (p.metered, p.queue.integer_meter) {
+        let discipline = discipline_words(&p.spec.queue.discipline);
+        let metered = match (p.spec.metered, p.spec.queue.integer_meter) {
             (false, _) => "",
             (true, false) => ", metered",
             (true, true) => ", metered in integers",
         };
-        let burst = if p.burst > 0 { format!(", burst {} B", p.burst) } else { String::new() };
-        let dama = p.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
-        format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.rate, p.framing)
+        let burst = if p.spec.burst > 0 { format!(", burst {} B", p.spec.burst) } else { String::new() };
+        let dama = p.spec.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
+        format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.spec.rate, p.spec.framing)
     };
     // A port's own name holds those of its nodes as its source calls them; its place among its node's ports does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();

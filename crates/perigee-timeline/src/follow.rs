@@ -56,7 +56,7 @@ impl Follower {
         self.delays.extend(links.iter().map(|l| (since, l.delay)));
         self.up.extend(links.iter().map(|l| l.up));
         self.feeders.extend(links.iter().map(|l| l.port));
-        self.rates.extend(ports.iter().map(|p| p.rate));
+        self.rates.extend(ports.iter().map(|p| p.spec.rate));
     }
 
     /// At time zero of a whole timeline, with the changes of that instant.

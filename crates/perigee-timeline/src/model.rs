@@ -118,6 +118,14 @@ pub struct Port {
     pub name: String,
     /// Where it sits.
     pub node: NodeId,
+    /// What it is.
+    #[serde(flatten)]
+    pub spec: PortSpec,
+}
+
+/// A port wherever it sits: its transmitter and its queue.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PortSpec {
     /// Rate of the transmitter; zero = blocked.
     pub rate: BitRate,
     /// What waits.
@@ -135,6 +143,32 @@ pub struct Port {
     /// The port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,
+}
+
+impl PortSpec {
+    /// A drop-tail queue of `packets`.
+    pub fn packets(rate: BitRate, packets: u64) -> Self {
+        PortSpec {
+            rate,
+            queue: Queue::drop_tail(QueueLimit::Packets(packets)),
+            framing: 0,
+            burst: 0,
+            dama: None,
+            metered: false,
+        }
+    }
+
+    /// A port that never limits anything: 1 Tbit/s and a million packets.
+    pub fn unlimited() -> Self {
+        PortSpec::packets(BitRate(1_000_000_000_000), 1_000_000)
+    }
+}
+
+impl Default for PortSpec {
+    /// 100 Mbit/s and 417 packets: the bandwidth-delay product at 50 ms.
+    fn default() -> Self {
+        PortSpec::packets(BitRate::from_mbit(100), 417)
+    }
 }
 
 /// A delay that is constant or changes linearly from the instant it was set.
@@ -488,6 +522,22 @@ mod tests {
         let cut = Timeline::single(header, (0..9).map(note).collect()).until(Nanos::from_secs(4));
         assert_eq!((cut.header.duration, cut.chunks[0].end), (Nanos::from_secs(4), Nanos::from_secs(4)));
         assert_eq!(cut.chunks[0].changes.len(), 4);
+    }
+
+    #[test]
+    fn a_saved_port_is_one_object_with_its_name() {
+        let port = Port {
+            name: "a->b".into(),
+            node: NodeId(3),
+            spec: PortSpec { framing: 14, ..PortSpec::packets(BitRate(1_000), 9) },
+        };
+        let json = serde_json::to_string(&port).unwrap();
+        let whole = concat!(
+            r#"{"name":"a->b","node":3,"rate":1000,"queue":{"limit":{"packets":9},"discipline":"drop-tail","#,
+            r#""count_in_service":false,"probe_priority":false},"framing":14,"metered":false}"#
+        );
+        assert_eq!(json, whole);
+        assert_eq!(serde_json::from_str::<Port>(whole).unwrap(), port);
     }
 
     #[test]

@@ -184,15 +184,15 @@ impl Seen {
             if p.node.ix() >= self.nodes() {
                 return invalid(format!("port {:?} sits on a node that does not exist", p.name));
             }
-            match p.queue.limit {
+            match p.spec.queue.limit {
                 QueueLimit::Packets(0) | QueueLimit::Bytes(0) => {
                     return invalid(format!("the queue of port {:?} holds nothing", p.name))
                 }
                 _ => {}
             }
-            if let Some(dama) = &p.dama {
+            if let Some(dama) = &p.spec.dama {
                 dama.check().or_else(|why| invalid(format!("port {:?}: {why}", p.name)))?;
-                if p.burst > 0 {
+                if p.spec.burst > 0 {
                     return invalid(format!("port {:?} has both slots and a token bucket", p.name));
                 }
             }
@@ -303,12 +303,7 @@ mod tests {
         let port = Port {
             name: "a->b".into(),
             node: NodeId(0),
-            rate: BitRate::from_mbit(10),
-            queue,
-            framing: 0,
-            burst: 0,
-            dama: None,
-            metered: false,
+            spec: PortSpec { queue, ..PortSpec::packets(BitRate::from_mbit(10), 1) },
         };
         let link = Link {
             port: PortId(0),

@@ -112,14 +112,17 @@ impl Beginning {
             apply(&mut follower, at);
             let (port, rate) = follower.feeder(*link);
             let known = &ports[port.ix()];
-            if known.dama.is_some() {
+            if known.spec.dama.is_some() {
                 return Err(format!(
                     "{} has to ask for its capacity: nobody knows when a packet may leave",
                     known.name
                 ));
             }
-            let sent_on =
-                at.saturating_add(transmission(rate, known.burst, bytes + u64::from(known.framing)));
+            let sent_on = at.saturating_add(transmission(
+                rate,
+                known.spec.burst,
+                bytes + u64::from(known.spec.framing),
+            ));
             apply(&mut follower, sent_on);
             let arrives = sent_on.saturating_add(follower.delay(*link, sent_on));
             let changed = follower.links(pair).as_ref() != Some(&links)

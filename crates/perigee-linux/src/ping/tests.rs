@@ -6,8 +6,8 @@ use crate::frames::frame;
 use perigee_guest::job::Host;
 use perigee_sim::{Outside, Scheme};
 use perigee_timeline::{
-    App, Change, Chunk, Delay, Link, LinkId, Node, NodeClass, NodeId, OutageMode, Pair, Port, PortId, Queue,
-    QueueLimit, Timed,
+    App, Change, Chunk, Delay, Link, LinkId, Node, NodeClass, NodeId, OutageMode, Pair, Port, PortId,
+    PortSpec, Timed,
 };
 use perigee_units::BitRate;
 use std::sync::Arc;
@@ -21,12 +21,7 @@ fn header() -> Header {
     let port = |(from, to): (u32, u32)| Port {
         name: format!("{from}-{to}"),
         node: NodeId(from),
-        rate: BitRate::from_mbit(10),
-        queue: Queue::drop_tail(QueueLimit::Packets(100)),
-        framing: 14,
-        burst: 0,
-        dama: None,
-        metered: false,
+        spec: PortSpec { framing: 14, ..PortSpec::packets(BitRate::from_mbit(10), 100) },
     };
     let link = |(i, (_, to)): (usize, (u32, u32))| Link {
         port: PortId(i as u32),

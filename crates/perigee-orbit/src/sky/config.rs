@@ -11,7 +11,7 @@ use crate::motion::shell::Shell;
 use crate::sky::plugin::Plugins;
 use crate::sky::policy::{Peers, Policy, Reselect};
 use crate::time::Epoch;
-use perigee_sources::topology::PortSpec;
+use perigee_timeline::PortSpec;
 use perigee_timeline::{GeoPoint, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;

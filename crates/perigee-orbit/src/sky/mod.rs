@@ -26,7 +26,7 @@ use crate::sky::constellation::Constellation;
 use crate::sky::error::SkyError;
 use crate::sky::pair_searches::{peers, sought, ways, Way};
 use crate::sky::search::Routes;
-use perigee_sources::topology::PortSpec;
+use perigee_timeline::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
 

@@ -6,7 +6,6 @@ use crate::frames::light_time;
 use crate::motion::positions::Positions;
 use crate::sky::config::GroundPorts;
 use crate::sky::Sky;
-use perigee_sources::topology::PortSpec;
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
 use std::collections::BTreeMap;
@@ -117,8 +116,7 @@ impl Network {
     }
 
     fn port(&mut self, name: String, node: NodeId, spec: &PortSpec) -> PortId {
-        let PortSpec { rate, queue, framing, burst, dama, metered } = spec.clone();
-        self.new_ports.push(Port { name, node, rate, queue, framing, burst, dama, metered });
+        self.new_ports.push(Port { name, node, spec: spec.clone() });
         self.port_count += 1;
         PortId(self.port_count - 1)
     }

@@ -71,5 +71,5 @@ impl Backend for Fluid {
 fn delivered(header: &Header, flow: &Flow, at: Nanos) -> u64 {
     let Some(port) = header.ports.get(flow.bottleneck as usize) else { return 0 };
     let first = flow.start + flow.base_rtt.unwrap_or_default();
-    (port.rate.0 as f64 / 8.0 * at.min(flow.stop).saturating_sub(first).as_secs_f64()) as u64
+    (port.spec.rate.0 as f64 / 8.0 * at.min(flow.stop).saturating_sub(first).as_secs_f64()) as u64
 }

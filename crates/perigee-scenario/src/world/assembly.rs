@@ -323,11 +323,11 @@ fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, S
 /// What fits a path: its bandwidth-delay product and its queue.
 fn path_bytes(port: &perigee_timeline::Port, rtt: Nanos) -> u64 {
     const PACKET: u64 = 1500;
-    let queue = match port.queue.limit {
+    let queue = match port.spec.queue.limit {
         perigee_timeline::QueueLimit::Bytes(b) => b,
         perigee_timeline::QueueLimit::Packets(n) => n.saturating_mul(PACKET),
     };
-    port.rate.bytes_in(rtt).saturating_add(queue)
+    port.spec.rate.bytes_in(rtt).saturating_add(queue)
 }
 
 fn size_buffer(tcp: &mut perigee_tcp::Config, path_bytes: u64) {

@@ -164,7 +164,7 @@ mod tests {
             "[port.reverse]\ndama_delay = \"600 ms\"\ndama_cra = \"64 kbit\"\ndama_rbdc = \"5 Mbit\"\n";
         let w = world(keys).unwrap();
         let found: Vec<_> =
-            w.header.ports.iter().filter_map(|p| p.dama.as_deref().map(|d| (&p.name, *d))).collect();
+            w.header.ports.iter().filter_map(|p| p.spec.dama.as_deref().map(|d| (&p.name, *d))).collect();
         let expected = Dama {
             frame: Nanos::from_micros(26_500),
             delay: Nanos::from_millis(600),
@@ -202,7 +202,8 @@ mod tests {
     fn a_more_special_table_may_add_to_what_all_ports_have() {
         let keys = "[port.bottleneck]\ndama_delay = \"500 ms\"\n[port.reverse]\ndama_fca = \"1 Mbit\"\n";
         let w = world(keys).unwrap();
-        let fca: Vec<_> = w.header.ports.iter().filter_map(|p| p.dama.as_deref().map(|d| d.fca.0)).collect();
+        let fca: Vec<_> =
+            w.header.ports.iter().filter_map(|p| p.spec.dama.as_deref().map(|d| d.fca.0)).collect();
         assert_eq!(fca, [0, 1_000_000]);
     }
 }

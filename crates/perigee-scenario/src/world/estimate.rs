@@ -87,7 +87,7 @@ fn slowest_rate(world: &World) -> f64 {
 fn mean_rates(world: &World) -> Vec<f64> {
     let end = world.header.duration.min(LOOKED_AT);
     let mut now: Vec<(f64, Nanos)> =
-        world.header.ports.iter().map(|p| (p.rate.0 as f64, Nanos::ZERO)).collect();
+        world.header.ports.iter().map(|p| (p.spec.rate.0 as f64, Nanos::ZERO)).collect();
     let mut bits = vec![0.0; now.len()];
     let mut reader = world.timeline.reader();
     // What is wrong with the timeline is said by whoever runs it.

@@ -152,8 +152,8 @@ impl Plan {
         let own = network(&self.rows, &[], &legs).map_err(|e| wrong(&c.fibres, e.0))?;
         let mut header = own.built.header.clone();
         for (port, given) in header.ports.iter_mut().zip(&own.given) {
-            port.rate = given.rate.unwrap_or(port.rate);
-            port.queue = Queue::drop_tail(QueueLimit::Packets(given.queue_packets.unwrap_or(1)));
+            port.spec.rate = given.rate.unwrap_or(port.spec.rate);
+            port.spec.queue = Queue::drop_tail(QueueLimit::Packets(given.queue_packets.unwrap_or(1)));
         }
         let reports: Vec<PortReport> = header.ports.iter().map(report).collect();
         let mut beside = Beside::new(sky.header, &header);
@@ -217,10 +217,10 @@ impl Stretch {
         let Some(i) = legs.iter().position(|known| known == leg) else { return Stretch::default() };
         let [there, back] = &own.built.flows[i].hops;
         let time = |hop: &Hop, bytes: u64| {
-            (header.links[hop.link.ix()].delay.base + header.ports[hop.port.ix()].rate.time_for(bytes)).0
+            (header.links[hop.link.ix()].delay.base + header.ports[hop.port.ix()].spec.rate.time_for(bytes)).0
         };
         let sum = |way: &[Hop], bytes: u64| Nanos(way.iter().map(|hop| time(hop, bytes)).sum());
-        let slowest = there.iter().min_by_key(|hop| header.ports[hop.port.ix()].rate);
+        let slowest = there.iter().min_by_key(|hop| header.ports[hop.port.ix()].spec.rate);
         Stretch {
             there: there.iter().map(|hop| hop.link).collect(),
             back: back.iter().map(|hop| hop.link).collect(),
@@ -262,19 +262,19 @@ fn row(f: &Fibre) -> LinkRow {
 }
 
 fn report(port: &Port) -> PortReport {
-    let QueueLimit::Packets(packets) = port.queue.limit else { unreachable!("fibres count packets") };
+    let QueueLimit::Packets(packets) = port.spec.queue.limit else { unreachable!("fibres count packets") };
     PortReport {
         name: port.name.clone(),
         class: "fibre",
-        rate_bps: port.rate.0,
+        rate_bps: port.spec.rate.0,
         queue_bytes: None,
         queue_packets: Some(packets),
-        framing_bytes: port.framing,
+        framing_bytes: port.spec.framing,
         burst_bytes: None,
         dama: None,
-        metered: port.metered,
+        metered: port.spec.metered,
         meter: None,
-        discipline: port.queue.discipline.clone(),
+        discipline: port.spec.queue.discipline.clone(),
     }
 }
 

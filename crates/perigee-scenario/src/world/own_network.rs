@@ -184,7 +184,7 @@ mod tests {
     fn rows_ports_and_changes_come_together() {
         let more = "[port.link]\nqueue = \"10 packets\"\n[port.\"b->c\"]\nrate = \"4 Mbit\"\n[[change]]\nat = \"1 s\"\non = \"a->b\"\nrate = \"1 Mbit\"";
         let w = world(LINKS, more).unwrap();
-        let rate = |name: &str| w.header.ports.iter().find(|p| p.name == name).unwrap().rate.0;
+        let rate = |name: &str| w.header.ports.iter().find(|p| p.name == name).unwrap().spec.rate.0;
         assert_eq!(
             (rate("a->b"), rate("b->a"), rate("b->c"), rate("c->b")),
             (8_000_000, 8_000_000, 4_000_000, 80_000_000)

@@ -8,8 +8,7 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::port as file;
 use crate::file::suggestions;
 use perigee_queue::Setup;
-use perigee_sources::topology::PortSpec;
-use perigee_timeline::{transmission, Discipline, Header, LinkId, Port, Queue, QueueLimit};
+use perigee_timeline::{transmission, Discipline, Header, LinkId, Port, PortSpec, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
 use std::sync::Arc;
@@ -323,15 +322,7 @@ impl<'a> PortTable<'a> {
     }
     /// Ports for the manifest.
     pub fn report(&self, ports: &[Port], classes: &[&'static str]) -> Vec<PortReport> {
-        let spec = |p: &Port| PortSpec {
-            rate: p.rate,
-            queue: p.queue.clone(),
-            framing: p.framing,
-            burst: p.burst,
-            dama: p.dama.clone(),
-            metered: p.metered,
-        };
-        ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
+        ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &p.spec)).collect()
     }
 }
 
@@ -359,13 +350,7 @@ pub(crate) fn apply_settled(
         }
     }
     for ((port, s), rtt) in header.ports.iter_mut().zip(settled).zip(largest) {
-        let spec = s.spec(if rtt > Nanos::ZERO { rtt } else { longest });
-        port.rate = spec.rate;
-        port.queue = spec.queue;
-        port.framing = spec.framing;
-        port.burst = spec.burst;
-        port.dama = spec.dama;
-        port.metered = spec.metered;
+        port.spec = s.spec(if rtt > Nanos::ZERO { rtt } else { longest });
     }
     for link in &mut header.links {
         link.loss = settled[link.port.ix()].loss.unwrap_or(link.loss);

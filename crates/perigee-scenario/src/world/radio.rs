@@ -7,7 +7,7 @@ use crate::file::sources::Constellation;
 use crate::file::suggestions;
 use crate::world::ports::{PortReport, PortTable, Settled};
 use perigee_orbit::{Radio, Radios};
-use perigee_sources::topology::PortSpec;
+use perigee_timeline::PortSpec;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -231,7 +231,7 @@ mod tests {
     fn rates(world: &World, begin: &str) -> Vec<u64> {
         let t = world.whole_timeline().unwrap();
         let all = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
-        all.filter(|p| p.name.starts_with(begin)).map(|p| p.rate.0 / 1_000_000).collect()
+        all.filter(|p| p.name.starts_with(begin)).map(|p| p.spec.rate.0 / 1_000_000).collect()
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
         let down = |name: &str| -> Vec<u64> {
             let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
             let to = format!("->{name}");
-            ports.filter(|p| p.name.ends_with(&to)).map(|p| p.rate.0 / 1_000_000).collect()
+            ports.filter(|p| p.name.ends_with(&to)).map(|p| p.spec.rate.0 / 1_000_000).collect()
         };
         assert!(!down("home").is_empty() && down("home").iter().all(|r| *r == 200));
         assert!(down("gateway-2").iter().all(|r| *r == 1000));
@@ -273,11 +273,12 @@ mod tests {
         )
         .unwrap();
         let t = w.whole_timeline().unwrap();
-        let of = |name: &str| t.header.ports.iter().find(|p| p.name == name).map(|p| p.rate.0 / 1_000_000);
+        let of =
+            |name: &str| t.header.ports.iter().find(|p| p.name == name).map(|p| p.spec.rate.0 / 1_000_000);
         assert_eq!((of("home radio"), of("gateway-1 radio")), (Some(10), Some(100)));
         let later: Vec<_> =
             t.chunks.iter().flat_map(|c| &c.ports).filter(|p| p.name.ends_with(" radio")).collect();
-        assert!(!later.is_empty() && later.iter().all(|p| p.rate.0 == 300_000_000));
+        assert!(!later.is_empty() && later.iter().all(|p| p.spec.rate.0 == 300_000_000));
         let lossy = t.chunks.iter().flat_map(|c| &c.links).filter(|l| l.loss == 0.25).count();
         assert!(lossy >= 2, "the links down lose, those up do not: {lossy}");
         let e = world("[port.terminal.down]\nrate = \"1 Mbit\"", false).err().unwrap();

@@ -41,7 +41,7 @@ fn draws_packets(scenario: &Scenario, header: &Header, flows: &[Offered]) -> boo
     run.start_jitter.0 > 0
         || run.host_jitter.0 > 0
         || header.links.iter().any(|l| l.loss > 0.0)
-        || header.ports.iter().any(|p| p.queue.discipline.name != "drop-tail")
+        || header.ports.iter().any(|p| p.spec.queue.discipline.name != "drop-tail")
         || flows.iter().any(|f| !regular(f.app))
 }
 
@@ -91,14 +91,14 @@ fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Opt
     if loads.is_empty() {
         return None;
     }
-    for port in header.ports.iter().enumerate().filter(|(_, p)| p.queue.discipline.name == "drop-tail") {
-        Load::count_port(&mut loads, Shared::Port(port.0 as u32), port.1.rate.0);
-        Load::count_port(&mut loads, Shared::From(port.1.node.0), port.1.rate.0);
+    for port in header.ports.iter().enumerate().filter(|(_, p)| p.spec.queue.discipline.name == "drop-tail") {
+        Load::count_port(&mut loads, Shared::Port(port.0 as u32), port.1.spec.rate.0);
+        Load::count_port(&mut loads, Shared::From(port.1.node.0), port.1.spec.rate.0);
     }
     for link in &header.links {
         let port = &header.ports[link.port.ix()];
-        if port.queue.discipline.name == "drop-tail" {
-            Load::count_port(&mut loads, Shared::To(link.to.0), port.rate.0);
+        if port.spec.queue.discipline.name == "drop-tail" {
+            Load::count_port(&mut loads, Shared::To(link.to.0), port.spec.rate.0);
         }
     }
     let (shared, load) = loads.iter().find(|(_, l)| l.capacity_bps.is_some_and(|c| l.bps > c as f64))?;

@@ -6,7 +6,6 @@ use crate::file::scenario::Scenario;
 use crate::file::sources;
 use crate::world::network::{refuse_changes, Network, PairPlace};
 use crate::world::ports::PortReport;
-use perigee_sources::topology::PortSpec;
 use perigee_timeline::follow::Follower;
 use perigee_timeline::{store, transmission, Change, Header, LinkId, Pair, PairId, Timeline};
 use perigee_units::files;
@@ -38,7 +37,7 @@ pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, Scen
     }
     let chunks = timeline.chunks.iter().flat_map(|c| &c.ports);
     for port in timeline.header.ports.iter().chain(chunks) {
-        let checked = crate::file::disciplines::check(&port.queue.discipline);
+        let checked = crate::file::disciplines::check(&port.spec.queue.discipline);
         checked.map_err(|why| wrong(format!("{}: port {:?}: {why}", s.file.path.display(), port.name)))?;
     }
     let places =
@@ -130,7 +129,7 @@ fn one_way(timeline: &Timeline, start: &Follower, links: &[LinkId], bytes: u64) 
     let of = |port: usize| {
         let known = &timeline.header.ports;
         let port = known.get(port).or_else(|| chunk_ports.get(port - known.len()));
-        port.map_or((0, 0), |p| (u64::from(p.framing), p.burst))
+        port.map_or((0, 0), |p| (u64::from(p.spec.framing), p.spec.burst))
     };
     // A blocked port takes for ever: the route exists, its serialisation is left out.
     let serialised = |l: &LinkId| match start.feeder(*l) {
@@ -152,17 +151,7 @@ fn longest_path(timeline: &Timeline) -> usize {
 }
 
 fn port_reports(header: &Header) -> Vec<PortReport> {
-    let report = |p: &perigee_timeline::Port| {
-        let spec = PortSpec {
-            rate: p.rate,
-            queue: p.queue.clone(),
-            framing: p.framing,
-            burst: p.burst,
-            dama: p.dama.clone(),
-            metered: p.metered,
-        };
-        PortReport::new(&p.name, "saved", &spec)
-    };
+    let report = |p: &perigee_timeline::Port| PortReport::new(&p.name, "saved", &p.spec);
     header.ports.iter().map(report).collect()
 }
 

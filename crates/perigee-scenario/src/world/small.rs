@@ -10,7 +10,8 @@ use crate::world::jitter;
 use crate::world::network::{Network, PairPlace};
 use crate::world::ports::{PortReport, PortTable};
 use perigee_sources::crossing;
-use perigee_sources::topology::{self, Built, PortSpec};
+use perigee_sources::topology::{self, Built};
+use perigee_timeline::PortSpec;
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
 use perigee_units::draw::{mix, unit};
 use perigee_units::{BitRate, Nanos};
@@ -208,5 +209,5 @@ fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: &mut Vec<[V
 /// The first of the slowest ports of a route.
 fn slowest(header: &Header, links: &[LinkId]) -> u32 {
     let ports = links.iter().map(|l| header.links[l.ix()].port);
-    ports.min_by_key(|p| header.ports[p.ix()].rate).map_or(0, |p| p.0)
+    ports.min_by_key(|p| header.ports[p.ix()].spec.rate).map_or(0, |p| p.0)
 }

@@ -414,16 +414,16 @@ impl Net {
     /// In words, when a port's discipline is unknown or its parameters are not allowed.
     pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) -> Result<(), String> {
         for p in ports {
-            let discipline = aqm::build(&p.queue, p.framing, self.disciplines);
+            let discipline = aqm::build(&p.spec.queue, p.spec.framing, self.disciplines);
             let aqm = discipline.map_err(|why| format!("port {:?}: {why}", p.name))?;
             self.port_names.push(p.name.clone());
             self.ports.push(PortState {
-                rate: p.rate,
-                framing: p.framing,
+                rate: p.spec.rate,
+                framing: p.spec.framing,
                 predictable: false,
-                no_lookahead: (self.metered_data && p.metered) || p.queue.probe_priority,
+                no_lookahead: (self.metered_data && p.spec.metered) || p.spec.queue.probe_priority,
                 in_service: 0,
-                bucket: (p.burst > 0).then(|| Box::new(Bucket::new(p.burst, p.rate))),
+                bucket: (p.spec.burst > 0).then(|| Box::new(Bucket::new(p.spec.burst, p.spec.rate))),
                 scheduled: Ring::default(),
                 serving: NONE,
                 done: Nanos::MAX,
@@ -432,18 +432,18 @@ impl Net {
                 probes: Ring::default(),
                 packets: 0,
                 bytes: 0,
-                limit: p.queue.limit,
-                count_in_service: p.queue.count_in_service || p.burst > 0 || p.dama.is_some(),
-                probe_priority: p.queue.probe_priority,
+                limit: p.spec.queue.limit,
+                count_in_service: p.spec.queue.count_in_service || p.spec.burst > 0 || p.spec.dama.is_some(),
+                probe_priority: p.spec.queue.probe_priority,
                 shared: false,
                 link: NONE,
                 others: Vec::new(),
                 node: p.node.0,
                 cached_size: 0,
                 cached_time: Nanos::ZERO,
-                meter: p.metered.then(|| Box::new(Meter::of(p.queue.integer_meter))),
+                meter: p.spec.metered.then(|| Box::new(Meter::of(p.spec.queue.integer_meter))),
                 aqm,
-                slots: p.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.rate))),
+                slots: p.spec.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.spec.rate))),
             });
         }
         for l in links {

@@ -4,7 +4,7 @@
 
 use perigee_cc::{info, Value};
 use perigee_sim::*;
-use perigee_sources::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, Built, DumbbellSpec};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
@@ -47,12 +47,10 @@ pub fn two_hosts(mbit: u64, delay: Nanos, dama: Option<Dama>) -> (Header, Vec<Ti
     let port = |from: u32| Port {
         name: format!("p{from}"),
         node: NodeId(from),
-        rate: BitRate::from_mbit(mbit),
-        queue: Queue::drop_tail(QueueLimit::Packets(1000)),
-        framing: 0,
-        burst: 0,
-        dama: if from == 1 { dama.map(Box::new) } else { None },
-        metered: false,
+        spec: PortSpec {
+            dama: if from == 1 { dama.map(Box::new) } else { None },
+            ..PortSpec::packets(BitRate::from_mbit(mbit), 1000)
+        },
     };
     let link = |port: u32| Link {
         port: PortId(port),

@@ -1,51 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Specifications of the small networks: ports, placements of round-trip times, chain, dumbbell,
-//! parking lot.
+//! Specifications of the small networks: placements of round-trip times, chain, dumbbell, parking
+//! lot.
 
-use perigee_timeline::{Dama, LinkOrder, Queue, QueueLimit};
+use perigee_timeline::{LinkOrder, PortSpec};
 use perigee_units::{BitRate, Nanos};
-
-/// The transmitter of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PortSpec {
-    /// Rate; zero = blocked.
-    pub rate: BitRate,
-    /// Queue.
-    pub queue: Queue,
-    /// Bytes added to each IP packet.
-    pub framing: u32,
-    /// Depth of its token bucket in bytes; 0 = none.
-    pub burst: u64,
-    /// Capacity on demand: it sends in slots granted on request.
-    pub dama: Option<Box<Dama>>,
-    /// Runs OrbCC's egress meter.
-    pub metered: bool,
-}
-
-impl PortSpec {
-    /// A drop-tail queue of `packets`.
-    pub fn packets(rate: BitRate, packets: u64) -> Self {
-        PortSpec {
-            rate,
-            queue: Queue::drop_tail(QueueLimit::Packets(packets)),
-            framing: 0,
-            burst: 0,
-            dama: None,
-            metered: false,
-        }
-    }
-    /// A port that never limits anything: 1 Tbit/s and a million packets.
-    pub fn unlimited() -> Self {
-        PortSpec::packets(BitRate(1_000_000_000_000), 1_000_000)
-    }
-}
-
-impl Default for PortSpec {
-    /// 100 Mbit/s and 417 packets: the bandwidth-delay product at 50 ms.
-    fn default() -> Self {
-        PortSpec::packets(BitRate::from_mbit(100), 417)
-    }
-}
 
 /// The links that have the delay of a flow. "Access" are the four links between its hosts and the
 /// routers (two per direction).
