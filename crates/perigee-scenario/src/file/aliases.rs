@@ -150,9 +150,9 @@ mod tests {
             );
         }
         let both =
-            parse("hosts = \"linux\"\nbackend = \"simulator\"\n").err().expect("they contradict each other");
+            parse("hosts = \"linux\"\nbackend = \"simulator\"\n").expect_err("they contradict each other");
         assert!(both.to_string().contains("given twice"), "{both}");
-        let unknown = parse("backend = \"linus\"\n").err().expect("there is none").to_string();
+        let unknown = parse("backend = \"linus\"\n").expect_err("there is none").to_string();
         assert!(unknown.contains("simulator, linux"), "{unknown}");
     }
 
