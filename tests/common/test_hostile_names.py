@@ -30,7 +30,7 @@ from perigee_lab.common.files import RecordError, fresh_folder
 from perigee_lab.extensions import trust
 from perigee_lab.measure.net import protocol
 from perigee_lab.results import cells
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
 from perigee_lab.results.summary import as_csv
 from perigee_lab.runs import job
 from perigee_lab.runs.runner import Plan
@@ -523,84 +523,7 @@ def test_a_job_does_not_choose_its_folder(tmp_path: Path, small: Path, cli: Cli)
             job.read(tmp_path / "bad.json")
 
 
-# ---- records, logs, servers ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def record(tmp_path: Path, small: Path) -> Path:
-    perigee.load(small).run_all(["cubic"], seeds=[1], out=tmp_path / "out")
-    return tmp_path / "out/cubic/seed1"
-
-
-def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of texts in JSON."""
-    if isinstance(data, str):
-        yield path
-    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, part in parts:
-        yield from texts(part, (*path, key))
-
-
-# Texts of a manifest that are content, of the moment, or not read as names; they are quoted where
-# they are shown.
-FREE = {
-    "scenario_toml",
-    "report",
-    "warnings",
-    "files",
-    "command",
-    "host",
-    "version",
-    "finished",
-    "conservation",
-    "ports",
-    "tcp_profile",
-}
-
-
-def test_a_record_with_a_control_character_in_a_name_is_refused(record: Path) -> None:
-    file = record / "manifest.json"
-    whole = json.loads(file.read_text(encoding="utf-8"))
-    refused: set[Any] = set()
-    said: list[str] = []
-    for path in texts(whole):
-        damaged = json.loads(json.dumps(whole))
-        at = damaged
-        for key in path[:-1]:
-            at = at[key]
-        at[path[-1]] += "\x1b]0;x\x07"
-        file.write_text(json.dumps(damaged), encoding="utf-8")
-        try:
-            open_record(record)
-        except RecordError as error:
-            refused.add(path[0])
-            said.append(str(error))
-    assert [s for s in said if names.problem(s)] == []
-    assert refused >= {"scenario", "title", "cc", "flows", "nodes", "pairs"}
-    assert {p[0] for p in texts(whole)} - refused <= FREE, "a text that is neither a name nor listed above"
-
-
-def test_a_table_with_a_control_character_in_a_name_is_refused(record: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for name in ("flow_totals", "link_totals", "events"):
-        path = record / f"{name}.parquet"
-        table = pq.read_table(path)
-        for column in [c for c in table.column_names if pa.types.is_string(table[c].type)]:
-            if table.num_rows == 0:
-                continue
-            at = table.column_names.index(column)
-            bad = pa.array([f"{v}\x1b[2J" for v in table[column].to_pylist()], pa.string())
-            pq.write_table(table.set_column(at, column, bad), path)
-            run = open_record(record)
-            if column == "text":
-                assert "\\x1b[2J" in run.table(name)[column].to_pylist()[0]
-                continue
-            with pytest.raises(RecordError, match=r"control character U\+001B") as refused:
-                run.table(name)
-            assert names.problem(str(refused.value)) is None
-        pq.write_table(table, path)
+# ---- logs, servers ----------------------------------------------------------------------
 
 
 def test_a_message_of_a_server_with_control_characters_is_no_message() -> None:

@@ -40,7 +40,7 @@ MAY_KNOW = {
     | {"telemetry", "timeline", "sources", "orbit", "scenario", "guest", "linux", "run", "capture", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
-MAX_LINES = 700
+MAX_LINES = 600
 
 
 def tracked() -> list[Path]:

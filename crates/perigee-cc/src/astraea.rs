@@ -40,6 +40,7 @@ pub mod derived;
 pub mod desk;
 pub mod guard;
 pub mod policy;
+mod weights;
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::notice::{Horizon, Notices};
@@ -48,8 +49,9 @@ use classic::{pace, Classic};
 use desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use guard::Guard;
 use policy::{Policy, Scratch};
-use std::any::Any;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use weights::policy_of;
+pub use weights::{FILES, REPRODUCTION_TEXT, SATELLITE_TEXT};
 
 /// Parameters, with the published system's defaults.
 pub const PARAMS: &[ParamSpec] = &[
@@ -129,25 +131,6 @@ pub fn own() -> Vec<(&'static str, Value)> {
     vec![("trained", Value::Text("none".into()))]
 }
 
-/// The policy's file.
-pub const FILES: &[FileSpec] = &[FileSpec {
-    name: "weights",
-    help: "policy in Perigee's plain text format, 50 inputs and 1 output, instead of Perigee's own",
-    parse: parse_weights,
-}];
-
-fn parse_weights(text: &str) -> Result<Arc<dyn Any + Send + Sync>, String> {
-    let policy = Policy::parse(text).map_err(|e| e.to_string())?;
-    if (policy.inputs(), policy.outputs()) != (INPUTS, 1) {
-        return Err(format!(
-            "the policy has {} inputs and {} outputs, Astraea's has {INPUTS} and 1",
-            policy.inputs(),
-            policy.outputs()
-        ));
-    }
-    Ok(Arc::new(policy))
-}
-
 /// Features of a step.
 pub const FEATURES: usize = 10;
 /// Steps that the network sees.
@@ -184,26 +167,6 @@ fn mean(sum: f64, count: u32) -> f64 {
     } else {
         sum / count as f64
     }
-}
-
-/// Policy by `perigee train astraea`; design/astraea-policy.md documents its training and quality.
-static REPRODUCTION: LazyLock<Arc<Policy>> =
-    LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
-/// The file of the bundled policy.
-pub const REPRODUCTION_TEXT: &str = include_str!("astraea/reproduction.policy");
-/// Policy by `perigee train astraea-leo`.
-static SATELLITE: LazyLock<Arc<Policy>> =
-    LazyLock::new(|| Arc::new(Policy::parse(SATELLITE_TEXT).expect("a policy that tests have read")));
-/// The file of the bundled policy for paths that change.
-pub const SATELLITE_TEXT: &str = include_str!("astraea/satellite.policy");
-
-/// The policy in use: the attached one, or a bundled one.
-fn policy_of(params: &Params) -> Option<Arc<Policy>> {
-    params.file::<Policy>("weights").or_else(|| match params.choice("trained").as_str() {
-        "none" => None,
-        "satellite" => Some(SATELLITE.clone()),
-        _ => Some(REPRODUCTION.clone()),
-    })
 }
 
 /// Lifetime of extremes.

@@ -4,7 +4,7 @@
 
 mod support;
 use perigee_cc::{CaState, CongestionControl};
-use perigee_tcp::config::{Reduction, TsoDefer};
+use perigee_tcp::config::Reduction;
 use perigee_tcp::{AckBlocks, Config};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
@@ -479,35 +479,6 @@ fn idle_timeouts_halve_the_window_down_to_the_first_one() {
     }
 }
 
-#[test]
-fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packets() {
-    let mut s = Script::new("bbr", plain(), 10_000);
-    assert_eq!(s.send().len(), 10, "the first ten are not paced");
-    s.now += RTT;
-    for ack in (2..=10).step_by(2) {
-        s.ack(ack);
-    }
-    let rate = s.sender.pacing_rate().unwrap();
-    let mut departures = vec![];
-    for _ in 0..6 {
-        let at = s.sender.next_timer();
-        s.now = at;
-        let mut out = vec![];
-        s.sender.on_timer(at, &mut out);
-        s.sender.transmit(at, &mut out);
-        assert!(
-            out.len() <= 2,
-            "a unit has at most a millisecond of data, and two packets at least: {}",
-            out.len()
-        );
-        departures.extend(out.iter().map(|t| t.sent));
-    }
-    let span = *departures.last().unwrap() - departures[0];
-    let bytes = (departures.iter().filter(|t| **t < *departures.last().unwrap()).count() as u64) * MSS;
-    let expected = rate.time_for(bytes);
-    assert!(span.as_secs_f64() / expected.as_secs_f64() > 0.99, "{span:?} {expected:?}");
-}
-
 /// What BBR is at after 20 rounds over a path without a limit, with a cap of 20 segments in flight.
 fn mode_under_a_cap(window_caps: bool) -> &'static str {
     let cfg = Config { buffer: 20 * MSS, window_caps, ..plain() };
@@ -549,43 +520,6 @@ fn the_smaller_buffer_caps_and_a_smaller_receive_buffer_is_the_windows_doing() {
     assert_eq!(cap(0, 30), (30, true));
     assert_eq!(cap(30, 60), (30, false));
     assert_eq!(cap(30, 30), (30, false), "an application that fills both writes no faster than it is read");
-}
-
-/// How many segments go on each of eight ACKs, 0.1 ms apart, of the single packets of a window of 320. The first comes `early`
-/// before an SRTT has gone by.
-fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
-    let mut s = Script::new("newreno", Config { tso_defer, ..plain() }, 100_000);
-    s.send();
-    for _ in 0..5 {
-        s.now += RTT;
-        let all = s.sender.una_nxt().1;
-        s.ack(all);
-    }
-    assert_eq!((s.cwnd(), s.sender.in_flight()), (320, 320));
-    s.now = s.now + RTT - early;
-    let una = s.sender.una_nxt().0;
-    (1..=8)
-        .map(|i| {
-            s.now += Nanos::from_micros(100);
-            s.ack(una + i).len()
-        })
-        .collect()
-}
-
-#[test]
-fn what_acks_allow_is_gathered_into_bursts_of_a_millisecond() {
-    // Slow start: each ACK allows two more; 2 x 320 kB / 100 ms are six segments in 2^-10 s. The first ACK after a silence
-    // sends at once.
-    assert_eq!(gathered(TsoDefer::Linux, Nanos::ZERO), [2, 0, 0, 6, 0, 0, 6, 0]);
-    assert_eq!(gathered(TsoDefer::Off, Nanos::ZERO), [2; 8]);
-}
-
-#[test]
-fn nobody_waits_for_an_ack_that_is_far() {
-    // ACKs that come 5 ms before their time: the next one is expected only then.
-    let early = Nanos::from_millis(5);
-    assert_eq!(gathered(TsoDefer::Linux, early), [2; 8]);
-    assert_eq!(gathered(TsoDefer::HalfSrtt, early), [2, 0, 0, 6, 0, 0, 6, 0]);
 }
 
 /// Below a hole the receiver echoes one timestamp for as long as the hole is there, older than any retransmission. A repair

@@ -15,6 +15,7 @@ mod changes;
 mod dama;
 mod fast_path;
 mod flight;
+mod metering;
 mod prefetch;
 mod processing;
 mod ring;
@@ -23,14 +24,15 @@ mod slow_path;
 mod totals;
 
 use crate::observe::{DropCause, CAUSES};
-use crate::packet::{has_stack, Acks, Arena, Form, Frames, Packet, Stacks, NONE};
+use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
 use flight::{Flight, Flying};
+use metering::{note_arrival, note_dequeue, note_other};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_record::PacketKind;
-use perigee_telemetry::{counted_bytes, switch_id, Meter};
+use perigee_telemetry::Meter;
 use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos};
@@ -243,63 +245,6 @@ impl PortState {
         self.packets -= 1;
         self.bytes -= u64::from(next.bytes);
         Some(next)
-    }
-}
-
-/// Telemetry of a packet that comes to a port.
-fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
-    if !has_stack(packet.kind) {
-        return;
-    }
-    let (queued, _) = port.told();
-    let Some(meter) = &mut port.meter else { return };
-    let head = stacks.head_mut(packet.telemetry);
-    head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
-}
-
-/// A packet without telemetry comes to a port.
-#[inline]
-fn note_other(port: &mut PortState, now: Nanos) {
-    if let Some(meter) = &mut port.meter {
-        meter.on_other(now);
-    }
-}
-
-/// Telemetry of a packet that leaves the queue of a port: its switch's record.
-fn note_dequeue(
-    port: &mut PortState,
-    packet: &Packet,
-    stacks: &mut Stacks,
-    units: &[TxBytesUnit],
-    at: Nanos,
-) {
-    if stacks.pint {
-        if let Form::Pint(_) = stacks.head(packet.telemetry).form {
-            return note_pint(port, packet, stacks, at);
-        }
-    }
-    if !has_stack(packet.kind) {
-        return;
-    }
-    let (queued, rate) = port.told();
-    let Some(meter) = &mut port.meter else { return };
-    let head = stacks.head(packet.telemetry);
-    let ip_bytes = packet.ip_bytes as u32;
-    let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
-    let hop = meter.on_dequeue(at, head.q_in, queued, rate, counted);
-    stacks.push(packet.telemetry, hop, switch_id(port.node));
-}
-
-/// The same for records of fixed size: data carries that of the busiest port, ACKs add their own waiting.
-fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
-    let (queued, rate) = port.told();
-    let Some(meter) = &mut port.meter else { return };
-    let (switch, wait) = (switch_id(port.node), at - packet.enqueued);
-    let record = meter.on_dequeue_pint(at, queued, rate, packet.ip_bytes as u32, switch);
-    if packet.kind == PacketKind::Data {
-        stacks.overwrite(packet.telemetry, record, switch, wait);
-    } else if let Form::Pint(carried) = &mut stacks.head_mut(packet.telemetry).form {
-        carried.wait_more(wait);
     }
 }
 
