@@ -24,12 +24,12 @@ perigee validate --against linux --cell rtt-step --cc bbr --out DIR  # one cell,
 perigee validate --against linux my.toml --cc cubic,bbr              # any scenario
 ```
 
-The same network twice: once with the simulator's TCP, once with kernels of Linux 6.12 as hosts ([hosts.md](../how-
-to/hosts.md)). Ports, delays, losses and changes are the same code, so that only the TCP differs. The paths are those
-of [real-hosts.toml](../../python/perigee_lab/validation/real-hosts.toml). Each pair of columns is simulated | Linux;
-goodput is after the warm-up of 2 s (of short flows: over the transfer), the queue is the mean waiting time at the
-bottleneck, retransmissions and timeouts are of the whole run. Several seeds are means. The command ends with 3 where
-a goodput differs by more than 1 %, by more than chance, and is not explained below.
+The same network twice: once with the simulator's TCP, once with kernels of Linux 6.12 as hosts
+([hosts.md](../how-to/hosts.md)). Ports, delays, losses and changes are the same code, so that only the TCP differs.
+The paths are those of [real-hosts.toml](../../python/perigee_lab/validation/real-hosts.toml). Each pair of columns is
+simulated | Linux; goodput is after the warm-up of 2 s (of short flows: over the transfer), the queue is the mean
+waiting time at the bottleneck, retransmissions and timeouts are of the whole run. Several seeds are means. The
+command ends with 3 where a goodput differs by more than 1 %, by more than chance, and is not explained below.
 
 Three remarks. Flows that share a drop-tail queue sit on a knife edge: which of them loses a packet depends on
 microseconds. "Within the interval" means that so many seeds cannot tell the two sides apart, not that they are equal;
