@@ -78,7 +78,7 @@ impl SignalScope {
 }
 
 /// An out-of-band prober that the host runs alongside the flow, on the same path; each reply
-/// becomes a [`Signal::ProbeRtt`].
+/// becomes a [`Signal::ProbeRtt`](super::Signal::ProbeRtt).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probes {
     /// Time between probes.
@@ -96,7 +96,7 @@ pub struct Caps {
     pub pacing: Pacing,
     /// How much telemetry it needs.
     pub telemetry: TelemetryNeed,
-    /// Ports write the fixed-size record [`Telemetry::Pint`] instead of appending to a stack (only
+    /// Ports write the fixed-size record [`Telemetry::Pint`](super::Telemetry::Pint) instead of appending to a stack (only
     /// with [`TelemetryNeed::Stack`]).
     pub pint: bool,
     /// Telemetry bytes are on the wire (only with telemetry).
@@ -106,16 +106,16 @@ pub struct Caps {
     /// Any packet, not only data with telemetry, starts the timer of the ports' meters, as in the
     /// OrbCC authors' simulator.
     pub any_packet_times_meters: bool,
-    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`]
+    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`](super::Transition::Undo)
     /// itself.
     pub host_restores_cwnd: bool,
     /// Effect of a timeout on the window.
     pub on_rto: OnRto,
     /// The host decays the window after idle or application-limited periods.
     pub idle_decay: bool,
-    /// [`CongestionControl::on_sent`] and [`AckEvent::acked`] are used.
+    /// [`CongestionControl::on_sent`](super::CongestionControl::on_sent) and [`AckEvent::acked`](super::AckEvent::acked) are used.
     pub per_packet: bool,
-    /// [`CongestionControl::on_loss`] is used.
+    /// [`CongestionControl::on_loss`](super::CongestionControl::on_loss) is used.
     pub per_loss: bool,
     /// The receiver acknowledges every n-th full packet; `None` = the transport's profile decides.
     pub ack_every: Option<u32>,
@@ -129,7 +129,7 @@ pub struct Caps {
     pub signal_scope: SignalScope,
     /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever
     /// the host's setting for ECN, and the host leaves marks to it, counted packet by packet in
-    /// [`AckEvent::ece`].
+    /// [`AckEvent::ece`](super::AckEvent::ece).
     pub scalable: bool,
     /// The TCP that it runs on.
     pub stack: Stack,
