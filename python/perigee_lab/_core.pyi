@@ -57,7 +57,7 @@ __all__ = [
 
 __version__: str
 
-class OneProgram(TypedDict):
+class _OneProgram(TypedDict):
     """A program on a host; its standard input is a file, bytes, a terminal, or empty."""
 
     node: str
@@ -70,10 +70,10 @@ class OneProgram(TypedDict):
     terminal: bool
     awaited: bool
 
-class Programs(TypedDict):
+class _Programs(TypedDict):
     """Programs in addition to those of the scenario, folders that they may change, and who hears of them."""
 
-    programs: list[OneProgram]
+    programs: list[_OneProgram]
     writable: list[Path]
     listener: Callable[[str, int, int, bytes, int], None]
     keyboard: Callable[[float], bytes | None] | None
@@ -125,7 +125,7 @@ class Scenario:
     @property
     def programs(
         self,
-    ) -> list[OneProgram]: ...
+    ) -> list[_OneProgram]: ...
     def plugins(self) -> list[str]: ...
     @property
     def has_sky(self) -> bool: ...
@@ -178,7 +178,7 @@ class World:
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
         backend: _Backend = None,
-        programs: Programs | None = None,
+        programs: _Programs | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

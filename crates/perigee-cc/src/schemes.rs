@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(idle("cubic", &[("below", "cubic")]), None);
     }
 
-    /// The default of each row of a page in docs/cc: `| name | default unit | …`.
+    /// The default of each row of a page in docs/reference/cc: `| name | default unit | …`.
     fn printed_defaults(page: &str) -> Vec<(String, String)> {
         let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("` | `"));
         rows.map(|row| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Real hosts in real time: network namespaces of this machine's kernel. A separate process creates
-//! them and runs the programs in them (`perigee/hosts/namespaces.py`); this one has a packet socket
-//! at each host's interface.
+//! them and runs the programs in them (`python/perigee_lab/hosts/namespaces.py`); this one has a
+//! packet socket at each host's interface.
 
 use crate::job::{self, Input, Job};
 use crate::report::{self, Report};

@@ -205,7 +205,10 @@ def read_index(folder: Path) -> Index:
     try:
         found = json.loads(read_text(path))
     except OSError as error:
-        raise RecordError(f"{folder} is no folder of a sweep: {path.name}: {error.strerror}") from None
+        if not folder.exists():
+            raise RecordError(f"{folder}: no such folder") from None
+        remedy = "`perigee results` without --means lists the runs of any folder"
+        raise RecordError(f"{folder} is no folder of a sweep ({path.name}: {error.strerror}): {remedy}") from None
     except ValueError as error:
         raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
     reader = Reader(path, lambda text: RecordError(f"{text}: it is damaged, run the sweep again"))

@@ -47,7 +47,7 @@ class Program:
         """As one would type it."""
         return quoting.shell_words(self.words)
 
-    def as_core(self) -> _core.OneProgram:
+    def as_core(self) -> _core._OneProgram:
         """As the core takes it (`programs.rs`)."""
         given = self.stdin
         return {

@@ -62,7 +62,7 @@ class Guests:
     keyboard: Callable[[float], bytes | None] | None = None
     """Of a terminal: waits for keys, up to a time in seconds."""
 
-    def as_core(self) -> _core.Programs:
+    def as_core(self) -> _core._Programs:
         """As the core takes them."""
         programs = [p.as_core() for p in self.others]
         writable = list(self.writable)

@@ -19,7 +19,7 @@ pub const SHIPPED: [Entry; 3] = [simulator::ENTRY, linux::ENTRY, emulation::ENTR
 /// A backend as the registry lists it.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Its name on the command line and in scenarios.
+    /// Its name on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
