@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A congestion control whose decisions come from outside of the simulation: a learner, a program under test. Between two
-//! decisions the window stays as it is, whatever is lost.
+//! Congestion control with decisions from outside the simulation: a learner, a program under test.
+//! Between two decisions the window stays constant, regardless of loss.
 
 use crate::setup::Scheme;
 use perigee_cc::{AckEvent, Caps, CongestionControl, Cx, OnRto, Signal, Window};

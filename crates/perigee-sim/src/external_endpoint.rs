@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! External endpoints of flows: real hosts, programs, another part of a larger simulation. Packets leave the simulation and
-//! enter it complete, with what they carry, and cross the same ports as those of simulated flows.
+//! External endpoints of flows: real hosts, programs, another part of a larger simulation. Complete
+//! packets, with their contents, leave and enter the simulation and cross the same ports as those
+//! of simulated flows.
 
 use crate::packet::TelemetryStack;
 use perigee_record::PacketKind;
@@ -45,7 +46,7 @@ impl Side {
     }
 }
 
-/// Content of a packet beside its number.
+/// Content of a packet, in addition to its number.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Nothing.
@@ -56,16 +57,16 @@ pub enum Content {
     Frame(Box<[u8]>),
 }
 
-/// A packet that enters or leaves a simulation, whole.
+/// A complete packet that enters or leaves a simulation.
 #[derive(Clone, Debug)]
 pub struct OutsidePacket {
-    /// What it is.
+    /// Kind of packet.
     pub kind: PacketKind,
     /// Number of a segment, probe, request or datagram, from 0; of an ACK, the next segment expected; else 0.
     pub seq: u64,
     /// It carries the PSH flag.
     pub push: bool,
-    /// What it carries.
+    /// Contents.
     pub content: Content,
     /// When it left its source: the instant of a probe, the timestamp of a segment.
     pub sent: Nanos,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What flows are told of the timeline, and when: notices of handovers, outages and path changes, with lead time,
+//! Notices of the timeline to flows: handovers, outages and path changes, with lead time,
 //! prediction error and loss.
 
 use perigee_timeline::Notices;
@@ -9,15 +9,16 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events of a flow closer than this are one: an outage and the reconfiguration that ends it, say.
+/// Events of a flow closer than this are one, such as an outage and the reconfiguration that ends
+/// it.
 const ONE_EVENT: Nanos = Nanos::from_millis(500);
 
-/// What a flow is told.
+/// Notification to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Notice {
     /// The handover is over.
     End,
-    /// A handover or outage begins; when it should be over.
+    /// A handover or outage starts; its expected end.
     Begin(Nanos),
     /// The path changes.
     Path(u64),
@@ -34,7 +35,7 @@ pub struct Told {
     pub notice: Notice,
 }
 
-/// A flow that wants to be told.
+/// A flow that subscribes to notices.
 #[derive(Clone, Debug)]
 pub struct Subscriber {
     pub flow: u32,
@@ -76,12 +77,12 @@ impl NoticeQueue {
         self.subscribers.push(s);
     }
 
-    /// Nobody wants to be told anything.
+    /// True if there are no subscribers.
     pub fn is_idle(&self) -> bool {
         self.subscribers.is_empty()
     }
 
-    /// Takes note of what a chunk will bring.
+    /// Extracts the notices from a chunk of changes.
     pub fn read(&mut self, chunk: &Chunk, now: Nanos) {
         for timed in &chunk.changes {
             let Change::Note(note) = &timed.change else { continue };

@@ -33,7 +33,7 @@ pub enum SimEvent<'a> {
         /// Payload bytes handed in order to the receiving application so far.
         delivered_bytes: u64,
     },
-    /// The application of a flow has nothing to send or to ask for, and all that it had sent has arrived.
+    /// The application of a flow has nothing to send or to request, and all its data have arrived.
     Idle(u32),
     /// It has again.
     Busy(u32),
@@ -56,7 +56,7 @@ pub enum SimEvent<'a> {
         /// Flow.
         flow: u32,
     },
-    /// The player of a video began, went on after a stall, or changed its quality.
+    /// The player of a video started, resumed after a stall, or changed its quality.
     Video {
         /// Flow.
         flow: u32,
@@ -79,12 +79,12 @@ pub enum SimEvent<'a> {
     },
 }
 
-/// What a player does.
+/// Event of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VideoEvent {
-    /// It goes on after it stood still for so long.
+    /// Resumed after a stall of this length.
     Stalled(Nanos),
-    /// It asks for a segment of another rate than before, bit/s.
+    /// Requests a segment of another rate than before, bit/s.
     Quality(u64),
 }
 
@@ -107,7 +107,7 @@ pub trait Observer {
     /// A datagram of a flow without a transport, which left at `sent`, reached its destination. `spurt`: of a call, the
     /// number of its talk spurt.
     fn datagram(&mut self, _flow: u32, _spurt: u64, _sent: Nanos, _at: Nanos) {}
-    /// An object that an application asked for, or a limited transfer, is complete.
+    /// An object that an application requested, or a limited transfer, is complete.
     fn completion(&mut self, _row: &CompletionRow) {}
     /// All rows of a sampling instant have been reported.
     fn sampled(&mut self, _at: Nanos) {}
@@ -115,7 +115,7 @@ pub trait Observer {
     fn packet(&mut self, _p: &PacketSeen<'_>) {}
 }
 
-/// Two observers at once: a record and a live view, say. More are pairs of pairs.
+/// Two observers at once, such as a record and a live view. More are pairs of pairs.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
 
@@ -157,7 +157,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// An observer that somebody else keeps.
+/// A borrowed observer.
 impl<O: Observer> Observer for &mut O {
     const PACKETS: bool = O::PACKETS;
 
@@ -192,7 +192,7 @@ impl<O: Observer> Observer for &mut O {
 pub struct Silent;
 impl Observer for Silent {}
 
-/// Tells an observer of a packet.
+/// Reports a packet to an observer.
 #[allow(clippy::too_many_arguments)] // one place that fills one struct
 pub(crate) fn show<O: Observer>(
     obs: &mut O,

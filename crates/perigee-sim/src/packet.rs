@@ -30,7 +30,7 @@ pub struct Packet {
     pub enqueued: Nanos,
     /// When it left its source.
     pub sent: Nanos,
-    /// Segment (Data), number (probes); what an ACK or a frame carries is in `content`.
+    /// Segment (Data), number (probes); contents of an ACK or a frame are in `content`.
     pub seq: u64,
     pub flow: u32,
     /// Per-path: place of the present link in the list of paths. Per-hop: number of the destination.
@@ -39,7 +39,7 @@ pub struct Packet {
     pub link: u32,
     /// Number of this transmission in its flow and direction: random losses depend on it.
     pub ordinal: u32,
-    /// What it carries, in an arena of its own: blocks of an ACK, bytes of a frame.
+    /// Contents, in an arena of their own: blocks of an ACK, bytes of a frame.
     pub content: u32,
     /// Telemetry, in its own arena.
     pub telemetry: u32,
@@ -153,7 +153,7 @@ impl TelemetryStack {
         TelemetryStack { head: StackHead { stamp, payload, ..StackHead::default() }, hops: Vec::new() }
     }
 
-    /// What the sender wrote.
+    /// Stamp written by the sender.
     pub fn stamp(&self) -> &Stamp {
         &self.head.stamp
     }
@@ -169,7 +169,7 @@ impl TelemetryStack {
     }
 }
 
-/// What the sender will read.
+/// Form of telemetry as the sender will read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Form {
     /// The stack.
@@ -224,7 +224,7 @@ impl Stacks {
             head.count = head.count.saturating_add(1);
         }
     }
-    /// The bytes that stand in the packet now.
+    /// The bytes currently in the packet.
     pub fn block(&self, i: u32) -> Vec<u8> {
         let head = self.head(i);
         let mut block = Vec::new();

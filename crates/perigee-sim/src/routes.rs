@@ -24,7 +24,7 @@ pub struct Routes {
     known: BTreeMap<Vec<u32>, u32>,
     /// Per link: the only link over which packets come to its port, [`NONE`] where none has, or [`MANY`].
     feeder: Vec<u32>,
-    /// Per pair: where its path begins in `hops`, or the number of its destination.
+    /// Per pair: start of its path in `hops`, or the number of its destination.
     start: Vec<u32>,
     /// Destinations, and per destination a table by node.
     destinations: Vec<u32>,
@@ -107,7 +107,7 @@ impl Routes {
         table[at.ix()] = link.map_or(NONE, |l| l.0);
     }
 
-    /// First link of a pair's way, and what the packet must remember.
+    /// First link of a pair's path, and the state the packet must carry.
     #[inline]
     pub fn first(&self, pair: PairId) -> Option<(u32, u32)> {
         let start = self.start[pair.ix()];
@@ -203,7 +203,7 @@ impl Routes {
 pub enum Next {
     /// It is there.
     Arrived,
-    /// Onto a link, with what it must remember.
+    /// Onto a link, with the state the packet must carry.
     Link(u32, u32),
     /// There is no way.
     Lost,
@@ -242,7 +242,7 @@ impl BaseRtt {
         self.pieces.push_back(piece);
     }
 
-    /// Bytes of memory behind it.
+    /// Bytes of memory it uses on the heap.
     pub fn memory_bytes(&self) -> usize {
         self.pieces.capacity() * std::mem::size_of::<Piece>()
     }

@@ -47,7 +47,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Room for so many sources; all are at "never".
+    /// Room for the given numbers of sources; all are at "never".
     pub fn new(ports: usize, links: usize, flows: usize) -> Self {
         Schedule {
             timeline: Nanos::MAX,
@@ -115,14 +115,14 @@ impl Schedule {
         self.links.set(link, at);
     }
 
-    /// The link whose arrival comes first among those whose numbers begin with the same `depth` bits as that of `link`: one
-    /// of the next 2^`depth` or so.
+    /// The link with the earliest arrival among those with the same first `depth` bits of their
+    /// numbers as `link`: one of the next 2^`depth` or so.
     #[inline]
     pub fn upcoming(&self, link: u32, depth: u32) -> Option<u32> {
         self.links.first_beside(link, depth)
     }
 
-    /// There are so many links that an upcoming arrival is worth looking for.
+    /// True if there are enough links that an upcoming arrival is worth looking for.
     pub fn is_wide(&self) -> bool {
         self.links.bits >= WIDE
     }
@@ -199,7 +199,7 @@ impl Tree {
         *self = new;
     }
 
-    /// The earliest, and whose it is; the horizon where there is none.
+    /// The earliest instant and its source; the horizon where there is none.
     #[inline]
     fn first(&self) -> (Nanos, u32) {
         let key = self.nodes[1];

@@ -44,13 +44,13 @@ pub struct FlowSetup {
     pub start: Nanos,
     /// When it stops sending new data.
     pub stop: Nanos,
-    /// What it sends.
+    /// Application that supplies its data.
     pub app: App,
     /// Its congestion control (unused by pings).
     pub scheme: Scheme,
     /// Its transport options (unused by pings).
     pub tcp: perigee_tcp::Config,
-    /// What it is told of handovers, outages and path changes; `None` = nothing.
+    /// Its notices of handovers, outages and path changes; `None` = none.
     pub notices: Option<Notices>,
     /// Its place in a split connection; `None` = it goes from end to end.
     pub leg: Option<Leg>,
@@ -105,10 +105,10 @@ pub struct Options {
     pub host_jitter: Nanos,
     /// Most hops of one telemetry stack; further hops write nothing and the stack is marked partial.
     pub max_hops: usize,
-    /// Queue disciplines that ports may name beside those of the list.
+    /// Queue disciplines that ports may name in addition to those of the list.
     pub disciplines: &'static [DisciplineInfo],
-    /// Packets cross ports whose future is known without an event for each hop. Results do not depend on it, only speed:
-    /// off, it shows that.
+    /// Packets cross ports with a known future without an event for each hop. Results do not depend
+    /// on it, only speed; turning it off verifies that.
     pub lookahead: bool,
 }
 
@@ -137,20 +137,21 @@ impl Options {
         mix(mix(self.seed) ^ key_of(flow))
     }
 
-    /// When a flow begins: by its setup, and later by its draw of the jitter. Ends outside begin then, too.
+    /// Start of a flow: from its set-up, plus its draw of the jitter. External ends start at the
+    /// same time.
     pub fn start_of(&self, flow: &FlowSetup) -> Nanos {
         let jitter = (u128::from(self.seed_of(flow)) * u128::from(self.start_jitter.0)) >> 64;
         flow.start + Nanos(jitter as u64)
     }
 }
 
-/// Why a simulation cannot be made or cannot go on.
+/// Reason why a simulation cannot be built or cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// The setup contradicts itself.
     #[error("{0}")]
     Setup(String),
-    /// Time does not go on: a controller or plug-in asks to be called again at once, for ever.
+    /// Time does not advance: a controller or plug-in requests an immediate call, again and again.
     #[error("the simulation is stuck at {at}: {what} asks to be called again without end")]
     Stuck {
         /// Simulated time.
@@ -164,7 +165,7 @@ pub enum SimError {
     Source {
         /// Simulated time.
         at: Nanos,
-        /// In words.
+        /// The reason as text.
         reason: String,
     },
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications over TCP that do not send all the time: on/off sources, and clients that ask for one object after the
-//! other (pages, video segments).
+//! Applications over TCP that do not send all the time: on/off sources, and clients that request
+//! one object after the other (pages, video segments).
 //!
-//! Draws depend on the flow's seed and the number of the draw, so that they do not depend on how the network behaves:
-//! every congestion control is asked for the same objects.
+//! Draws depend on the flow's seed and the number of the draw, not on the behaviour of the network:
+//! every congestion control receives the same requests.
 
 use super::player::Player;
 use super::relay::{LegReceiver, LegSender};
@@ -19,14 +19,14 @@ use perigee_units::Nanos;
 /// IP bytes of a request: headers and a line of text.
 const REQUEST_BYTES: u32 = 200;
 
-/// An object that a client asked for.
+/// An object that a client requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// From 0.
     pub number: u64,
     /// Its size.
     pub bytes: u64,
-    /// When the client asked.
+    /// Time of the client's request.
     pub asked: Nanos,
     /// When its first segment arrived.
     pub first: Option<Nanos>,
@@ -42,14 +42,14 @@ pub enum Supply {
     OnOff(OnOff),
     /// Answers requests.
     Server(Server),
-    /// Carries on what a proxy has received.
+    /// Forwards the data that a proxy has received.
     Leg(LegSender),
 }
 
 /// What takes the data of a TCP receiver, if not an application that only reads.
 #[derive(Clone, Debug)]
 pub enum Demand {
-    /// Asks, waits until everything is there, thinks, asks again.
+    /// Requests an object, waits for its last segment, thinks, and requests the next.
     Client(Box<Client>),
     /// A proxy that carries it on.
     Leg(LegReceiver),
@@ -63,7 +63,7 @@ pub struct OnOff {
     /// Seconds of silence.
     off: Law,
     sending: bool,
-    /// It was told that nothing of it is under way.
+    /// It was notified that none of its data is in flight.
     silent: bool,
     /// Draws so far.
     turns: u64,
@@ -71,24 +71,24 @@ pub struct OnOff {
     at: Nanos,
 }
 
-/// The asking side.
+/// The requesting side.
 #[derive(Clone, Debug)]
 pub struct Client {
     app: App,
     mss: u64,
-    /// The object asked for.
+    /// The object requested at present.
     now: Option<Object>,
     /// The document of the page that is loading.
     page: Option<Object>,
     /// Plays the video.
     player: Option<Box<Player>>,
-    /// The quality asked for.
+    /// The quality requested.
     quality: usize,
     /// Segment after the latest complete object.
     end: u64,
     asked: u64,
     tries: u32,
-    /// When to ask (again).
+    /// Time of the next request, repetitions included.
     pub at: Nanos,
 }
 
@@ -99,8 +99,8 @@ pub struct Server {
     mss: u64,
     /// Requests that have arrived, repetitions not counted.
     requests: u64,
-    /// Segment after the last and bytes of the last segment: of the latest object, and of the one before it, whose last
-    /// segment may be sent again.
+    /// Number of the segment after the last, and bytes of the last segment: of the latest object,
+    /// and of the one before it, which may have its last segment retransmitted.
     objects: [(u64, u32); 2],
 }
 
@@ -229,14 +229,14 @@ impl Server {
     }
 }
 
-/// What a client has got.
+/// Data a client has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Got {
-    /// What is complete, if that is told: an object, a whole page, a segment.
+    /// The object, page or segment that is now complete, if it is reported.
     pub whole: Option<Object>,
     /// By how many bytes the last segment was shorter than a full one.
     pub short: u32,
-    /// The player goes on after it stood still for so long.
+    /// The player resumes after a stall of this length.
     pub stalled: Option<Nanos>,
 }
 
@@ -270,7 +270,8 @@ impl Client {
         }
     }
 
-    /// Asks for the next object, or for the same one again; returns the request, and the quality where it changed.
+    /// Requests the next object, or the same one again; returns the request, and the quality where
+    /// it changed.
     pub fn ask(&mut self, now: Nanos, seed: u64) -> (u64, Option<u64>) {
         let mut changed = None;
         if self.now.is_none() {
@@ -295,7 +296,7 @@ impl Client {
         let object = self.now.as_mut()?;
         if object.first.is_none() {
             object.first = Some(now);
-            // The answer has begun: no need to ask again.
+            // The answer has started to arrive: no need to repeat the request.
             self.at = Nanos::MAX;
         }
         if next < object.end {
@@ -310,7 +311,7 @@ impl Client {
         Some(Got { whole, short: self.mss as u32 - done.last, stalled })
     }
 
-    /// When to ask next, what is complete with `done`, and the stall that it ends.
+    /// Time of the next request, the object complete with `done`, and the stall that it ends.
     fn after(
         &mut self,
         now: Nanos,
@@ -433,7 +434,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// What the application has received at `end`.
+    /// Totals of the application up to `end`.
     pub fn application_totals(&self, end: Nanos) -> ApplicationTotals {
         ApplicationTotals { reached: self.reached, video: self.video_totals(end) }
     }

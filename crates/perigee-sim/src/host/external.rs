@@ -10,8 +10,8 @@ use perigee_record::PacketKind;
 /// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
 const MOST_HEADERS: u16 = 120;
 
-/// A packet of an external endpoint begins its flow. A standing connection is there before it is needed: its flow begins
-/// with its first data.
+/// A packet of an external endpoint starts its flow. A standing connection exists before it is
+/// needed: its flow starts with its first data.
 pub(crate) fn begins_flow(facts: &FlowFacts, packet: &OutsidePacket) -> bool {
     let standing = facts.setup.leg.is_some_and(|l| l.standing);
     !standing || packet.ip_bytes > MOST_HEADERS

@@ -2,9 +2,10 @@
 //! Ends of flows. A flow is a [`SendingEnd`] and a [`ReceivingEnd`], each in an array of its own, and the [`FlowFacts`] that
 //! both have from the start. An end has no access to the other one: packets carry everything between them.
 //!
-//! Three things are no packets and go through the simulation, which sees both ends: that the handshake is over
-//! ([`Established`]: the receiver begins when the sender has the SYN-ACK), that all data of a silent source has arrived
-//! (an event of the record, [`SendingEnd::note_silence`]), and what a proxy holds between its legs ([`relay`]).
+//! Three things are no packets and pass through the simulation, which sees both ends: the end of
+//! the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK), the
+//! arrival of all data of a silent source (an event of the record, [`SendingEnd::note_silence`]),
+//! and the data a proxy holds between its legs ([`relay`]).
 
 mod apps;
 mod egress;
@@ -38,7 +39,7 @@ pub(crate) const SYN_BYTES: u32 = 60;
 /// Packets of a call carry the number of their talk spurt above this bit, and count from 0 in each.
 const SPURT: u32 = 32;
 
-/// What an end works with at one instant.
+/// Context of an end at one instant.
 pub(crate) struct Cx<'a, O> {
     pub now: Nanos,
     pub net: &'a mut Net,
@@ -60,7 +61,7 @@ pub(crate) struct Ends {
 /// What both ends of a flow know from the start. It never changes.
 pub(crate) struct FlowFacts {
     pub setup: FlowSetup,
-    /// When it begins, jitter included.
+    /// Start time, jitter included.
     pub start: Nanos,
     pub seed: u64,
     /// Node of its source.
@@ -134,7 +135,7 @@ impl FlowFacts {
         facts
     }
 
-    /// What the scheme needs of both ends.
+    /// Collects the requirements of the scheme at both ends.
     fn ask_scheme(&mut self) {
         let tcp = &self.setup.tcp;
         // A connection that does not exist yet.
@@ -166,7 +167,8 @@ impl FlowFacts {
         (self.telemetry.echo.is_some(), self.telemetry.echo == Some(EchoMode::Pint))
     }
 
-    /// The transport of both ends. Between legs the window is what the proxy has room for.
+    /// Transport configuration of both ends. Between legs the proxy's free buffer bounds the
+    /// window.
     fn tcp(&self) -> perigee_tcp::Config {
         let mut tcp = self.setup.tcp.clone();
         if self.setup.leg.is_some() {

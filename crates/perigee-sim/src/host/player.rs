@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The player of a video: what it has buffered, when it stalls, and in which quality it asks for the next segment.
+//! The player of a video: its buffer, its stalls, and the quality of its next request.
 //!
-//! `Abr::Buffer` is BBA-0 of Huang, Johari, McKeown, Trunnell, Watson, "A Buffer-Based Approach to Rate Adaptation",
-//! SIGCOMM 2014, Algorithm 1, with its reservoir of 90 s and upper bound of 216 s of a buffer of 240 s scaled to the
-//! buffer there is. `Abr::Rate` is RB of Yin, Jindal, Sekar, Sinopoli, "A Control-Theoretic Approach for Dynamic
-//! Adaptive Video Streaming over HTTP", SIGCOMM 2015: the highest quality whose rate is not above the harmonic mean of
-//! the throughputs of the latest five segments.
+//! `Abr::Buffer` is BBA-0 of Huang, Johari, McKeown, Trunnell, Watson, "A Buffer-Based Approach to
+//! Rate Adaptation", SIGCOMM 2014, Algorithm 1, with its reservoir of 90 s and upper bound of 216 s
+//! of a buffer of 240 s scaled to the actual buffer. `Abr::Rate` is RB of Yin, Jindal, Sekar,
+//! Sinopoli, "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP", SIGCOMM
+//! 2015: the highest quality with a rate not above the harmonic mean of the throughputs of the
+//! latest five segments.
 
 use crate::observe::VideoTotals;
 use perigee_timeline::{Abr, Video};
 use perigee_units::Nanos;
 
-/// Segments whose throughput the rate-based choice looks at.
+/// Number of latest segments that the rate-based choice averages.
 const LOOKED_AT: usize = 5;
 /// Ends of the straight line of BBA-0, as parts of the buffer.
 const RESERVOIR: f64 = 90.0 / 240.0;
@@ -26,7 +27,7 @@ pub struct Player {
     buffered: Nanos,
     at: Nanos,
     playing: bool,
-    /// Since when it stands still.
+    /// Start of the present stall.
     stalled_at: Nanos,
     quality: usize,
     /// Latest throughputs, bit/s, in a ring.
@@ -110,8 +111,8 @@ impl Player {
         self.video.ladder.rates_bps().iter().rposition(|r| *r as f64 <= predicted).unwrap_or(0)
     }
 
-    /// A segment is complete that was asked for at `asked`. Returns when to ask for the next one, and for how long the
-    /// player had stalled if it goes on now.
+    /// A segment requested at `asked` is complete. Returns the time of the next request, and the
+    /// duration of the stall if one ends now.
     pub fn segment(&mut self, now: Nanos, asked: Nanos, bytes: u64, last: bool) -> (Nanos, Option<Nanos>) {
         self.play(now);
         let took_s = (now - asked).max(Nanos(1)).as_secs_f64();
@@ -135,7 +136,7 @@ impl Player {
         (now + self.buffered.saturating_sub(room), stalled)
     }
 
-    /// What there is to tell at `end`, when the video ends for its viewer.
+    /// Totals at `end`, when the video ends for its viewer.
     pub fn totals(&self, end: Nanos) -> VideoTotals {
         let mut at_end = self.clone();
         at_end.play(end.max(self.at));

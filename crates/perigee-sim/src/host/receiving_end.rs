@@ -23,7 +23,7 @@ pub(crate) struct ReceivingEnd {
     pub egress: Egress,
     pub(super) mss: u32,
     pub(super) header: u32,
-    /// Bytes of padding beside the SACK option.
+    /// Bytes of padding next to the SACK option.
     pub(super) sack_padding: u32,
     pub(super) milestones: u32,
     /// It is a leg of a split connection.
@@ -52,7 +52,7 @@ pub(crate) enum Sink {
     Outside,
 }
 
-/// What an arrival at a receiving end means beyond it.
+/// Effect of an arrival at a receiving end beyond that end.
 pub(crate) enum Delivered {
     Nothing,
     /// Data of an on/off source is there up to this segment, exclusively.

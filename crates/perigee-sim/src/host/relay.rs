@@ -2,13 +2,15 @@
 //! Split connections: proxies that end a transport connection and carry its data on over another one, each leg with its
 //! own congestion control (performance-enhancing proxies; RFC 3135 section 4.1).
 //!
-//! Each leg is a flow of its own. What the receiver of one has in order is what the sender of the next may send; the
-//! proxy keeps it until the next leg has acknowledged it, and offers the leg before it the rest of its buffer as receive
-//! window, which the ACKs carry. A window that opens again is announced by Linux's rule (when it has at least
-//! doubled, and by a sixteenth of the buffer); a sender that it stopped probes it like RFC 9293 section 3.8.6.1.
+//! Each leg is a flow. The sender of a leg may send the data that the receiver of the leg before it
+//! has in order; the proxy keeps these data until the next leg has acknowledged them, and offers
+//! the leg before it the rest of its buffer as receive window, which the ACKs carry. A window that
+//! opens again is announced by Linux's rule (when it has at least doubled, and by a sixteenth of
+//! the buffer); a sender that it stopped probes it as in RFC 9293 section 3.8.6.1.
 //!
-//! The SYN of a leg opens the next one. A proxy answers it at once (spoofed) or when the next leg is established. A leg
-//! between two proxies may be a standing connection, which is there at once.
+//! The SYN of a leg opens the next one. A proxy answers it at once (spoofed) or when the next leg
+//! is established. A leg between two proxies may be a standing connection, which is established
+//! from the start.
 
 use super::apps::{Demand, Supply};
 use super::{Cx, Ends, ReceivingEnd, SendingEnd, SYN_BYTES};
@@ -27,7 +29,7 @@ const WINDOW_UPDATE_SHARE: Seg = 16;
 #[derive(Clone, Debug)]
 pub struct LegReceiver {
     leg: Leg,
-    /// When the first leg began.
+    /// Start of the first leg.
     asked: Option<Nanos>,
     /// Segments that the proxy may hold.
     room: Seg,
@@ -51,7 +53,7 @@ pub struct LegSender {
     probes: u32,
 }
 
-/// Segments of `mss` bytes that the proxy behind a leg may hold.
+/// Segments of `mss` bytes that the proxy at the end of a leg may hold.
 fn room(leg: &Leg, mss: u32) -> Seg {
     leg.after.map_or(Seg::MAX, |_| (leg.buffer / u64::from(mss)).max(1))
 }
@@ -104,7 +106,7 @@ impl LegSender {
         self.fed = 0;
     }
 
-    /// Tells the sender how far it may send.
+    /// Sets the limit up to which the sender may send.
     pub fn limit(&self, sender: &mut Sender) {
         sender.offer(self.fed, self.window_end);
     }
@@ -189,7 +191,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// When the first leg of its split connection began, where that is known.
+    /// Start of the first leg of its split connection, where it is known.
     pub fn asked(&self) -> Option<Nanos> {
         self.leg().and_then(|leg| leg.asked)
     }
@@ -210,7 +212,7 @@ impl SendingEnd {
         }
     }
 
-    /// The sender, stopped by the window, asks whether it is open again: a header without data.
+    /// The sender, stopped by the window, probes whether it is open again: a header without data.
     pub(super) fn probe_window<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let now = cx.now;
         let Some(s) = self.sender_mut() else { return };
@@ -257,7 +259,7 @@ impl SendingEnd {
         self.reschedule(cx);
     }
 
-    /// The connection begins, if it has not: with a SYN, or as if that had been answered now.
+    /// Opens the connection, if it is not open: with a SYN, or as if that had been answered now.
     fn open(&mut self, now: Nanos, standing: bool) -> bool {
         let rtt = self.way.base.at(now).unwrap_or(Nanos::ZERO);
         let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none() && s.syn_at == Nanos::MAX) else {
@@ -271,7 +273,7 @@ impl SendingEnd {
     }
 }
 
-/// The connection of leg `f` begins, if it has not. True if it stands at once.
+/// Opens the connection of leg `f`, if it is not open. True if it is established at once.
 fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
     let standing = cx.facts[f].setup.leg.is_some_and(|l| l.standing);
     let (sending, receiving) = (&mut ends.sending[f], &mut ends.receiving[f]);
@@ -290,8 +292,8 @@ fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut C
     standing
 }
 
-/// After something reached leg `f`: what it means for the legs before and after it. A proxy is the receiving end of one and the
-/// sending end of the next.
+/// Propagates an arrival at leg `f` to the legs before and after it. A proxy is the receiving end
+/// of one and the sending end of the next.
 pub(crate) fn pass_on<O: Observer>(ends: &mut Ends, f: usize, cx: &mut Cx<'_, O>) {
     let Some(leg) = cx.facts[f].setup.leg else { return };
     let delivered = ends.receiving[f].received().unwrap_or(0);

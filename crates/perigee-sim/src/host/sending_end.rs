@@ -54,7 +54,7 @@ pub(crate) struct SenderCounts {
     pub telemetry_acks: u64,
     /// Bytes of echoes and frames that arrived.
     pub echoed_bytes: u64,
-    /// When it began.
+    /// Start time.
     pub started: Option<Nanos>,
 }
 
@@ -93,12 +93,12 @@ pub(crate) enum Origin {
     Outside,
 }
 
-/// What an arrival at a sending end means beyond it.
+/// Effect of an arrival at a sending end beyond that end.
 pub(crate) enum Heard {
     Nothing,
     /// A probe's reply: flows that listen to the host or the machine get it, too.
     Reply(Signal<'static>),
-    /// The connection is established: the receiver begins.
+    /// The connection is established: the receiver starts.
     Established(Established),
 }
 
@@ -243,7 +243,7 @@ impl SendingEnd {
         Heard::Nothing
     }
 
-    /// The reply to a probe: of the prober beside a connection, or of a ping.
+    /// Handles the reply to a probe: of the prober alongside a connection, or of a ping.
     fn receive_reply<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Heard {
         let rtt = cx.now - packet.sent;
         if let Some(s) = self.sender_mut() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving end of a TCP connection: data in, ACKs out, and what the receiving application does with the data.
+//! The receiving end of a TCP connection: data in, ACKs out, and delivery to the receiving
+//! application.
 
 use super::apps::Demand;
 use super::{ts_ms, Cx, Delivered, Established, ReceivingEnd};
@@ -47,7 +48,8 @@ impl TcpReceiver {
 }
 
 impl ReceivingEnd {
-    /// The connection begins with its handshake's end; that of an external sender with its SYN.
+    /// The connection starts with the end of its handshake; that of an external sender with its
+    /// SYN.
     pub fn begin<O: Observer>(&mut self, established: Option<Established>, cx: &mut Cx<'_, O>) {
         let facts = &cx.facts[self.egress.flow as usize];
         let cfg = facts.tcp();
@@ -157,7 +159,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The receiving application has so much that one of the milestones may be reached.
+    /// The receiving application has received enough data to reach a milestone.
     fn note_milestones(&mut self, now: Nanos) {
         let reached =
             |nth: u32, bytes: u64| MILESTONES.get(nth as usize).is_some_and(|&amount| bytes >= amount);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending end of a TCP connection: handshake, timers, data out, ACKs in, and the prober that some schemes run
-//! beside the flow.
+//! The sending end of a TCP connection: handshake, timers, data out, ACKs in, and the prober that
+//! some schemes run alongside the flow.
 
 use super::apps::Supply;
 use super::{ts_ms, Cx, Established, FlowFacts, SendingEnd, SYN_BYTES};
@@ -31,7 +31,8 @@ pub struct TcpSender {
     mode: &'static str,
     /// Timestamp of the latest packet from the peer.
     peer_ts_ms: u32,
-    /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
+    /// The prober alongside the flow, for schemes that require one: their requirements, the next
+    /// probe, the latest reply.
     probes: Option<Probes>,
     probe_at: Nanos,
     probe_number: u64,
@@ -40,7 +41,7 @@ pub struct TcpSender {
 
 impl TcpSender {
     pub fn new(facts: &FlowFacts) -> Self {
-        // A leg that continues another one begins when that one does.
+        // A leg that continues another one starts when that one does.
         let continues = facts.setup.leg.is_some_and(|l| l.before.is_some());
         TcpSender {
             tcp: None,
@@ -242,7 +243,7 @@ impl SendingEnd {
         let undone = tcp.stats.undos > undos;
         let mode = tcp.controller().mode(tcp.window());
         let before = std::mem::replace(&mut s.mode, mode);
-        // Nearly always the same constant: its address tells without a comparison of text.
+        // Nearly always the same constant: comparing the addresses avoids a comparison of text.
         let mode_changed = !std::ptr::eq(mode, before) && mode != before;
         cx.net.release(h);
         self.counts.telemetry_acks += u64::from(carried);

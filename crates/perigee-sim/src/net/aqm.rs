@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Binds the disciplines of `perigee-queue` to ports: packets as they see them, and what becomes of their verdicts.
+//! Binding of the disciplines of `perigee-queue` to ports: packets as the disciplines see them, and
+//! the execution of verdicts.
 //!
 //! A managed port is never predictable: its verdicts are made when a packet arrives and when it is dequeued, both of which a
 //! port on the slow path knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
@@ -18,7 +19,7 @@ use perigee_units::{BitRate, Nanos};
 /// The state of a port's discipline, one of the list or of `more`; `None` = drop-tail.
 ///
 /// # Errors
-/// In words: no such discipline, or parameters that it does not allow.
+/// A message if the discipline does not exist or rejects its parameters.
 pub fn build(
     q: &Queue,
     framing: u32,
@@ -44,8 +45,8 @@ impl PortState {
         (self.aqm.as_deref_mut().expect("only managed ports come here"), port)
     }
 
-    /// What telemetry tells of: bytes that wait, without framing, and the rate; of the whole port, or of what packets with
-    /// telemetry have of it.
+    /// Queue state that telemetry reports: bytes that wait, without framing, and the rate; of the
+    /// entire port, or of the share of it that packets with telemetry have.
     pub(super) fn told(&self) -> (u64, BitRate) {
         let framing = u64::from(self.framing);
         match self.aqm.as_ref().and_then(|d| d.own()) {
@@ -72,7 +73,7 @@ impl PortState {
 }
 
 impl Net {
-    /// A packet comes to a managed port whose link is up or holds what comes.
+    /// A packet arrives at a managed port with a link that is up or holds arrivals.
     pub(super) fn enqueue_managed(&mut self, now: Nanos, h: u32, link: u32, held: bool) {
         let p = self.links[link as usize].port;
         let mut seen = self.seen(h);
@@ -124,7 +125,8 @@ impl Net {
                 self.drop_at(h, link, DropCause::Outage);
                 continue;
             }
-            // Probes that go first wait in a queue of their own: their short waits say nothing of the one that is managed.
+            // Probes with priority wait in a queue of their own: their short waits do not represent
+            // the managed queue.
             let goes_first = self.ports[p as usize].serves_probe();
             let (discipline, port) = self.ports[p as usize].managed(at);
             let verdict = match goes_first && discipline.queues_mut().is_none() {
@@ -145,7 +147,7 @@ impl Net {
         }
     }
 
-    /// The packet whose turn it is.
+    /// The packet to serve next.
     fn head_of(&mut self, p: u32) -> Option<queue::Packet> {
         let port = &mut self.ports[p as usize];
         let discipline = port.aqm.as_deref_mut()?;

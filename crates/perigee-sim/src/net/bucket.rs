@@ -16,7 +16,7 @@ pub struct Bucket {
     fill_time: Nanos,
     /// When it is full if nothing more leaves.
     full_at: Nanos,
-    /// While the rate is zero: what it lacks, in bits × 10^9.
+    /// While the rate is zero: missing tokens, in bits × 10^9.
     lack: u128,
 }
 

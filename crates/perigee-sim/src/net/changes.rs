@@ -9,7 +9,8 @@ use perigee_timeline::{Delay, OutageMode};
 use perigee_units::{BitRate, Nanos};
 
 impl PortState {
-    /// How long the packet in service waits for tokens in all: what a predictable port has counted, and others not yet.
+    /// Total time that the packet in service waits for tokens: counted already at a predictable
+    /// port, not yet at others.
     fn head_wait(&self, packets: &Arena<Packet>) -> u128 {
         match self.bucket.is_some() {
             true => u128::from((self.done - packets.get(self.serving).enqueued).0),
@@ -78,7 +79,7 @@ impl Net {
         let link = self.packets.get(h).link;
         let l = &mut self.links[link as usize];
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
-        // The size is what a packet in service is known by; a changed rate has emptied the cache.
+        // A packet in service is identified by its size; a changed rate has emptied the cache.
         (port.cached_size, port.cached_time) = (size, port.rate.time_for(size as u64));
         port.in_service = size;
         l.tx_packets += 1;
@@ -195,7 +196,7 @@ impl Net {
         port.serving != NONE && (!port.shared || self.packets.get(port.serving).link == link)
     }
 
-    /// Stops the transmission under way and remembers what is left of it.
+    /// Stops the transmission in progress and stores its remainder.
     fn pause(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if let Some(slots) = &mut port.slots {
@@ -209,7 +210,7 @@ impl Net {
         }
     }
 
-    /// Lets a paused transmission go on, if rate and link allow.
+    /// Resumes a paused transmission, if rate and link allow.
     fn resume(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if let (Some(slots), true) = (&mut port.slots, port.serving != NONE) {
@@ -221,7 +222,7 @@ impl Net {
             if l.up || l.mode != OutageMode::Hold {
                 let left = port.work.div_ceil(port.rate.0 as u128);
                 port.done = match &port.bucket {
-                    // It goes on being filled while a link is held.
+                    // The bucket fills further while a link is held.
                     Some(bucket) => bucket.head_leaves(now),
                     None => Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64),
                 };

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Demand assignment: what a terminal asks for, frame by frame, and what it is granted (DAMA with the capacity categories
-//! of DVB-RCS2, ETSI EN 301 545-2). A state machine that is called once per frame; it knows neither time nor packets.
+//! Demand assignment: requests of a terminal, frame by frame, and the grants they receive (DAMA
+//! with the capacity categories of DVB-RCS2, ETSI EN 301 545-2). A state machine that is called
+//! once per frame; it depends on neither time nor packets.
 //!
-//! At the beginning of frame k the terminal asks for
-//! * a volume V(k): what waits, without what this frame carries and what was asked for and is not granted yet;
-//! * a rate R(k), in bytes per frame: the mean of what came in the latest d frames, for what is going to come. A terminal
-//!   that asks by rate alone adds the d-th part of what waits, which would else stay.
+//! At the start of frame k the terminal requests
+//! * a volume V(k): the waiting bytes, without those that this frame carries and those requested
+//!   and not granted yet;
+//! * a rate R(k), in bytes per frame: the mean of arrivals in the latest d frames, for arrivals to
+//!   come. A terminal that requests by rate alone adds the d-th part of the waiting bytes, which
+//!   would else stay.
 //!
-//! The network controller hears both d frames later. Volumes add up until they are granted; a rate holds for one frame.
-//! Of the frame's capacity C it grants, in this order, CRA, min(R(k - d), RBDC), min(volume asked for and not granted,
-//! VBDC), and as free capacity min(what is left, FCA). Requests and grants are never lost. Other terminals exist only
-//! as the limits of the categories.
+//! The network controller receives both d frames later. Volumes add up until they are granted; a
+//! rate holds for one frame. Of the frame's capacity C it grants, in this order, CRA, min(R(k - d),
+//! RBDC), min(volume requested and not granted, VBDC), and as free capacity min(remainder, FCA).
+//! Requests and grants are never lost. Other terminals exist only as the limits of the categories.
 
 use perigee_timeline::Dama;
 use std::collections::VecDeque;
@@ -22,12 +25,13 @@ pub struct Allocator {
     rbdc: u64,
     vbdc: u64,
     fca: u64,
-    /// Requests that the controller has not heard of, the oldest first: as many as the delay has frames.
+    /// Requests that have not reached the controller, the oldest first: as many as the delay has
+    /// frames.
     on_way: VecDeque<Request>,
     /// Sums of these.
     volume_on_way: u64,
     rate_on_way: u64,
-    /// Volume that the controller has heard of and not granted.
+    /// Volume that has reached the controller and is not granted.
     owed: u64,
     /// What came in each of the latest frames, and its sum.
     came: VecDeque<u64>,
@@ -41,7 +45,7 @@ struct Request {
 }
 
 impl Allocator {
-    /// Nothing waits, and nothing was asked for.
+    /// State with nothing waiting and nothing requested.
     pub fn new(dama: &Dama) -> Self {
         let frames = dama.frames() as usize;
         Allocator {
@@ -58,8 +62,9 @@ impl Allocator {
         }
     }
 
-    /// A frame begins that could carry `capacity` bytes: `waiting` bytes are there, `came` of them (or of those that have
-    /// left already) in the frame before. Returns how many bytes the terminal may send in it.
+    /// Starts a frame that could carry `capacity` bytes: `waiting` bytes are queued, `came` of them
+    /// (or of those that have left already) since the frame before. Returns the number of bytes the
+    /// terminal may send in it.
     pub fn frame(&mut self, capacity: u64, waiting: u64, came: u64) -> u64 {
         let heard = self.on_way.pop_front().unwrap_or_default();
         self.volume_on_way -= heard.volume;
@@ -87,7 +92,7 @@ impl Allocator {
         capacity - left
     }
 
-    /// The terminal's part, for what it cannot send in this frame.
+    /// The terminal's request, for the data it cannot send in this frame.
     fn ask(&mut self, waiting: u64) {
         let frames = self.came.len() as u64;
         let expected = self.owed.saturating_add(self.volume_on_way);
@@ -115,7 +120,7 @@ mod tests {
 
     const FRAMES: u64 = 23;
 
-    /// Frames of 26.5 ms, 600 ms from request to grant, nothing without being asked for.
+    /// Frames of 26.5 ms, 600 ms from request to grant, nothing without a request.
     fn dama() -> Dama {
         let (frame, delay) = (Nanos::from_micros(26_500), Nanos::from_millis(600));
         Dama { frame, delay, cra: BitRate(0), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
@@ -210,7 +215,7 @@ mod tests {
                 waiting -= g.min(waiting);
             }
             prop_assert_eq!(sent + waiting, all);
-            // Whatever waits is expected, and no more was asked for than came.
+            // All that waits is expected, and requests do not exceed arrivals.
             prop_assert!(a.owed + a.volume_on_way >= waiting);
             let unasked = (dama.per_frame(cra) + dama.per_frame(fca) + dama.per_frame(rbdc)) * frames;
             prop_assert!(granted <= all + unasked);

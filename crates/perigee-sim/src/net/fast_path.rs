@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ports whose future is known.
+//! Fast path of ports with a known future.
 //!
-//! A *predictable* port serves in order, and its links lose nothing and are up (or down, and what comes for them is lost at
-//! once). So when a packet comes, the
-//! instant at which its service begins is known (the end of the service of the one before it), and with it the arrival at
-//! the far end. Only a change of the port could alter that, and the samples would show a queue that is not yet
-//! there; so everything is arranged up to [`Net::lookahead_until`], the next instant at which something other than a packet
-//! moves, and no further: packets that begin later wait as in any queue. Before a change the packet in service is taken
-//! back ([`Net::leave_fast_path`]), so that what happens is the same to the bit.
+//! A *predictable* port serves in order, and its links lose nothing and are up (or down, and
+//! arrivals for them are lost at once). So when a packet arrives, the start of its service is known
+//! (the end of the service of the one before it), and with it the arrival at the far end. Only a
+//! change of the port could alter that, and the samples would show a queue that does not exist yet;
+//! so everything is arranged up to [`Net::lookahead_until`], the next instant at which something
+//! other than a packet moves, and no further: packets with a later start wait as in any queue.
+//! Before a change the packet in service is taken back ([`Net::leave_fast_path`]), so that results
+//! are the same to the bit.
 //!
 //! Where all packets of a link's queue come over one other link, they come in an order that is known too. Then a packet
 //! crosses both without an event in between: it is put into the second queue when it is put into the first, for the
@@ -32,13 +33,13 @@ impl PortState {
         self.predictable & !self.no_lookahead
     }
 
-    /// Packets wait whose service is not arranged.
+    /// Packets wait without an arranged service.
     #[inline]
     pub(super) fn holds(&self) -> bool {
         !self.waiting.is_empty() || (self.probe_priority && !self.probes.is_empty())
     }
 
-    /// Services that begin before this instant can be arranged.
+    /// Services that start before this instant can be arranged.
     #[inline]
     fn horizon(&self, now: Nanos, lookahead_until: Nanos) -> Nanos {
         let next = now + Nanos(1);
@@ -49,7 +50,7 @@ impl PortState {
         }
     }
 
-    /// Packets whose service has begun by `t` wait no longer.
+    /// Packets with a service started by `t` wait no longer.
     #[inline]
     pub(super) fn settle(&mut self, t: Nanos) {
         while let Some(begun) = self.scheduled.first() {
@@ -63,7 +64,7 @@ impl PortState {
         }
     }
 
-    /// A packet of `size` bytes waits for its service, which begins at `start`.
+    /// A packet of `size` bytes waits for its service, which starts at `start`.
     #[inline]
     fn arrange(&mut self, start: Nanos, size: u32) {
         self.scheduled.push(Begun { start, bytes: size });
@@ -73,8 +74,8 @@ impl PortState {
 }
 
 impl LinkState {
-    /// A packet of `size` bytes comes at `at`. Returns its arrival, if the port is easy and has room, and nothing that
-    /// moves before its service begins could change it.
+    /// A packet of `size` bytes arrives at `at`. Returns its arrival at the far end, if the port is
+    /// easy and has room, and nothing that moves before the start of its service could change it.
     #[inline]
     fn accept(
         &mut self,
@@ -101,7 +102,7 @@ impl LinkState {
         Some(self.start_service(port, h, size, start))
     }
 
-    /// The dequeue: a packet of `size` bytes begins its service at `at`. Returns its arrival.
+    /// The dequeue: a packet of `size` bytes enters service at `at`. Returns its arrival.
     #[inline]
     fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
         port.done = port.finish(at, size);
@@ -125,8 +126,9 @@ pub struct Foretold {
 }
 
 impl Net {
-    /// What the port of a link has before it, if its future is known: the packets that wait and those that will come, in
-    /// order of these instants and before any others. `None` = it is not, or not all of them may find room.
+    /// Queue ahead of a link, if the future of its port is known: the packets that wait and those
+    /// that will arrive, in order of these instants and before any others. `None` = it is unknown,
+    /// or not all of them may find room.
     pub fn foretell(&self, link: u32, coming: &[(Nanos, u32)]) -> Option<Foretold> {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
@@ -188,7 +190,7 @@ impl Net {
         (packet.link, packet.enqueued, packet.route, packet.hops) = (link, since, route, hops);
     }
 
-    /// A packet whose arrival is known joins the flight.
+    /// A packet with a known arrival joins the flight.
     #[inline]
     fn join_flight(&mut self, h: u32, link: u32, arrival: Nanos) {
         if self.links[link as usize].join(Flying { arrival, packet: h }) {
@@ -220,7 +222,7 @@ impl Net {
             return self.drop_at(h, link, DropCause::Outage);
         }
         if port.done <= now {
-            // Nobody waits: the port has caught up.
+            // The queue is empty: the port has caught up.
             if metered_data {
                 note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
             }
@@ -246,7 +248,8 @@ impl Net {
         }
     }
 
-    /// The link onto which a packet with this route goes from `link` without being seen, and what it must remember.
+    /// The link that a packet with this route takes after `link` without being touched, and the
+    /// state it must carry.
     #[inline]
     fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let (next, route) = routes.only_way(route, link)?;
@@ -294,7 +297,8 @@ impl Net {
         Some((first.packet, to))
     }
 
-    /// Packets in flight go on, as far as is known, and packets that wait begin their service.
+    /// Forwards packets in flight, as far as their future is known, and starts the service of
+    /// packets that wait.
     fn forward_due(&mut self, now: Nanos, link: u32, routes: &Routes) {
         let l = &self.links[link as usize];
         let (p, reorder) = (l.port, l.reorder);
@@ -319,9 +323,10 @@ impl Net {
         self.reschedule_link(link);
     }
 
-    /// Lets a predictable port run until `t`, inclusive, and arranges what can be arranged: waiting packets begin their
-    /// service. None of them arrives before the one that was in service, because the delay shrinks by less than a
-    /// second per second, and [`Net::set_delay`] applies to both.
+    /// Lets a predictable port run until `t`, inclusive, and arranges the services that can be
+    /// arranged: waiting packets enter service. None of them arrives before the one that was in
+    /// service, because the delay shrinks by less than a second per second, and [`Net::set_delay`]
+    /// applies to both.
     #[inline]
     pub(super) fn catch_up(&mut self, p: u32, t: Nanos) {
         let port = &mut self.ports[p as usize];

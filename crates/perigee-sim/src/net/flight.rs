@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The packets on their way along a link, in the order of their arrivals.
 //!
-//! As a rule a packet arrives after those that left before it: a ring. Where the delay of a link shrinks and its packets may
-//! overtake, one that arrives before the ring's last goes into a heap instead, and the next arrival is the earlier of the
-//! two firsts. So a packet costs the logarithm of those that have overtaken at worst, however many it passes.
+//! Usually a packet arrives after those that left before it: a ring. Where the delay of a link
+//! shrinks and its packets may overtake, one that arrives before the ring's last goes into a heap
+//! instead, and the next arrival is the earlier of the two firsts. So a packet costs the logarithm
+//! of those that have overtaken at worst, however many it passes.
 
 use super::ring::Ring;
 use perigee_units::Nanos;
@@ -141,7 +142,7 @@ impl Flight {
         self.overtakers.get_or_insert_default().push(flying);
     }
 
-    /// Takes out a packet that is here: as a rule the latest of the ring.
+    /// Removes a packet that is here: usually the latest of the ring.
     pub fn remove(&mut self, packet: u32) {
         if self.in_order.last_mut().is_some_and(|last| last.packet == packet) {
             return self.in_order.pop_last();

@@ -40,13 +40,13 @@ pub(crate) use processing::Processing;
 use ring::{Begun, Ring, Waiting};
 use slots::Slots;
 
-/// A port while it runs. What each packet touches is in the first two lines of the cache, what it touches where it has to wait in
-/// the third.
+/// A port while it runs. Fields used for each packet are in the first two cache lines, those used
+/// only for packets that wait in the third.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
-    /// When the packet in service has left. Predictable: when the last one has whose service is arranged. Else
-    /// [`Nanos::MAX`] where there is none, and while it is paused.
+    /// Departure of the packet in service. Predictable: departure of the last packet with an
+    /// arranged service. Else [`Nanos::MAX`] where there is none, and while it is paused.
     done: Nanos,
     waiting: Ring<Waiting>,
     bucket: Option<Box<Bucket>>,
@@ -67,7 +67,7 @@ pub struct PortState {
     /// Bytes of the packet in service, where the port is predictable and works.
     in_service: u32,
     cached_time: Nanos,
-    /// Predictable: packets that wait still, but whose service is arranged.
+    /// Predictable: packets that still wait, with an arranged service.
     scheduled: Ring<Begun>,
     /// Waiting packets, and their bytes with framing.
     pub packets: u64,
@@ -85,7 +85,7 @@ pub struct PortState {
     node: u32,
     /// Its further links.
     others: Vec<u32>,
-    /// What is left of a paused transmission, in bits × 10^9.
+    /// Remainder of a paused transmission, in bits × 10^9.
     work: u128,
     /// It sends in granted slots only; such a port is never predictable.
     slots: Option<Box<Slots>>,
@@ -174,7 +174,7 @@ impl PortState {
         }
         self.cached_time
     }
-    /// When a packet of `size` bytes has left whose service begins at `at`; the rate is not zero.
+    /// Departure of a packet of `size` bytes with service from `at`; the rate is not zero.
     #[inline]
     fn finish(&mut self, at: Nanos, size: u32) -> Nanos {
         let time = self.time_for(size);
@@ -264,7 +264,7 @@ pub struct Net {
     /// When the schedule wakes each flow: not after something is due at one of its ends.
     pub wakes_at: Vec<Nanos>,
     pub tx_units: Vec<TxBytesUnit>,
-    /// A flow began with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
+    /// A flow started with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
     pub any_packet_times_meters: bool,
     /// ECN field of its data.
     pub ecn: Vec<Ecn>,
@@ -272,7 +272,7 @@ pub struct Net {
     pub processing: Processing,
     /// When the next packet from outside of the simulation enters.
     pub next_injection: Nanos,
-    /// Disciplines beside those of the list.
+    /// Disciplines in addition to those of the list.
     pub disciplines: &'static [DisciplineInfo],
     /// Ports may be predictable.
     pub lookahead: bool,
@@ -356,7 +356,7 @@ impl Net {
     /// Adds ports and links that appear.
     ///
     /// # Errors
-    /// In words, when a port's discipline is unknown or its parameters are not allowed.
+    /// A message if a port's discipline is unknown or its parameters are not allowed.
     pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) -> Result<(), String> {
         for p in ports {
             let discipline = aqm::build(&p.spec.queue, p.spec.framing, self.disciplines);
@@ -392,7 +392,8 @@ impl Net {
             });
         }
         for l in links {
-            // A port that works already may be behind: what waits at it has begun its service before this link came.
+            // A port that works already may lag: packets that wait at it entered service before
+            // this link was added.
             self.advance(l.port.0, before(now));
             self.leave_fast_path(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
@@ -458,7 +459,7 @@ impl Net {
         drop(self.frames.take(content));
     }
 
-    /// Frees a packet and what it carries.
+    /// Frees a packet and its contents.
     pub fn release(&mut self, h: u32) {
         let Packet { content, telemetry, kind, .. } = *self.packets.get(h);
         if content != NONE {
@@ -478,8 +479,8 @@ impl Net {
     pub fn earliest_arrival(&self, link: u32, from: Nanos) -> Nanos {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        // A packet in service at a predictable port is on its way. What waits begins its service then, without an event of
-        // its own as long as something else is on its way.
+        // A packet in service at a predictable port is on its way. Packets that wait enter service
+        // then, without an event of their own as long as something else is on its way.
         let leaves = if port.predictable && !port.holds() { from } else { from.min(port.done) };
         self.arrival_of_leaving(link, leaves)
     }

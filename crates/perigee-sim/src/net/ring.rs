@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rings of packets with the little that is asked of each before its turn, so that a packet itself is touched once per hop.
+//! Rings of packets with the few fields that are needed before a packet's turn, so that the packet
+//! itself is touched once per hop.
 
 use crate::prefetch::fetch_of;
 use perigee_units::Nanos;
@@ -121,7 +122,7 @@ pub struct Waiting {
     pub bytes: u32,
 }
 
-/// A packet whose service begins at an instant that is known already.
+/// A packet with a service that starts at a known instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Begun {
     pub start: Nanos,

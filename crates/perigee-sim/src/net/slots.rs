@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A transmitter that sends in granted slots only: frames of equal length, at whose beginnings [`Allocator`] says how many
-//! bytes the terminal may send. Its slots of a frame are one piece at the frame's beginning, at the port's rate. What is
-//! not there when its slot passes has to wait for another; a packet that does not fit goes on in the next slots.
+//! Transmitter that sends in granted slots only: frames of equal length, at the start of which
+//! [`Allocator`] computes the number of bytes that the terminal may send. Its slots of a frame are
+//! one piece at the start of the frame, at the port's rate. A packet that arrives after its slot
+//! has passed waits for another; a packet that does not fit continues in the next slots.
 //!
 //! The head of the queue takes the place of the packet in service; it counts as waiting. All instants are exact: bits are
 //! counted in units of 10^-9, so that rate times nanoseconds is a whole number of them.
@@ -26,9 +27,9 @@ pub struct Slots {
     came: u64,
     /// Up to here time has passed: what follows is as of this instant.
     at: Nanos,
-    /// What the slots of this frame may carry still.
+    /// Remaining capacity of the slots of this frame.
     open: u128,
-    /// What is left of the packet at the head; 0 = there is none.
+    /// Remainder of the packet at the head; 0 = there is none.
     left: u128,
     /// The head's link keeps it: slots pass unused.
     held: bool,
@@ -37,7 +38,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// At time zero, when the first frame begins.
+    /// State at time zero, when the first frame starts.
     pub fn new(dama: &Dama, rate: BitRate) -> Self {
         let mut allocator = Allocator::new(dama);
         let open = u128::from(allocator.frame(capacity(rate, dama.frame), 0, 0)) * BYTE;
@@ -46,7 +47,7 @@ impl Slots {
         Slots { frame, allocator, begin, came: 0, at, open, left: 0, held: false, finishes: false }
     }
 
-    /// When the next frame begins.
+    /// Start of the next frame.
     fn end(&self) -> Nanos {
         self.begin.saturating_add(self.frame)
     }
@@ -56,7 +57,8 @@ impl Slots {
         self.came = self.came.saturating_add(bytes);
     }
 
-    /// Frames begin until `t`, inclusive, while there is no head; `waiting` bytes are kept back by their links.
+    /// Starts frames until `t`, inclusive, while there is no head; `waiting` bytes are kept back by
+    /// their links.
     pub fn run(&mut self, t: Nanos, rate: BitRate, waiting: u64) {
         while self.end() <= t {
             if waiting == 0 && self.came == 0 && self.allocator.is_at_rest() {
@@ -69,15 +71,16 @@ impl Slots {
         self.pass(t, rate);
     }
 
-    /// A packet of `bytes` comes to the head at `at`, with `waiting` bytes behind it: what comes next, and when.
+    /// A packet of `bytes` reaches the head at `at`, with `waiting` bytes after it. Returns the
+    /// time of the next event.
     pub fn start(&mut self, at: Nanos, bytes: u64, rate: BitRate, waiting: u64) -> Nanos {
         self.run(at, rate, waiting.saturating_add(bytes));
         (self.left, self.held) = (u128::from(bytes) * BYTE, false);
         self.next(rate)
     }
 
-    /// The instant of what comes next has come: true if the packet has left. Else a frame begins, and something else comes
-    /// next, which [`Slots::next`] tells.
+    /// Handles the next event: true if the packet has left. Else a frame starts, and
+    /// [`Slots::next`] computes the event after it.
     pub fn finish(&mut self, rate: BitRate, waiting: u64) -> bool {
         if self.finishes {
             self.open -= self.left;
@@ -91,7 +94,7 @@ impl Slots {
         false
     }
 
-    /// When the head leaves, if it does in this frame; else when the next frame begins.
+    /// Departure of the head, if it leaves in this frame; else the start of the next frame.
     pub fn next(&mut self, rate: BitRate) -> Nanos {
         let end = self.end();
         self.finishes = false;
@@ -144,7 +147,7 @@ impl PortState {
         self.bucket.is_some() || self.slots.is_some()
     }
 
-    /// Where a frame of slots begins at the instant `done`: the head goes on waiting.
+    /// True if a frame of slots starts at the instant `done`: the head continues to wait.
     #[inline]
     pub(super) fn begins_frame(&mut self) -> bool {
         let Some(slots) = &mut self.slots else { return false };
@@ -164,7 +167,7 @@ impl PortState {
     }
 }
 
-/// Bytes that a frame can carry, a begun one included.
+/// Bytes that a frame can carry, a partial one included.
 fn capacity(rate: BitRate, frame: Nanos) -> u64 {
     (u128::from(rate.0) * u128::from(frame.0)).div_ceil(BYTE).min(u128::from(u64::MAX)) as u64
 }
@@ -183,7 +186,7 @@ mod tests {
         Dama { frame: FRAME, delay, cra: BitRate(cra), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
     }
 
-    /// Sends packets one behind the other, all of which are there at `from`; when each has left.
+    /// Sends packets back to back, all of which are present at `from`; returns their departures.
     fn send(slots: &mut Slots, from: Nanos, rate: BitRate, sizes: &[u64]) -> Vec<Nanos> {
         let mut at = from;
         let mut behind: u64 = sizes.iter().sum();
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn without_any_it_waits_for_the_grant() {
         let mut slots = Slots::new(&dama(0), RATE);
-        // Asked for at 10 ms, granted 100 ms later.
+        // Requested at 10 ms, granted 100 ms later.
         assert_eq!(us(&send(&mut slots, Nanos::from_micros(3_000), RATE, &[1_000])), [111_000.0]);
         // A long time without anything takes no longer than a short one.
         let late = Nanos::from_secs(1_000_000_000);
@@ -295,7 +298,7 @@ mod tests {
                 Some((_, bytes)) => head = Some((slots.next(rate), bytes)),
             }
             if slots.begin > before {
-                // A packet that leaves as its frame ends lets the next one begin.
+                // A packet that leaves at the end of its frame starts the next one.
                 granted.push((slots.open / BYTE) as u64);
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ports that are not predictable, step by step: a packet comes, its service begins, it departs, and the next one is served.
+//! Ports that are not predictable, step by step: a packet arrives, its service starts, it departs,
+//! and the next one is served.
 
 use super::ring::Waiting;
 use super::{note_arrival, note_dequeue, note_other, Net};

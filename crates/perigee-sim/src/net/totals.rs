@@ -7,7 +7,7 @@ use crate::packet::NONE;
 use perigee_units::{BitRate, Nanos};
 
 impl Net {
-    /// Counts what is still under way: into the totals of each link, and per flow.
+    /// Counts packets still in flight: into the totals of each link, and per flow.
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
         for p in 0..self.ports.len() as u32 {
             self.advance(p, end);

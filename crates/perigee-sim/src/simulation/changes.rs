@@ -63,7 +63,7 @@ impl Simulation<'_> {
         self.net.schedule.set(Source::Notice, self.notices.next());
     }
 
-    /// Tells a flow something, and the other flows that listen to everything their host or machine learns.
+    /// Signals a flow, and the other flows that listen to all signals of their host or machine.
     pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
         // Probes answer a hundred times a second for each flow: other flows are only looked at if one may listen.
         if !self.others_listen {

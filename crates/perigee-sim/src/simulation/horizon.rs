@@ -51,7 +51,8 @@ impl Simulation<'_> {
     /// the next event at least.
     pub fn foresee(&mut self, since: Nanos, from: Nanos, show: &mut dyn FnMut(Foreseen<'_>)) -> Nanos {
         self.find_last_links();
-        // What has left a port is on its way, also where nobody has looked since.
+        // Packets that have left a port are on their way, also where no caller has advanced the
+        // port since.
         let before = Nanos(self.reached().0.saturating_sub(1));
         for i in 0..self.last_links.len() {
             let link = self.last_links[i];
@@ -97,7 +98,7 @@ impl Simulation<'_> {
         let Some((told, enters)) = told.or_else(|| Some((self.net.foretell(link, &[])?, from))) else {
             return Way { known, until: self.net.earliest_arrival(link, from) };
         };
-        // Those that come are behind those that wait.
+        // Coming packets are queued after waiting ones.
         let wait = told.arrivals.len().saturating_sub(coming.len());
         let routes = |i: usize, packet: u32| match i.checked_sub(wait).and_then(|i| coming.get(i)) {
             Some(c) if c.packet == packet => c.route,
@@ -110,7 +111,7 @@ impl Simulation<'_> {
             route: routes(i, packet),
             link,
         }));
-        // What nobody knows of yet enters and leaves behind these.
+        // Packets unknown so far enter and leave after these.
         Way { known, until: self.net.arrival_of_leaving(link, enters.max(told.done)) }
     }
 
@@ -151,7 +152,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Links that lead to ends outside. New ones appear as time goes on.
+    /// Finds links that lead to external ends. New ones may appear during a run.
     fn find_last_links(&mut self) {
         if self.links_looked_at == self.net.links.len() {
             return;

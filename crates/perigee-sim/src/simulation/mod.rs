@@ -28,7 +28,8 @@ use std::sync::Arc;
 /// How many events pass between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
-/// So many flows do not fit the second-level cache with what they send: looking ahead for what comes next pays for itself.
+/// From this number of flows on, their state exceeds the second-level cache: prefetching for the
+/// next events pays off.
 const MANY_FLOWS: usize = 256;
 
 /// Events at one instant beyond which a source of events is taken to repeat for ever.
@@ -60,7 +61,7 @@ pub struct Simulation<'s> {
     others_listen: bool,
     /// Some flow is a leg of a split connection.
     legs: bool,
-    /// Links that lead to ends outside, of the first so many.
+    /// Links that lead to external ends, among the first `links_looked_at`.
     last_links: Vec<u32>,
     links_looked_at: usize,
     inbox: Inbox,
@@ -77,7 +78,7 @@ pub struct Simulation<'s> {
 }
 
 impl<'s> Simulation<'s> {
-    /// Puts a workload on a network, whose changes over time come from `source`.
+    /// Puts a workload on a network that changes over time as `source` describes.
     ///
     /// # Errors
     /// When a flow names a pair that the timeline does not have, or the source fails.
@@ -215,7 +216,7 @@ impl<'s> Simulation<'s> {
         Ok(self.close(self.duration, false))
     }
 
-    /// What the next events touch is not in the cache, as a rule.
+    /// True if the state of the next events is usually not in the cache.
     fn exceeds_cache(&self) -> bool {
         self.facts.len() >= MANY_FLOWS && self.net.schedule.is_wide()
     }
@@ -249,7 +250,7 @@ impl<'s> Simulation<'s> {
     /// instant. Instants beyond the timeline's end are taken for its end.
     ///
     /// # Errors
-    /// When the source of the timeline fails, or time does not go on.
+    /// When the source of the timeline fails, or time does not advance.
     pub fn advance<O: Observer>(&mut self, until: Nanos, obs: &mut O) -> Result<(), SimError> {
         let until = until.min(self.end());
         if until <= self.reached {
@@ -272,7 +273,7 @@ impl<'s> Simulation<'s> {
         self.close(end, stopped)
     }
 
-    /// Services that begin before the next change, sample or `until` may be arranged ahead of time.
+    /// Services that start before the next change, sample or `until` may be arranged ahead of time.
     fn look_ahead(&mut self, until: Nanos) {
         self.net.lookahead_until = self.net.schedule.lookahead_until(self.duration).min(until);
     }
@@ -300,7 +301,7 @@ impl<'s> Simulation<'s> {
         Ok(what)
     }
 
-    /// The ends of flows, and what they work with now.
+    /// The ends of flows, and their context at present.
     #[inline]
     fn cx<'a, O>(&'a mut self, obs: &'a mut O) -> (&'a mut Ends, Cx<'a, O>) {
         let cx = Cx {
@@ -315,7 +316,7 @@ impl<'s> Simulation<'s> {
     }
 
     /// # Errors
-    /// When the schedule cannot tell all instants of so long a run apart from "never".
+    /// When the run is too long for the schedule to distinguish all its instants from "never".
     fn check_horizon(&self) -> Result<(), SimError> {
         let horizon = self.net.schedule.horizon();
         if self.duration < horizon {
@@ -423,8 +424,9 @@ impl<'s> Simulation<'s> {
         self.net.schedule_injection();
     }
 
-    /// Carries out what a controller outside decided for a flow whose scheme is [`External`](crate::External): its window
-    /// in bytes, and its pacing rate (`None`: the host's). False if the connection is not established.
+    /// Applies the decision of an external controller for a flow with the scheme
+    /// [`External`](crate::External): its window in bytes, and its pacing rate (`None`: the
+    /// host's). False if the connection is not established.
     ///
     /// # Errors
     /// When the simulation has no such flow, or its sender is elsewhere.
@@ -438,8 +440,8 @@ impl<'s> Simulation<'s> {
         self.tell(flow, &Signal::Decision { cwnd, pacing }, obs)
     }
 
-    /// Tells the controller of a flow something at the instant that was reached; what it then may send leaves at once. False
-    /// if the connection is not established.
+    /// Passes a signal to the controller of a flow at the instant that was reached; data that it
+    /// then may send leave at once. False if the connection is not established.
     ///
     /// # Errors
     /// When the simulation has no such flow, or its sender is elsewhere.
@@ -480,12 +482,14 @@ impl<'s> Simulation<'s> {
         self.ends.sending.get(flow as usize)?.way.base.at(at)
     }
 
-    /// Rate of the slowest port on a flow's present route; `None` = no route, or the flow has not begun.
+    /// Rate of the slowest port on a flow's present route; `None` = no route, or the flow has not
+    /// started.
     pub fn path_rate(&self, flow: u32) -> Option<BitRate> {
         self.ends.sending.get(flow as usize)?.way.capacity.rate.map(|r| BitRate(r as u64))
     }
 
-    /// Counters of a flow at the instant that was reached (packets under way are not counted before the end).
+    /// Counters of a flow at the instant that was reached (packets in flight are not counted before
+    /// the end).
     pub fn flow_totals(&self, flow: u32) -> Option<FlowTotals> {
         ((flow as usize) < self.facts.len()).then(|| self.totals_of(flow as usize))
     }

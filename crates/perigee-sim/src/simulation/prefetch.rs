@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prefetch of the memory that upcoming events touch.
 //!
-//! A network of thousands of links and flows does not fit the cache, and what an event touches hangs together by numbers: the link,
-//! the packet that arrives on it, the next link of its route or its flow, the ends of that flow. Waiting for one after the other
-//! would be most of a large run. The tournament tree of the schedule stores the first of each of its subtrees; the first of one
-//! in 2^d comes about 2^d events from now. So at each event the first of a small subtree has its link fetched, the first of one twice
-//! as large, whose link is there by now, the packet of that, and so on. Nothing that is computed depends on it.
+//! A network of thousands of links and flows does not fit the cache, and the accesses of an event
+//! form a chain of numbers: the link, the packet that arrives on it, the next link of its route or
+//! its flow, the ends of that flow. Waiting for one after the other would dominate a large run. The
+//! tournament tree of the schedule stores the first of each of its subtrees; the first of one in
+//! 2^d comes about 2^d events from now. So at each event the first of a small subtree has its link
+//! fetched; the first of one twice as large, with its link fetched by now, has its packet fetched,
+//! and so on. No result depends on it.
 
 use super::Simulation;
 use crate::host::{ReceivingEnd, SendingEnd};

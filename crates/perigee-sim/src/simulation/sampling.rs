@@ -161,7 +161,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Bytes of memory behind the connections (for the benchmark).
+    /// Bytes of memory used by the connections (for the benchmark).
     pub fn memory_per_flow(&self) -> usize {
         let behind = self.ends.sending.iter().map(|f| {
             let tcp = f.sender().map_or(0, |s| {
