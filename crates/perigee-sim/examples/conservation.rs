@@ -118,7 +118,7 @@ impl Network {
     }
 }
 
-/// What is under way is counted at the end only.
+/// Packets in flight are counted at the end only.
 fn link_is_possible(l: &LinkTotals) {
     let gone = l.crossed + l.dropped.iter().sum::<u64>();
     assert!(gone <= l.entered && l.crossed <= l.tx_packets && l.tx_packets <= l.entered, "{l:?}");
@@ -132,7 +132,8 @@ fn flow_balances(f: &FlowTotals) {
     assert_eq!(f.sent, f.delivered + f.dropped.iter().sum::<u64>() + f.under_way, "{f:?}");
 }
 
-/// What flows lost or have under way, links lost or hold; what crosses a link is delivered or enters the next.
+/// Flows lose or have in flight as many packets as links lose or hold; packets that cross a link
+/// are delivered or enter the next.
 fn ends_and_links_agree(out: &RunOutcome) {
     let flows = |of: fn(&FlowTotals) -> u64| out.flows.iter().map(of).sum::<u64>();
     let links = |of: fn(&LinkTotals) -> u64| out.links.iter().map(of).sum::<u64>();
@@ -244,7 +245,7 @@ fn draw_flows(d: &mut Draws, built: &Built, end: Nanos) -> Vec<FlowSetup> {
     (0..count).map(one).collect()
 }
 
-/// Mostly a transfer without end for the first flow of a pair, anything for those beside it.
+/// Mostly a transfer without end for the first flow of a pair, any for the others.
 fn draw_app(d: &mut Draws, first: bool) -> App {
     if first && !d.one_in(4) {
         return App::Bulk { bytes: None };

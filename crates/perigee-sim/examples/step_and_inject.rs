@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Steps a simulation and sends a real frame through it, beside a simulated flow:
+//! Steps a simulation and sends a real frame through it, alongside a simulated flow:
 //! `cargo run --release -p perigee-sim --example step_and_inject`.
 
 use perigee_cc::info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ports that ask for their capacity, as packets meet them.
+//! Ports that request their capacity, as seen by packets.
 
 mod support;
 use perigee_sim::*;
@@ -18,7 +18,8 @@ const DAMA: Dama = Dama {
 };
 const BACK: LinkId = LinkId(1);
 
-/// One link each way between two hosts, 20 ms long, at 10 Mbit/s; the way back asks for its capacity.
+/// One link each way between two hosts, 20 ms long, at 10 Mbit/s; the return path requests its
+/// capacity.
 fn wire(dama: Option<Dama>, changes: &[(Nanos, Change)]) -> Timeline {
     let (header, mut all) = two_hosts(10, ms(20), dama);
     all.extend(changes.iter().map(|(at, what)| change(*at, what.clone())));
@@ -34,7 +35,8 @@ fn ping(timeline: &Timeline, interval: Nanos) -> (RunOutcome, Vec<(f64, f64)>) {
 
 #[test]
 fn an_answer_waits_for_its_grant() {
-    // It comes to the port at 21 ms of each second: asked for at 50 ms, granted at 650 ms, there 21 ms later.
+    // It comes to the port at 21 ms of each second: requested at 50 ms, granted at 650 ms, at the
+    // host 21 ms later.
     let (_, rtts) = ping(&wire(Some(DAMA), &[]), s(1));
     assert!(rtts.len() >= 9 && rtts.iter().all(|(_, rtt)| *rtt == 671.0), "{rtts:?}");
 }
@@ -76,8 +78,9 @@ fn a_flush_loses_what_waits_and_its_grants_serve_what_comes_later() {
 fn a_held_link_and_a_rate_of_zero_keep_everything() {
     let held = [(ms(600), Change::Down(BACK, OutageMode::Hold)), (ms(2_025), Change::Up(BACK))];
     let (_, rtts) = ping(&wire(Some(DAMA), &held), s(1));
-    // Asked for at 50, 700, 1350 and 2000 ms, granted 600 ms later each: three grants pass unused. The second answer's are
-    // asked for at 1050 and 1700 ms, and the second of these serves the first answer, which stands before it.
+    // Requested at 50, 700, 1350 and 2000 ms, granted 600 ms later each: three grants pass unused.
+    // The second answer's are requested at 1050 and 1700 ms, and the second of these serves the
+    // first answer, which is queued before it.
     let found: Vec<f64> = rtts.iter().map(|(_, rtt)| *rtt).collect();
     assert_eq!(found[..4], [2_321.0, 1_621.0, 671.0, 671.0]);
     let port = PortId(1);

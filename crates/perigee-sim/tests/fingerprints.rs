@@ -38,7 +38,8 @@ fn fingerprint(out: &RunOutcome, log: &Log) -> String {
     format!("{:016x}", print.0)
 }
 
-/// Two flows of a scheme and a ping over a bottleneck whose rate, delay and state change, with random loss at the end.
+/// Two flows of a scheme and a ping over a bottleneck that changes its rate, delay and state, with
+/// random loss at the end.
 fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let built = net(8, 40_000, &[40, 90]);
     let hop = built.flows[0].hops[0][0];
@@ -61,7 +62,8 @@ fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (RunOutcome
     run(&built.timeline(s(9), changes), flows, 1)
 }
 
-/// A limited transfer and one that pauses, beside a flow without end, over three hops that lose and reorder.
+/// A limited transfer and one that pauses, alongside a flow without end, over three hops that lose
+/// and reorder.
 fn lossy(cc: &str, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let mut port = bytes_port(20, 60_000, 14);
     port.queue.limit = QueueLimit::Packets(30);
@@ -144,7 +146,7 @@ fn every_scheme_and_every_choice_behaves_as_it_did() {
         add(&format!("{id} lossy"), lossy(id, &[]));
         for (spec, value) in scheme.params.iter().flat_map(|p| others(p).into_iter().map(move |v| (p, v))) {
             if scheme.params([(spec.name.to_string(), value.clone())].into()).is_err() {
-                // Refused: the simulator of the OrbCC study has no model of each scheme.
+                // Rejected: the simulator of the OrbCC study has no model of each scheme.
                 continue;
             }
             let what = format!("{id} {}={value:?}", spec.name);

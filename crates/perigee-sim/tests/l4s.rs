@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! L4S as a whole: Prague beside Cubic at a DualPI2 port. And a discipline and a scheme that are in no list.
+//! L4S end to end: Prague alongside Cubic at a DualPI2 port. And a discipline and a scheme that are
+//! in no list.
 
 mod support;
 use perigee_queue::{DisciplineInfo, Packet, Port, Setup, Verdict};
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use support::*;
 
-/// A dumbbell whose bottleneck has a discipline.
+/// A dumbbell with a discipline at its bottleneck.
 fn managed(mbit: u64, queue: u64, rtts_ms: &[u64], name: &str, given: &[(&str, Value)]) -> Built {
     let mut built = net(mbit, queue, rtts_ms);
     let params: BTreeMap<String, Value> = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
@@ -21,7 +22,7 @@ fn managed(mbit: u64, queue: u64, rtts_ms: &[u64], name: &str, given: &[(&str, V
     built
 }
 
-/// How long data was under way, by flow: (when it was sent, one-way delay). And marks that arrived.
+/// One-way delays of data by flow: (send time, delay). And marks that arrived.
 #[derive(Default)]
 struct Ways {
     leaving: HashMap<(u32, u32), Nanos>,

@@ -49,7 +49,8 @@ fn flush_loses_what_is_under_way_and_what_comes_during_the_outage() {
         .with(ms(1010), Change::Down(FORWARD, OutageMode::Flush))
         .with(ms(1100), Change::Up(FORWARD));
     let (totals, rtts) = w.ping(ms(10), 125);
-    // Sent within 20.1 ms before the outage (990 is still under way, 1000) and during it (1010 to 1090).
+    // Sent within 20.1 ms before the outage (990 is still in flight, 1000) and during it (1010 to
+    // 1090).
     assert_eq!(totals.dropped[DropCause::Outage as usize], 11);
     assert!(rtts.iter().all(|&(sent, _)| !(990.0..1100.0).contains(&sent)));
 }
@@ -104,7 +105,7 @@ fn a_shrinking_delay_keeps_the_order_or_lets_packets_overtake() {
         let in_order = rtts.windows(2).all(|w| w[0].0 < w[1].0);
         assert_eq!(in_order, !overtakes);
         let after = rtts.iter().find(|r| r.0 == 1050.0).unwrap().1;
-        // Fifo: behind the packet of 1040 ms, which arrives at 1140.1 ms.
+        // Fifo: after the packet of 1040 ms, which arrives at 1140.1 ms.
         assert!((after - if overtakes { 110.2 } else { 190.2 }).abs() < 0.2, "{after}");
     }
 }
@@ -270,7 +271,8 @@ fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
         let chunks = at.map(|at| {
             let mut more = whole.header.links[0].clone();
             more.delay = Delay::constant(ms(7));
-            // The next chunk comes when the last change of this one has been made, here one of the way back.
+            // The next chunk comes when the last change of this one has been made, here one of the
+            // return path.
             let mut until = Chunk { end: at + Nanos(1), ..(**first).clone() };
             until.changes.push(change(at, Change::Rate(PortId(1), BitRate::from_mbit(100))));
             let after = Chunk { start: until.end, end: first.end, links: vec![more], ..Chunk::default() };
@@ -400,7 +402,8 @@ fn an_outage_leaves_nothing_in_the_queues_of_a_discipline() {
     assert!(queued(ms(1550), s(10)).count() > 50 && queued(ms(1550), s(10)).all(|bytes| bytes == 0));
 }
 
-/// Shares of the rate that eight constant-rate flows get which offer twice what a drop-tail port carries.
+/// Shares of the rate of eight constant-rate flows that offer twice the capacity of a drop-tail
+/// port.
 fn shares_of_datagrams(host_jitter: Nanos) -> (RunOutcome, Vec<f64>) {
     let built = net(8, 30_000, &[20; 8]);
     let flows = (0..8)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transport options that profiles are made of: what each changes, over a whole connection.
+//! Transport options that profiles are made of: the effect of each on a complete connection.
 
 mod support;
 use perigee_sim::*;

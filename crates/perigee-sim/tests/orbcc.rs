@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC over the whole transport: what its equations predict for whole runs. The closed-form checks of the control law and
-//! the meter stand beside them.
+//! OrbCC over the complete transport: predictions of its equations for entire runs. They complement
+//! the closed-form checks of the control law and the meter.
 
 mod support;
 use perigee_cc::Value;
@@ -67,7 +67,7 @@ fn test_4_four_flows_settle_at_the_published_rtts_for_each_way_of_counting_bytes
         for f in 0..4u32 {
             let expected = rtts[f as usize / 2];
             let rtt = log.mean_rtt_ms(f, s(20), s(40));
-            // 0.1 ms, and what the transport adds: an ACK's own transmission on three links.
+            // 0.1 ms, and the share of the transport: an ACK's own transmission on three links.
             assert!((rtt - expected).abs() < 0.15, "{unit}: {rtt} ms, expected {expected}");
             assert!((probe(&log, f, "U") - u).abs() < 0.01, "{unit}");
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ends outside of the simulation: frames cross the same network as simulated packets, and a connection whose two ends
-//! live in two simulations is the same connection.
+//! External endpoints: frames cross the same network as simulated packets, and a connection with
+//! its two ends in two simulations is the same connection.
 
 mod support;
 use perigee_sim::*;
@@ -133,7 +133,8 @@ fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
     assert!(not_capable.0 == 0 && not_capable.1 > 5, "{not_capable:?}");
 }
 
-/// The sender in one simulation, the receiver in another, the network in a third: what they exchange is whole.
+/// The sender in one simulation, the receiver in another, the network in a third: packets are
+/// exchanged complete.
 #[test]
 fn a_connection_across_simulations_is_the_connection_within_one() {
     for cc in ["cubic", "bbr3", "orbcc"] {
@@ -192,8 +193,8 @@ fn a_connection_across_simulations_is_the_connection_within_one() {
     }
 }
 
-/// Two hosts that send now and then, a random walk of instants: whatever was foreseen comes, and nothing else before the
-/// instant that was told. How much was foreseen, and what arrived in all.
+/// Two hosts that send now and then, a random walk of instants: all foreseen arrivals happen, and
+/// no other before the reported instant. Returns the number of foreseen arrivals, and of all.
 fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) {
     let mut flows = vec![FlowSetup { outside: BOTH, ..f.clone() }];
     flows.extend((!alone).then(|| f.clone()));
@@ -205,7 +206,7 @@ fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) 
             expected.push((frame.at, frame.endpoint, frame.bytes[0]));
         });
         foreseen += expected.len();
-        // The hosts run up to there, and what they send goes on its way.
+        // The hosts run up to there, and their packets enter the network.
         while wakes_at <= certain {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let end = if draw >> 40 & 1 == 0 { SOURCE } else { DESTINATION };
@@ -233,7 +234,7 @@ fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) 
     (foreseen, arrived)
 }
 
-/// The same with the flow to itself, and beside a simulated one, whose events are many.
+/// The same with the flow to itself, and alongside a simulated one with many events.
 fn shares(timeline: &(Timeline, FlowSetup)) -> [f64; 2] {
     [true, false].map(|alone| {
         let (foreseen, arrived) = foresight(&timeline.0, &timeline.1, alone);
@@ -246,7 +247,7 @@ fn shares(timeline: &(Timeline, FlowSetup)) -> [f64; 2] {
 fn what_is_foreseen_arrives_and_nothing_else() {
     // Nearly all: the last link has half of the path's delay.
     assert!(shares(&line(3, |_| Vec::new())).iter().all(|share| *share > 0.9));
-    // A last link without delay: what is on the link before it is known, too.
+    // A last link without delay: packets on the link before it are also known.
     let short = line(3, |b| {
         let forward = b.flows[0].hops[0][1].link;
         vec![change(Nanos(1), Change::Delay(forward, Delay::constant(Nanos::ZERO)))]

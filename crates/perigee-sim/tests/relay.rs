@@ -143,8 +143,9 @@ fn a_window_whose_reopening_is_lost_is_found_by_probes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever the legs, the losses and the outages: no proxy invents, reorders or loses bytes, none holds more than
-    /// its buffer, and a limited transfer arrives whole. (`run` checks that packets are conserved.)
+    /// Whatever the legs, the losses and the outages: no proxy invents, reorders or loses bytes,
+    /// none holds more than its buffer, and a limited transfer arrives completely. (`run` checks
+    /// that packets are conserved.)
     #[test]
     fn bytes_out_never_exceed_bytes_in(
         rates in (1u64..100, 1u64..100, 1u64..100),

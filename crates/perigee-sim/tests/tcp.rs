@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What TCP flows do: against the measured kernel, and by the rules that hold for every run.
+//! Behaviour of TCP flows: against the measured kernel, and by the rules that hold for every run.
 
 mod support;
 use perigee_sim::*;
@@ -207,7 +207,8 @@ fn a_delay_spike_makes_a_spurious_retransmission_that_is_undone_and_learnt_from(
     let (with, without) = (go(true), go(false));
     assert!(with.undos >= Some(2), "{with:?}");
     assert!(with.timeouts == 0);
-    // Only duplicate reports widen the reordering window: without them spurious retransmissions go on (kernel: 2.5 x).
+    // Only duplicate reports widen the reordering window: without them spurious retransmissions
+    // continue (kernel: 2.5 x).
     assert!(
         without.retrans as f64 > 1.5 * with.retrans as f64,
         "{} against {}",
@@ -394,7 +395,8 @@ mod signals {
             vec![change(s(2), Change::Down(link, OutageMode::Flush)), change(ms(2060), Change::Up(link))];
         let (out, _) = run(&built.timeline(s(4), changes), vec![f], 1);
         let heard = heard.lock().unwrap();
-        // 395 sent, five under way at the end, eight or nine lost: those of 60 ms and of 25 ms on the link before it.
+        // 395 sent, five in flight at the end, eight or nine lost: those of 60 ms and of 25 ms on
+        // the link before it.
         assert!((380..=383).contains(&heard.len()), "{}", heard.len());
         let gaps: Vec<u64> = heard.windows(2).map(|w| w[1].0 - w[0].0).filter(|&g| g > 45).collect();
         assert_eq!(gaps.len(), 1, "{gaps:?}");

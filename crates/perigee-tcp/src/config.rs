@@ -321,7 +321,7 @@ pub struct Config {
     pub push_acks: bool,
     /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
     pub buffer: u64,
-    /// That cap is the receiver's: what it holds back is not the application's doing.
+    /// That cap is the receiver's: data it holds back does not make a flow application-limited.
     pub window_caps: bool,
     pub buffer_factor: f64,
     pub rmem: u64,
@@ -346,7 +346,7 @@ pub enum TsoDefer {
 pub enum LossDetection {
     /// RFC 8985 as Linux 6.12 runs it.
     Rack,
-    /// The younger RACK of Linux 4.15, beside RFC 6675's rule.
+    /// The younger RACK of Linux 4.15, in addition to RFC 6675's rule.
     Rack415,
     /// RFC 6675: three segments SACKed above it.
     DupThresh,
@@ -375,7 +375,7 @@ pub struct RtoRule {
     pub rfc6298_gain: Option<i64>,
     /// RFC 6298: least that its formula adds to SRTT.
     pub granularity: Nanos,
-    /// Floor: of the variance term (Linux), of the whole (RFC 6298).
+    /// Lower bound: of the variance term (Linux), of the sum (RFC 6298).
     pub min: Nanos,
     /// Longest timeout.
     pub max: Nanos,

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP sender and receiver, sans-I/O: they are told the time, and say what to send and when to be called again.
+//! TCP sender and receiver, sans-I/O: the time is an input; packets to send and the time of the
+//! next call are outputs.
 //!
-//! The model is Linux 6.12 (profile `linux`); the measured effect of each feature stands in the specification of the
-//! stack. Sequence numbers count segments: a segment is never split or merged. Windows are kept in bytes in the
-//! [`Window`](perigee_cc::Window) that the congestion control shares, and counted in packets here, as Linux does.
+//! The model is Linux 6.12 (profile `linux`); the measured effect of each feature is in the
+//! specification of the stack. Sequence numbers count segments: a segment is never split or merged.
+//! Windows are kept in bytes in the [`Window`](perigee_cc::Window) that the congestion control
+//! shares, and counted in packets here, as Linux does.
 //!
-//! Floors:
-//! * [`scoreboard`]: what is outstanding, a ring of segments with flags, counters, and the list in order of transmission.
+//! Layers:
+//! * [`scoreboard`]: outstanding data, a ring of segments with flags, counters, and the list in
+//!   order of transmission.
 //! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
-//! * [`sender`]: one connection's sending side. Its parts: `input` (the life of an ACK), `sack` (tagging), `rack` (loss
-//!   detection, tail loss probes), `recovery` (the state machine, PRR, undo), `output` (what is sent, pacing), `timers`.
-//! * `inet`: the sending side of another stack, for schemes that bring their own (`perigee_cc::Stack`).
+//! * [`sender`]: one connection's sending side. Its parts: `input` (the life of an ACK), `sack`
+//!   (tagging), `rack` (loss detection, tail loss probes), `recovery` (the state machine, PRR,
+//!   undo), `output` (transmission, pacing), `timers`.
+//! * `inet`: the sending side of another stack, for schemes that bring their own
+//!   (`perigee_cc::Stack`).
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.
 //!
 //! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, ECN.

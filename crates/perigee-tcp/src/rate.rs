@@ -23,16 +23,17 @@ pub struct RateSampler {
     lasting: Option<Lasting>,
 }
 
-/// A sample that stands until a packet arrives that was sent after more had been delivered. Packets that left between
-/// two ACKs share what had been delivered: all but the first of them add to the old sample and leave its time as it was, so
-/// that it is too high, by a packet or two of a window.
+/// A sample that is kept until a packet arrives that was sent after more had been delivered.
+/// Packets that left between two ACKs share the same delivered count: all but the first of them add
+/// to the old sample and leave its time as it was, so that it is too high, by a packet or two of a
+/// window.
 #[derive(Clone, Debug, Default)]
 struct Lasting {
     tx: Snapshot,
     send_elapsed: Nanos,
     ack_elapsed: Nanos,
     renewed: bool,
-    /// Packets and time of the last valid one, which is told again in place of one that is not.
+    /// Packets and time of the last valid one, which is reported again in place of one that is not.
     valid: (u64, Nanos),
 }
 
@@ -76,14 +77,16 @@ impl Sampling {
 }
 
 impl RateSampler {
-    /// Of a new connection. `lasting`: a sample stands until a packet arrives that was sent after more had been delivered.
+    /// Sampler of a new connection. `lasting`: a sample is kept until a packet arrives that was
+    /// sent after more had been delivered.
     pub fn new(lasting: bool) -> Self {
         RateSampler { lasting: lasting.then(Lasting::default), ..RateSampler::default() }
     }
 
-    /// What a packet remembers when it departs at `sent`; `in_flight` counts it.
+    /// Snapshot stored with a packet that departs at `sent`; `in_flight` counts it.
     pub fn snapshot(&mut self, sent: Nanos, nothing_out: bool, in_flight: u64) -> Snapshot {
-        // A timeout takes everything for lost: then nothing is in flight for ns-3, and a sample begins with the packet.
+        // A timeout takes everything for lost: then nothing is in flight for ns-3, and a sample
+        // starts with the packet.
         if nothing_out || (self.lasting.is_some() && in_flight <= 1) {
             self.first_sent = sent;
             self.delivered_time = sent;

@@ -9,14 +9,15 @@ use perigee_units::{Nanos, NS_PER_S};
 const PROMPT_ACKS: u8 = 3;
 /// Most packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u8 = 44;
-/// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): what waits is told before a packet needs a third.
+/// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): waiting packets are
+/// acknowledged before a packet needs a third.
 const SAFE_BLOCKS: usize = 2;
 /// Longest wait (Linux `tcp_comp_sack_delay_ns`), and what its timer may be late by (`tcp_comp_sack_slack_ns`): all of it where
 /// nothing else wakes the host.
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
-/// Out-of-order packets whose ACKs wait for each other.
+/// Out-of-order packets with ACKs held back to be sent as one.
 #[derive(Clone, Copy, Debug)]
 struct Compression {
     delay: Nanos,
@@ -38,11 +39,12 @@ pub struct AckBlocks {
     pub count: u8,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
-    /// Packets that arrived marked since the connection began.
+    /// Packets that arrived marked since the start of the connection.
     pub marked: u32,
     /// Data packets that it acknowledges for the first time, duplicates included.
     pub covered: u32,
-    /// One past the last segment that the receive window admits; 0 = the window is not told (the host may set it).
+    /// One past the last segment that the receive window admits; 0 = the window is not announced
+    /// (the host may set it).
     pub window_end: Seg,
 }
 
@@ -76,8 +78,8 @@ pub struct Receiver {
     /// Longest delay of an ACK; in bulk transfer it never comes to that.
     delay: Nanos,
     deadline: Nanos,
-    /// When the timer of the latest delayed ACK fires, whether or not that ACK was sent meanwhile: Linux lets it run, and what
-    /// waits to be bundled by then is told.
+    /// When the timer of the latest delayed ACK fires, whether or not that ACK was sent meanwhile:
+    /// Linux lets it run, and acknowledges packets that wait to be bundled by then.
     delayed_until: Nanos,
     tick: Nanos,
     /// The peer's timestamp to echo, and what was acknowledged last (RFC 7323 section 4.3).
@@ -93,7 +95,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Begins at `now`. `every`: acknowledge every n-th in-order segment.
+    /// State at the start of the connection, `now`. `every`: acknowledge every n-th in-order
+    /// segment.
     pub fn new(config: &Config, every: u32, now: Nanos) -> Self {
         Receiver {
             next: 0,
@@ -112,7 +115,7 @@ impl Receiver {
             tick: Nanos(NS_PER_S.checked_div(u64::from(config.hz)).unwrap_or(0)),
             ts_recent: 0,
             last_acked: 0,
-            // 40 bytes of options hold four blocks, or three beside a timestamp.
+            // 40 bytes of options hold four blocks, or three next to a timestamp.
             max_blocks: if config.timestamps { 3 } else { 4 },
             dsack: config.dsack,
             push_acks: config.push_acks,
@@ -145,19 +148,20 @@ impl Receiver {
         (now >= self.deadline && self.pending > 0).then(|| self.acknowledge(None))
     }
 
-    /// An acknowledgement that nothing asked for: it tells of a window that opened.
+    /// An unsolicited acknowledgement: it announces a window that opened.
     pub fn tell(&mut self) -> AckBlocks {
         self.acknowledge(None)
     }
 
-    /// The data segment that is about to be told carries a congestion mark: the sender hears of it at once.
+    /// The data segment about to be passed in carries a congestion mark, which is reported to the
+    /// sender at once.
     pub fn on_mark(&mut self) {
         self.marked = self.marked.wrapping_add(1);
         self.quick = self.quick.max(2);
     }
 
-    /// The data segment that is about to be told echoes the timestamp `ts_ecr` (0 = none). The application has read what came
-    /// before.
+    /// The data segment about to be passed in echoes the timestamp `ts_ecr` (0 = none). The
+    /// application has read all data before it.
     #[inline]
     pub fn on_echo(&mut self, now: Nanos, ts_ecr: u32) {
         if let Some(window) = &mut self.window {
@@ -166,8 +170,9 @@ impl Receiver {
         }
     }
 
-    /// The window may grow because of a packet: then Linux gives an immediate ACK back. `held` packets are in the buffer by
-    /// now; the one that begins a new range behind a hole does not count yet.
+    /// The window may grow because of a packet: then Linux gives an immediate ACK back. `held`
+    /// packets are in the buffer by now; the one that starts a new range above a hole does not
+    /// count yet.
     #[inline]
     fn grow_window(&mut self, held: u64) {
         if self.window.as_mut().is_some_and(|w| w.grow(held)) {
@@ -191,7 +196,8 @@ impl Receiver {
             let (begins, held) = (!self.is_received(seg - 1), self.beyond_count);
             self.keep(seg);
             self.grow_window(held + u64::from(!begins));
-            // An ACK went out while the packet was stored: of that it is the sender's to hear later, with the next one.
+            // An ACK went out while the packet was stored: the packet itself is reported later,
+            // with the next one.
             if told.is_some() || self.waits_for_more(now) {
                 return told;
             }
@@ -226,8 +232,9 @@ impl Receiver {
         }
     }
 
-    /// What waits is acknowledged before a packet puts a third range first, and with it pushes one out of the blocks:
-    /// where every other packet is lost, a bundle would not hold what it stands for.
+    /// Waiting packets are acknowledged before a packet puts a third range first, and with it
+    /// pushes one out of the blocks: where every other packet is lost, a bundle would not hold all
+    /// ranges it represents.
     fn tells_before(&mut self, seg: Seg) -> Option<AckBlocks> {
         if self.compression.is_none_or(|c| c.waiting == 0) {
             return None;
@@ -242,8 +249,9 @@ impl Receiver {
         Some(told)
     }
 
-    /// A hole was filled and another is left. The ACK that says so is one of the prompt ones for the next hole, unless it is
-    /// sent for what it covers: two packets or more, behind a window that has not become smaller (Linux `__tcp_ack_snd_check`).
+    /// A hole was filled and another is left. The ACK that reports it is one of the prompt ones for
+    /// the next hole, unless it is sent because it covers two packets or more, with a window that
+    /// has not become smaller (Linux `__tcp_ack_snd_check`).
     fn note_next_hole(&mut self) {
         let Some(c) = &mut self.compression else { return };
         if self.beyond_count == 0 || self.quick > 0 {
@@ -467,7 +475,7 @@ mod tests {
         assert!((0..18).all(|i| known(2 * i + 1)), "each is reported once by the time two are left");
         assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (11, 18));
         assert_eq!(acks[10].sacks()[0], (35, 36), "without the packet that needs another block");
-        // Two ranges that grow go on waiting.
+        // Two ranges that grow continue to wait.
         assert!(r.on_data(T, 38, 0, false).is_none() && r.on_data(T, 36, 0, false).is_none());
     }
 

@@ -114,7 +114,7 @@ impl Rtt {
     }
 }
 
-/// Rounds a duration up to whole ticks; zero = exact.
+/// Rounds a duration up to full ticks; zero = exact.
 pub fn round_up(t: Nanos, tick: u64) -> Nanos {
     match tick {
         0 => t,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is outstanding: a ring of segments indexed by their number, with incremental counters, so that no ACK scans the
-//! window. `in_flight = out - sacked - lost + retransmitted`, as in Linux.
+//! Outstanding data: a ring of segments indexed by their number, with incremental counters, so that
+//! no ACK scans the window. `in_flight = out - sacked - lost + retransmitted`, as in Linux.
 
 mod by_time;
 
@@ -10,7 +10,7 @@ use perigee_units::Nanos;
 
 /// Selectively acknowledged.
 pub const SACKED: u8 = 1;
-/// Marked lost; stays set while its retransmission is under way.
+/// Marked lost; stays set while its retransmission is in flight.
 pub const LOST: u8 = 2;
 /// A retransmission is in flight.
 pub const RETRANS: u8 = 4;
@@ -37,7 +37,7 @@ pub struct Slot {
     /// Neighbours in the list by time of transmission: the low half of their numbers. Ends know that they are ends.
     prev: u32,
     next: u32,
-    /// What the controller returned when it was sent.
+    /// Tag that the controller returned when it was sent.
     pub tag: u32,
     /// See the constants.
     pub flags: u8,
@@ -157,7 +157,7 @@ impl Scoreboard {
     pub fn in_flight(&self) -> u64 {
         self.out() + self.retrans - self.sacked - self.lost
     }
-    /// Bytes of memory behind it.
+    /// Bytes of memory it uses on the heap.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * std::mem::size_of::<Slot>() + self.to_retransmit.capacity() * 8
     }
@@ -320,7 +320,8 @@ impl Scoreboard {
             let word = self.to_retransmit[i / 64] >> (i % 64);
             if word != 0 {
                 let found = seg + word.trailing_zeros() as u64;
-                // A set bit behind the wrap of the ring belongs to a segment that is outstanding, and so is this one.
+                // A set bit past the wrap of the ring belongs to a segment that is outstanding, and
+                // so is this one.
                 debug_assert!(found < self.nxt);
                 self.hint = found;
                 return Some(found);

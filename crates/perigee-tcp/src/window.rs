@@ -3,16 +3,17 @@
 //! what of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`,
 //! `__tcp_select_window`).
 //!
-//! Half of the first buffer is offered at once. What packets really take of it is known after the first one; from then
-//! on the window grows by two segments for each packet that arrives, up to what the buffer holds at that price. The
-//! buffer itself grows when the application has read more in a round trip than in any before.
+//! Half of the first buffer is offered at once. The actual buffer space of packets is known after
+//! the first one; from then on the window grows by two segments for each packet that arrives, up to
+//! the number that fits the buffer at that price. The buffer itself grows when the application has
+//! read more in a round trip than in any before.
 
 use crate::Config;
 use perigee_units::Nanos;
 
 /// Of 256: the part of a buffer that is offered before a packet was seen (Linux `TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_SHARE: u64 = 128;
-/// What a window field without scaling holds: that of the SYN-ACK.
+/// Largest window without scaling: that of the SYN-ACK.
 pub const UNSCALED: u64 = 65_535;
 
 /// The receive buffer of one connection.
@@ -34,7 +35,7 @@ pub struct ReceiveWindow {
     /// What was offered last, and the next byte expected then.
     offered: u64,
     offered_at: u64,
-    /// Bytes read in the round trip that had most; when the present one began, and with which byte.
+    /// Bytes read in the best round trip so far; start of the present one, and its first byte.
     read: u64,
     round_began: Nanos,
     round_from: u64,
@@ -45,7 +46,7 @@ pub struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// That of a connection that begins at `now`; `None` where the configuration sets none.
+    /// Window of a connection that starts at `now`; `None` where the configuration sets none.
     pub fn new(config: &Config, now: Nanos) -> Option<Self> {
         if !config.has_receive_window() {
             return None;
@@ -110,8 +111,8 @@ impl ReceiveWindow {
         true
     }
 
-    /// The application has read all bytes before `next`: the buffer grows after a round trip that had more than any.
-    /// Behind a hole it reads nothing, and nothing is measured.
+    /// The application has read all bytes before `next`: the buffer grows after a round trip with
+    /// more bytes than any before. Above a hole it reads nothing, and nothing is measured.
     pub fn on_read(&mut self, now: Nanos, next: u64) {
         if next == self.read_to {
             return;

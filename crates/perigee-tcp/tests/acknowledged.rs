@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets that arrived at receivers of Linux, played to ours: it acknowledges them at the same times, with the same blocks.
 //!
-//! Recorded on real hosts by docs/make/acknowledgements.py, which says what the columns are.
+//! Recorded on real hosts by docs/make/acknowledgements.py, which documents the columns.
 
 use flate2::read::GzDecoder;
 use perigee_tcp::{AckBlocks, Config, Receiver, Seg};
@@ -14,7 +14,7 @@ enum Event {
     Ack(Told),
 }
 
-/// What an ACK says, its blocks in order.
+/// Fields of an ACK, its blocks in order.
 #[derive(Debug, PartialEq)]
 struct Told {
     at: Nanos,
@@ -60,7 +60,7 @@ fn recording(name: &str) -> Vec<(Nanos, Event)> {
     text.lines().map(event).collect()
 }
 
-/// What ours says to the same packets, and what Linux said.
+/// ACKs of our receiver and of Linux for the same packets.
 fn played(name: &str, change: impl FnOnce(&mut Config)) -> (Vec<Told>, Vec<Told>) {
     let mut config = Config::default();
     change(&mut config);
@@ -88,8 +88,8 @@ fn played(name: &str, change: impl FnOnce(&mut Config)) -> (Vec<Told>, Vec<Told>
     (ours, theirs)
 }
 
-/// They say the same, Linux at the same time or up to the slack of the bundle's timer earlier: other timers of the host take
-/// it along. How many differ.
+/// Compares both: equal ACKs, Linux at the same time or up to the slack of the bundle's timer
+/// earlier (other timers of the host take it along). Returns the number of differences.
 fn different(ours: &[Told], theirs: &[Told]) -> usize {
     const SLACK: Nanos = Nanos::from_micros(100);
     const CLOCK: Nanos = Nanos::from_micros(2);

@@ -36,8 +36,8 @@ fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packet
     assert!(span.as_secs_f64() / expected.as_secs_f64() > 0.99, "{span:?} {expected:?}");
 }
 
-/// How many segments go on each of eight ACKs, 0.1 ms apart, of the single packets of a window of 320. The first comes `early`
-/// before an SRTT has gone by.
+/// Number of segments sent on each of eight ACKs, at intervals of 0.1 ms, of the single packets of
+/// a window of 320. The first arrives `early` before an SRTT has passed.
 fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
     let mut s = Script::new("newreno", Config { tso_defer, ..plain() }, 100_000);
     s.send();

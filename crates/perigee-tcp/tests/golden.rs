@@ -170,7 +170,8 @@ fn the_longest_timeout_and_whole_ticks_bound_it() {
 
 #[test]
 fn the_minimum_of_the_rtt_slides_over_three_candidates() {
-    // K. Nichols' filter over 300 s: the best sample, and the best of later parts of the window behind it.
+    // K. Nichols' filter over 300 s: the best sample, followed by the best of later parts of the
+    // window.
     let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
     let mut minimum = |at_s: u64, rtt_ms: u64| {
         r.sample_min(Nanos::from_secs(at_s), ms(rtt_ms));
@@ -212,7 +213,7 @@ struct Prr {
     prr_out: u64,
 }
 
-/// What an ACK tells, counted by the test's own receiver.
+/// Progress that an ACK reports, counted by the test's own receiver.
 #[derive(Clone, Copy)]
 struct News {
     /// Packets that the sender did not know to have arrived.
@@ -228,7 +229,8 @@ struct News {
 }
 
 impl Prr {
-    /// A recovery begins in which so many packets were outstanding: the window before it, or for ns-3 what is in flight.
+    /// A recovery starts with this many packets outstanding: the window before it, or for ns-3
+    /// those in flight.
     fn begin(reduction: Reduction, window: u64, s: &Script) -> Prr {
         let recover_fs = match reduction {
             Reduction::Ns3 => s.sender.in_flight().max(1),
@@ -325,8 +327,9 @@ impl Received {
     }
 }
 
-/// One recovery over a path that loses some of a window, ACKs and, rarely, repairs, and repeats ACKs; every window beside
-/// the reference's. Returns the number of ACKs that were compared.
+/// One recovery over a path that loses some of a window, ACKs and, rarely, repairs, and repeats
+/// ACKs; every window is compared with the reference's. Returns the number of ACKs that were
+/// compared.
 fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
     let mut draws = Draws(seed);
     let window = 10 + draws.below(60);
@@ -336,7 +339,7 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
     let loss = 2 + draws.below(20);
     path.retain(|&seg| seg != 0 && draws.below(loss) != 0);
     let (mut receiver, mut prr, mut compared) = (Received::default(), None::<Prr>, 0);
-    // What the sender was told, and what it sent again.
+    // ACKs that the sender received, and segments that it retransmitted.
     let (mut told, mut repairs) = (Received::default(), vec![]);
     for _ in 0..4 {
         s.now += RTT;
@@ -352,7 +355,8 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
                 let (cwnd, lost, episode) = (s.cwnd(), s.sender.lost(), s.sender.stats.recoveries);
                 let blocks = acknowledgement(&receiver);
                 s.sender.on_ack(s.now, &perigee_tcp::Ack { blocks: &blocks, telemetry: None });
-                // A recovery that ends on the ACK with which the next one begins leaves the window at its threshold.
+                // A recovery that ends on the ACK with which the next one starts leaves the window
+                // at its threshold.
                 let ended =
                     prr.take_if(|_| s.state() != CaState::Recovery || s.sender.stats.recoveries > episode);
                 if s.state() == CaState::Recovery {
@@ -369,7 +373,7 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
                     p.prr_out += sent.len() as u64;
                 }
                 repairs.extend(sent.iter().filter(|x| x.1).map(|x| x.0));
-                // Linux 4.15 also asks whether a repair was lost, which the reference does not.
+                // Linux 4.15 also checks whether a repair was lost, which the reference does not.
                 let safe = |again: bool| again && reduction == Reduction::Linux415;
                 path.extend(sent.iter().filter(|x| draws.below(30) != 0 || safe(x.1)).map(|x| x.0));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What ns-3 3.48 does around timeouts (`reduction = "ns3"`), ACK by ACK.
+//! Behaviour of ns-3 3.48 around timeouts (`reduction = "ns3"`), ACK by ACK.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn after_a_timeout_ns3_sends_again_what_lies_below_the_highest_sack_and_then_goe
         let mut s = Script::new("newreno", like_ns3(reduction), 100);
         s.send();
         s.now += RTT;
-        // 5, 7 and all behind 8 are missing, and the ACKs of those below.
+        // 5, 7 and all above 8 are missing, and the ACKs of those below.
         s.sacks(0, &[(6, 7)]);
         s.sacks(0, &[(8, 9), (6, 7)]);
         assert_eq!((s.sender.una_nxt(), s.wait().1), ((0, 12), again(0..1)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending side, ACK by ACK, against what the kernel does (the numbers are those of
-//! packetdrill scripts that pass on a kernel).
+//! The sending side, ACK by ACK, against the kernel (the numbers are those of packetdrill scripts
+//! that pass on a kernel).
 
 mod support;
 use perigee_cc::{CaState, CongestionControl};
@@ -104,7 +104,8 @@ fn below_the_threshold_the_reduction_conserves_packets_and_adds_one_where_an_ack
     assert_eq!((s.state(), s.cwnd()), (CaState::Open, 14));
 }
 
-/// A sender of 20 packets after 19 SACKs for those behind a lost one, and how many packets it has sent meanwhile.
+/// A sender of 20 packets after 19 SACKs for those after a lost one, and the number of packets sent
+/// meanwhile.
 fn recovering(reduction: Reduction) -> (Script, usize) {
     let mut s = Script::new("cubic", Config { init_cwnd: 20, reduction, ..plain() }, 1000);
     s.send();
@@ -129,7 +130,7 @@ fn above_the_threshold_seven_packets_go_for_ten_delivered() {
 #[test]
 fn ns3_sends_more_than_is_delivered_because_sacks_count_double() {
     let (s, sent) = recovering(Reduction::Ns3);
-    // 18 in flight when it begins: nine SACKs count twice, the other eight once: 14 · 26 / 18 = 20.2.
+    // 18 in flight at its start: nine SACKs count twice, the other eight once: 14 · 26 / 18 = 20.2.
     assert_eq!((sent, s.ssthresh()), (2 + 20, 14));
 }
 
@@ -347,7 +348,7 @@ fn a_duplicate_above_the_cumulative_ack_is_delivered_though_its_first_report_was
         assert!(sent.contains(&(1, true)), "{sent:?}");
         s.now += RTT;
         let sent = if by_dsack { s.dsack(0, 1) } else { s.sacks(0, &[(1, 2), (6, 10)]) };
-        // What the ACK itself frees: a duplicate counts as delivered, too, and lets one more go.
+        // Room that the ACK itself frees: a duplicate also counts as delivered and releases one.
         s.sender.in_flight() - sent.len() as u64
     };
     assert_eq!((told(true), told(false)), (2, 2));
@@ -564,7 +565,7 @@ fn a_pacer_holds_repairs_of_different_pieces_apart() {
     let (una, end) = s.sender.una_nxt();
     assert!(end - una >= 12, "{una} to {end}");
     s.now += ms(60);
-    // Of the first unit the second and third segments arrive, and all others behind it.
+    // Of the first unit the second and third segments arrive, and all others after it.
     let mut sent = s.sacks(una, &[(una + 4, end), (una + 1, una + 3)]);
     let mut turns = vec![];
     for _ in 0..3 {
@@ -575,7 +576,7 @@ fn a_pacer_holds_repairs_of_different_pieces_apart() {
     assert_eq!(turns, [[0], [3]]);
 }
 
-/// Lets a paced sender send for so long.
+/// Lets a paced sender send for this time.
 fn run_until(s: &mut Script, time: Nanos) {
     let end = s.now + time;
     while s.sender.next_timer() < end {

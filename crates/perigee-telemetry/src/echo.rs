@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How telemetry gets back to the sender.
+//! Echo of telemetry from the receiver to the sender.
 //!
 //! *Full* echo returns the stack of the data packet that triggered the ACK. *Bottleneck* echo returns 16 bytes: the
 //! receiver keeps the last stack of each path, differences it with the new one by the sender's own equations
@@ -14,16 +14,16 @@ use perigee_cc::{Caps, Hop, Nanos, Telemetry, TelemetryNeed};
 /// Whether telemetry costs bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
-    /// It travels beside the packets, as in the authors' simulator.
+    /// It travels out of band, as in the authors' simulator.
     None,
     /// Data packets and ACKs carry it.
     Wire,
 }
 
-/// What an ACK brings back.
+/// Telemetry that an ACK echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoMode {
-    /// The whole stack.
+    /// The full stack.
     Full,
     /// The bottleneck's record.
     Bottleneck,
@@ -32,7 +32,7 @@ pub enum EchoMode {
 }
 
 impl Overhead {
-    /// What a controller asks for.
+    /// Overhead of the telemetry that a controller requires.
     pub fn of(caps: &Caps) -> Self {
         if caps.telemetry_on_wire {
             Overhead::Wire
@@ -62,7 +62,7 @@ impl Overhead {
 }
 
 impl EchoMode {
-    /// What a controller asks for; `None` if it uses no telemetry.
+    /// Echo mode that a controller requires; `None` if it uses no telemetry.
     pub fn of(caps: &Caps) -> Option<Self> {
         match caps.telemetry {
             TelemetryNeed::None => None,
@@ -91,7 +91,8 @@ impl StackDecoder {
     }
 }
 
-/// Paths whose last stack a receiver keeps: the current one, the one before, and room for flapping.
+/// Number of paths for which a receiver keeps the last stack: the current one, the one before, and
+/// room for flapping.
 const PATHS: usize = 4;
 
 /// Receiver side of the bottleneck echo, one per connection.
@@ -135,7 +136,8 @@ impl BottleneckEcho {
         baseline(path_id, &self.scratch)
     }
 
-    /// Keeps the new stack as the first of its path, in a free place or that of the path heard longest ago.
+    /// Keeps the new stack as the first of its path, in a free place or that of the least recently
+    /// seen path.
     fn remember(&mut self, now: Nanos, path_id: u16) {
         if self.paths.len() < PATHS {
             self.paths.push(LastStack { path_id, at: now, hops: self.scratch.clone() });

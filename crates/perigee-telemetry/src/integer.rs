@@ -25,14 +25,15 @@
 //! of logarithms, 2 of sums, one cell read and written. The 16-bit interval number comes round after 65,535 intervals, some
 //! 65 s at the shortest mean RTT (1 ms): a control plane clears the cells then.
 //!
-//! `p4/meter.p4` of this crate is the same in P4₁₆; `tests/p4` runs its arithmetic beside this one.
+//! `p4/meter.p4` of this crate is the same in P4₁₆; `tests/p4` compares its arithmetic with this
+//! one.
 
 use crate::wire::{FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US};
 use std::sync::LazyLock;
 
 /// Bits of a logarithm's fraction.
 const FRACTION: u32 = 12;
-/// Bits of a number that its logarithm looks at, behind the leading one.
+/// Bits of a number that its logarithm uses, after the leading one.
 const MANTISSA: u32 = 11;
 /// Fractions of the sums: r·s/w is small where windows are large.
 const SHIFT_A: u32 = 24;
@@ -73,7 +74,7 @@ impl Tables {
     /// 4096 log2 x for x > 0.
     pub fn lg(&self, x: u64) -> i32 {
         let place = u64::BITS - 1 - x.leading_zeros();
-        // Eleven bits behind the leading one; the twelfth rounds, and may carry into the next power.
+        // Eleven bits after the leading one; the twelfth rounds, and may carry into the next power.
         let aligned = if place > MANTISSA {
             let shift = place - MANTISSA;
             (x + ((1 << shift) >> 1)) >> shift
@@ -119,7 +120,7 @@ pub struct IntegerMeter {
     interval: u16,
     occupied: u32,
     cells: Box<[u16]>,
-    /// What the last completed interval left.
+    /// Results of the last completed interval.
     avg_rtt_us: u32,
     flows: u16,
     flags: u8,
@@ -173,7 +174,8 @@ impl IntegerMeter {
     /// Lets the timer expire as often as it would have by `now_us`. True: an interval is complete.
     pub fn advance(&mut self, t: &Tables, now_us: u64) -> bool {
         let mut complete = false;
-        // At most twice: an interval that begins at an expiry is empty when it ends without a packet.
+        // At most twice: an interval that starts at an expiry is empty when it ends without a
+        // packet.
         while self.deadline_us != OFF && self.deadline_us <= now_us {
             complete |= self.expire(t);
         }
@@ -201,7 +203,7 @@ impl IntegerMeter {
         true
     }
 
-    /// Flows that occupy so many cells.
+    /// Number of flows, estimated from the number of occupied cells.
     fn distinct(&self, t: &Tables) -> u64 {
         if self.occupied == 0 {
             return 0;
@@ -275,7 +277,7 @@ mod tests {
         packets.sort_unstable();
         for (at, id) in packets {
             let (rtt_us, cwnd) = (flows[id].0, uf16::encode(flows[id].1));
-            // Both are told whole microseconds, so that their intervals are the same.
+            // Both receive full microseconds, so that their intervals are the same.
             let us = at / 1000;
             reference.on_enqueue(Nanos::from_micros(us), &Stamp::coded(rtt_us, cwnd, 1448), id as u32, 0);
             integer.on_enqueue(&t, us, rtt_us, cwnd, 1448, switch_id(id as u32));
@@ -314,7 +316,7 @@ mod tests {
     /// Packets of one interval: (RTT in µs, window, payload, flow).
     type Interval = Vec<(u32, u16, u32, u32)>;
 
-    /// What the reference's formulas say of an interval: mean RTT in µs, flows.
+    /// Mean RTT in µs and flows of an interval by the reference's formulas.
     fn exact(packets: &Interval) -> (f64, usize) {
         let (mut a, mut b) = (0.0, 0.0);
         for &(rtt_us, cwnd, payload, _) in packets {
@@ -333,8 +335,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Any traffic at a port of 1 Mbit/s to 100 Gbit/s: bursts, gaps, idle seconds, more than its rate. The integer meter's own
-        /// intervals are followed, and what it publishes is what the reference's formulas say of the same packets.
+        /// Any traffic at a port of 1 Mbit/s to 100 Gbit/s: bursts, gaps, idle seconds, more than
+        /// its rate. The integer meter's own intervals are followed, and it publishes the result of
+        /// the reference's formulas for the same packets.
         #[test]
         fn whatever_the_rate_the_sizes_and_the_gaps_it_is_the_reference_within_a_percent(
             rate_log in 6.0..11.0f64,

@@ -16,12 +16,12 @@ const UDP_HEADER: usize = 8;
 const OPTION: u8 = 0x3e;
 const PAD_ONE: u8 = 0;
 
-/// Where the block of an IP packet stands.
+/// Position of the block of an IP packet.
 struct Block {
     at: usize,
     /// Records that fit.
     room: usize,
-    /// Bytes behind the transport's header; what the header is of other transports is not known, and counts.
+    /// Bytes after the transport's header; headers of unknown transports count.
     payload: u32,
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! In-network telemetry of OrbCC: what egress ports measure, how it travels, how it comes back.
 //!
-//! Floors:
+//! Layers:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
-//! * [`wire`]: records in coded form and as bytes, and what they cost.
+//! * [`wire`]: records in coded form and as bytes, and their overhead.
 //! * [`ipv6`]: the option that carries them in IPv6 packets.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.

@@ -41,7 +41,7 @@ pub const fn switch_id(node: u32) -> u16 {
     (h >> 48) as u16
 }
 
-/// What a meter counts of a packet.
+/// Bytes of a packet that a meter counts.
 #[inline]
 pub const fn counted_bytes(unit: TxBytesUnit, payload: u32, ip: u32, wire: u32) -> u32 {
     match unit {
@@ -107,9 +107,9 @@ impl Meter {
         Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
 
-    /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the same) behind
-    /// `queued_bytes`. `flow` is a small dense number that stands for the four-tuple. Returns the coded rxQlen, which the
-    /// caller keeps with the packet.
+    /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the
+    /// same) after `queued_bytes`. `flow` is a small dense number that identifies the four-tuple.
+    /// Returns the coded rxQlen, which the caller keeps with the packet.
     #[inline]
     pub fn on_enqueue(&mut self, now: Nanos, stamp: &Stamp, flow: u32, queued_bytes: u64) -> u16 {
         self.advance(now);
@@ -178,8 +178,8 @@ impl Meter {
         }
     }
 
-    /// The same for a packet, or an ACK, of a flow whose records have a fixed size: counts its `ip_bytes` and returns
-    /// the port's record.
+    /// The same for a packet, or an ACK, of a flow with records of fixed size: counts its
+    /// `ip_bytes` and returns the port's record.
     pub fn on_dequeue_pint(
         &mut self,
         now: Nanos,
@@ -201,7 +201,8 @@ impl Meter {
         if self.integer.is_some() {
             return self.advance_integer(now);
         }
-        // At most twice: an interval that begins at an expiry is empty when it ends without a packet.
+        // At most twice: an interval that starts at an expiry is empty when it ends without a
+        // packet.
         while self.deadline <= now && self.deadline != Nanos::MAX {
             self.expire();
         }
@@ -250,7 +251,8 @@ impl Meter {
         self.flows as u32
     }
 
-    /// Flows of the last completed interval as their weights tell (A/d): needs no set of ids. Zero in integers.
+    /// Flows of the last completed interval by their weights (A/d): needs no set of ids. Zero in
+    /// integers.
     pub fn flows_by_weight(&self) -> f64 {
         self.flows_by_weight
     }

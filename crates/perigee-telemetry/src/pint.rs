@@ -82,7 +82,7 @@ impl WirePint {
         }
     }
 
-    /// As it stands in the packet.
+    /// Wire format.
     pub fn to_bytes(&self, stamp: &Stamp) -> [u8; RECORD_BYTES] {
         let fields = [
             (u64::from(VERSION), 4),
@@ -105,7 +105,7 @@ pub const fn record_bytes() -> u32 {
     (4 + RECORD_BYTES).next_multiple_of(8) as u32
 }
 
-/// What a port needs beside its meter.
+/// State of a port in addition to its meter.
 #[derive(Clone, Debug)]
 pub struct PintPort {
     utilisation: f64,
@@ -135,7 +135,8 @@ impl PintPort {
         self.seen[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// A packet of `bytes` (the whole IP packet) left the queue; `avg_rtt` zero = not yet measured.
+    /// A packet of `bytes` (the complete IP packet) left the queue; `avg_rtt` zero = not yet
+    /// measured.
     #[inline]
     pub fn on_dequeue(&mut self, now: Nanos, bytes: u32, queued: u64, bw: BitRate, avg_rtt: Nanos) {
         let gap = now.saturating_sub(self.last).as_secs_f64();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the telemetry of a packet looks like: coded records for the simulator, bytes for captures.
+//! Wire format of a packet's telemetry: coded records for the simulator, bytes for captures.
 //!
 //! ```text
 //! fixed part, 8 bytes   version 4 | hopCount 8 | pathID 16 | baseRTT 20 µs | cwnd 16 uf16 bytes
@@ -48,7 +48,7 @@ pub const fn compact_echo_bytes() -> u32 {
     (EXTENSION_AND_OPTION_HEADER + COMPACT_BYTES).next_multiple_of(8) as u32
 }
 
-/// A time in whole microseconds, rounded, within a 20-bit field.
+/// A time in integer microseconds, rounded, within a 20-bit field.
 #[inline]
 pub(crate) fn rtt_code(rtt: Nanos) -> u32 {
     (rtt.0.saturating_add(500) / 1000).min(RTT_MAX_US as u64) as u32
@@ -65,7 +65,7 @@ pub(crate) fn rate_of(code: u16) -> BitRate {
     BitRate(uf16::decode(code) * 1000)
 }
 
-/// What the sender writes into the fixed part, coded, with the weight that meters need.
+/// The sender's part of the fixed header, coded, with the weight that meters need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamp {
     /// The flow's queue-free RTT in microseconds; zero = unknown.
@@ -75,12 +75,12 @@ pub struct Stamp {
     /// Payload over window: the share of the flow's window that this packet is. Zero if either is unknown. Not on the
     /// wire: every meter would compute the same quotient, so the sender does it once.
     pub weight: f64,
-    /// Payload of the packet in bytes, as its other headers say.
+    /// Payload of the packet in bytes, from its other headers.
     pub payload: u32,
 }
 
 impl Stamp {
-    /// Codes what the controller wants to tell the meters, for a packet of `payload` bytes.
+    /// Codes the controller's input to the meters, for a packet of `payload` bytes.
     #[inline]
     pub fn new(stamp: HeaderStamp, payload: u32) -> Self {
         Stamp::coded(rtt_code(stamp.base_rtt), uf16::encode(stamp.cwnd), payload)
@@ -95,7 +95,7 @@ impl Stamp {
     }
 }
 
-/// One hop's record with its fields in coded form: what a simulator stores per packet and hop.
+/// One hop's record with its fields in coded form, as a simulator stores it per packet and hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireHop {
     /// Dequeue time in microseconds modulo 2^24.
@@ -147,7 +147,7 @@ impl WireHop {
         }
     }
 
-    /// As it stands in the packet.
+    /// Wire format.
     pub fn to_bytes(&self) -> [u8; HOP_BYTES] {
         let head = pack(&[
             (self.ts as u64, 24),
@@ -196,7 +196,7 @@ pub struct WireHeader {
 }
 
 impl WireHeader {
-    /// As it stands in the packet.
+    /// Wire format.
     pub fn to_bytes(&self) -> [u8; FIXED_BYTES] {
         let word = pack(&[
             (VERSION as u64, 4),
@@ -220,7 +220,7 @@ impl WireHeader {
     }
 }
 
-/// Appends a whole block: fixed part and records.
+/// Appends a complete block: fixed part and records.
 pub fn write_stack(out: &mut Vec<u8>, path_id: u16, stamp: &Stamp, hops: &[WireHop]) {
     let header =
         WireHeader { hops: hops.len() as u8, path_id, base_rtt_us: stamp.base_rtt_us, cwnd: stamp.cwnd };
@@ -228,7 +228,8 @@ pub fn write_stack(out: &mut Vec<u8>, path_id: u16, stamp: &Stamp, hops: &[WireH
     hops.iter().for_each(|h| out.extend_from_slice(&h.to_bytes()));
 }
 
-/// Reads a whole block, appending its records to `hops`; `None` if it is cut short or of another version.
+/// Reads a complete block, appending its records to `hops`; `None` if it is cut short or of another
+/// version.
 pub fn read_stack(bytes: &[u8], hops: &mut Vec<WireHop>) -> Option<WireHeader> {
     let header = WireHeader::from_bytes(bytes.first_chunk()?)?;
     let records = bytes.get(FIXED_BYTES..FIXED_BYTES + HOP_BYTES * header.hops as usize)?;
@@ -255,12 +256,12 @@ pub struct WireCompact {
     pub avg_rtt: u32,
     /// Flows that use the port, 12 bits.
     pub flows: u16,
-    /// Queueing delay of the whole path in microseconds, `uf16`.
+    /// Queueing delay of the entire path in microseconds, `uf16`.
     pub queue_delay: u16,
 }
 
 impl WireCompact {
-    /// As it stands in the packet.
+    /// Wire format.
     pub fn to_bytes(&self) -> [u8; COMPACT_BYTES] {
         pack(&[
             (self.path_id as u64, 16),

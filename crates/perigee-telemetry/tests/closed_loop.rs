@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC and the meters in a closed loop: lossless FIFO links in a row, ideal senders that always have data, an ACK per
-//! packet. Small enough to be read; the simulator repeats these with a whole transport.
+//! OrbCC and the meters in a closed loop: lossless FIFO links in a row, ideal senders that always
+//! have data, an ACK per packet. Small enough to be read; the simulator repeats these with a
+//! complete transport.
 
 use perigee_cc::{
     info, AckEvent, CongestionControl, ConnInit, Controller, Cx, Nanos, TxBytesUnit, Value, Window,

@@ -12,7 +12,7 @@ pub const MAX_QUALITIES: usize = 16;
 /// The rates in which a video exists, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
-    /// Bits per second; behind `len` zero.
+    /// Bits per second; zero from `len` on.
     rates_bps: [u64; MAX_QUALITIES],
     len: usize,
 }
@@ -67,7 +67,7 @@ pub struct Video {
 pub struct Web {
     /// Bytes of the document.
     pub document: Law,
-    /// Objects of a page beside it.
+    /// Objects of a page in addition to it.
     pub objects: u64,
     /// Bytes of each.
     pub object: Law,
@@ -77,7 +77,7 @@ pub struct Web {
     pub pages: u64,
 }
 
-/// What a voice call is coded with.
+/// Codec of a voice call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Codec {
@@ -107,17 +107,17 @@ impl Codec {
         Nanos::from_millis([0, 5][self as usize])
     }
 
-    /// Bytes of an IPv4 packet with so much speech: IP, UDP and RTP are 40 (RFC 3550).
+    /// Bytes of an IPv4 packet with this much speech: IP, UDP and RTP are 40 (RFC 3550).
     pub fn packet_bytes(self, speech: Nanos) -> u32 {
         let bps = [64_000, 8_000][self as usize];
         40 + bytes_in(bps, speech) as u32
     }
 }
 
-/// A voice call, one way: packets while somebody talks.
+/// A voice call, one way: packets during talk spurts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Voice {
-    /// What it is coded with.
+    /// Its codec.
     pub codec: Codec,
     /// Speech in a packet, and time between packets.
     pub interval: Nanos,
@@ -129,8 +129,9 @@ pub struct Voice {
     pub playout: Nanos,
 }
 
-/// Bytes of the answer to the `n`-th request of a client, where requests name the quality that they want (of a video).
-/// Pages are two requests each: even ones ask for the document, odd ones for all of its objects.
+/// Bytes of the answer to the `n`-th request of a client, where requests name their quality (of a
+/// video). Pages are two requests each: even ones request the document, odd ones all of its
+/// objects.
 pub fn answer_bytes(app: &App, seed: u64, n: u64, quality: usize) -> u64 {
     match app {
         App::Request { size, .. } => object_bytes(size, seed, n),
@@ -151,7 +152,7 @@ pub fn answer_bytes(app: &App, seed: u64, n: u64, quality: usize) -> u64 {
 /// Keeps the draws of documents apart from those of other things.
 const DOCUMENTS: u64 = 0x646f_6375_6d65_6e74;
 
-/// Whole bytes that a rate makes of a time.
+/// Bytes at a rate during a time, rounded down.
 fn bytes_in(rate_bps: u64, time: Nanos) -> u64 {
     (u128::from(rate_bps) * u128::from(time.0) / 8_000_000_000).min(u64::MAX.into()) as u64
 }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a port that has to ask for its capacity may ask for, and when it is granted.
+//! Demand assignment of a port: limits of its requests, and times of grants.
 
 use perigee_units::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Demand assignment of a port, with the capacity categories of DVB-RCS2 (ETSI EN 301 545-2): in each frame the terminal
-/// may ask, and what it asks for is granted for a frame that begins `delay` later or with the next one after that. Rates are the most
-/// of each category; the port's rate is the most of all together.
+/// Demand assignment of a port, with the capacity categories of DVB-RCS2 (ETSI EN 301 545-2): the
+/// terminal may send a request in each frame, which is granted for a frame that starts `delay`
+/// later or with the next one after that. Rates are the most of each category; the port's rate is
+/// the most of all together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Dama {
     /// Length of a frame.
     pub frame: Nanos,
     /// From a request to the frame of its grant: a round trip and the scheduler's time.
     pub delay: Nanos,
-    /// Constant rate, granted in each frame without being asked for (CRA).
+    /// Constant rate, granted in each frame without a request (CRA).
     pub cra: BitRate,
     /// By rate: as much as came per frame in the latest `delay` (RBDC).
     pub rbdc: BitRate,
-    /// By volume: what waits and was not asked for yet (VBDC). `None` = whatever the port can send.
+    /// By volume: waiting bytes not requested yet (VBDC). `None` = up to the port's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vbdc: Option<BitRate>,
-    /// Free capacity, added to each frame where the others leave room, without being asked for (FCA).
+    /// Free capacity, added to each frame where the others leave room, without a request (FCA).
     pub fca: BitRate,
 }
 
@@ -35,13 +36,13 @@ impl Dama {
         self.delay.0.div_ceil(self.frame.0).max(1)
     }
 
-    /// Whole bytes of a frame at this rate.
+    /// Bytes of a frame at this rate, rounded down.
     pub fn per_frame(&self, rate: BitRate) -> u64 {
         rate.bytes_in(self.frame)
     }
 
     /// # Errors
-    /// In words: a length of time out of range, or nothing is ever granted.
+    /// A message: a length of time out of range, or nothing is ever granted.
     pub fn check(&self) -> Result<(), String> {
         let outside = |what: &str, t: Nanos, [least, most]: [Nanos; 2]| match least <= t && t <= most {
             true => Ok(()),

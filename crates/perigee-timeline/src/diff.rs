@@ -65,9 +65,9 @@ pub struct Diff {
     pub pairs: Vec<PairDiff>,
     /// Kinds of notes that either has, and of changes of rate, loss and state.
     pub notes: Vec<NoteDiff>,
-    /// Ports that one has otherwise than the other, or not at all, in words.
+    /// Ports with different properties, or of one timeline only, as text.
     pub ports: Vec<String>,
-    /// Bit by bit the same, titles and names apart.
+    /// Bit by bit the same, except for titles and names.
     pub identical: bool,
 }
 
@@ -231,7 +231,7 @@ fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
     let mut seen = vec![Vec::new(); pairs.len()];
     every(t, step, |now, f: &Follower| {
         if perigee_units::stop::check().is_err() {
-            // Nobody will look at what was found.
+            // The result would not be used.
             return;
         }
         for (pair, list) in pairs.iter().zip(&mut seen) {

@@ -59,7 +59,7 @@ impl Follower {
         self.rates.extend(ports.iter().map(|p| p.spec.rate));
     }
 
-    /// At time zero of a whole timeline, with the changes of that instant.
+    /// State at time zero of an entire timeline, with the changes of that instant.
     pub fn at_start(timeline: &Timeline) -> Self {
         let mut f = Follower::new(&timeline.header);
         if let Some(chunk) = timeline.chunks.first() {
@@ -69,7 +69,8 @@ impl Follower {
         f
     }
 
-    /// Learns what a chunk adds to the network; its changes are then given to [`Follower::apply`].
+    /// Adds the nodes, ports and links of a chunk to the network; its changes are then given to
+    /// [`Follower::apply`].
     pub fn enter(&mut self, chunk: &Chunk) {
         self.meet(&chunk.nodes, &chunk.ports, &chunk.links, chunk.start);
     }

@@ -5,11 +5,11 @@
 //! saved, loaded, diffed, plotted and replayed. It knows nothing of satellites and nothing of TCP; sources
 //! (`perigee-sources`: recorded paths, schedules, small topologies; `perigee-orbit`: constellations) make it, backends (the simulator) consume it.
 //!
-//! Floors:
+//! Layers:
 //! * [`model`]: the types.
 //! * [`workload`]: the flows; [`applications`]: those with measures of their own.
-//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: what a pair sees over time;
-//!   [`diff`]: two timelines compared.
+//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: the view
+//!   of a pair over time; [`diff`]: two timelines compared.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.

@@ -27,10 +27,10 @@ id!(/// Index of a port (an egress queue with its transmitter).
     PortId);
 id!(/// Index of a directed link.
     LinkId);
-id!(/// Index of a traffic pair (a source and a destination; the way back is a pair of its own).
+id!(/// Index of a traffic pair (a source and a destination; the return path is a separate pair).
     PairId);
 
-/// What a node is, for maps and labels; backends ignore it.
+/// Class of a node, for maps and labels; backends ignore it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeClass {
@@ -62,9 +62,9 @@ pub struct GeoPoint {
 pub struct Node {
     /// Unique name.
     pub name: String,
-    /// What it is.
+    /// Class, for maps and labels.
     pub class: NodeClass,
-    /// Where it stands, if it does not move.
+    /// Position, if it does not move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<GeoPoint>,
 }
@@ -118,7 +118,7 @@ pub struct Port {
     pub name: String,
     /// Where it sits.
     pub node: NodeId,
-    /// What it is.
+    /// Properties.
     #[serde(flatten)]
     pub spec: PortSpec,
 }
@@ -137,7 +137,8 @@ pub struct PortSpec {
     /// bucket; a packet leaves when its bytes are in it. 0 = none: a packet takes its transmission time.
     #[serde(default, skip_serializing_if = "no_bytes")]
     pub burst: u64,
-    /// It sends in slots that it has to ask for. Such a port has no token bucket. (Boxed: few have it.)
+    /// It sends in slots that it has to request. Such a port has no token bucket. (Boxed: few have
+    /// it.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dama: Option<Box<Dama>>,
     /// The port runs OrbCC's egress meter and writes telemetry.
@@ -205,14 +206,14 @@ impl Delay {
     pub const fn constant(base: Nanos) -> Self {
         Delay { base, slope: 0 }
     }
-    /// The delay `since` after it was set; never negative. Slopes above 1 s per second would let time run back and
-    /// are refused by [`crate::store::check`].
+    /// The delay `since` after it was set; never negative. Slopes above 1 s per second would let
+    /// time run back and are rejected by [`crate::store::check`].
     #[inline]
     pub fn at(&self, since: Nanos) -> Nanos {
         if self.slope == 0 {
             return self.base;
         }
-        // Hours at the slopes of satellites fit 64 bits, whose division is a tenth of the work.
+        // Hours at the slopes of satellites fit 64 bits, where a division is a tenth of the work.
         let change = match i64::try_from(since.0).ok().and_then(|since| since.checked_mul(self.slope)) {
             Some(product) => i128::from(product / NS_PER_S as i64),
             None => (since.0 as i128 * self.slope as i128) / NS_PER_S as i128,
@@ -232,16 +233,17 @@ pub enum LinkOrder {
     Reorder,
 }
 
-/// What an outage does to packets.
+/// Effect of an outage on packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutageMode {
-    /// Waiting, in service, under way and arriving packets are all lost: an interface going down.
+    /// Waiting, in service, in flight and arriving packets are all lost: an interface going down.
     #[default]
     Flush,
     /// All are kept; the packet in service resumes when the link returns.
     Hold,
-    /// The queue keeps being served; what leaves it during the outage is lost; what is under way arrives.
+    /// The queue keeps being served; packets that leave it during the outage are lost; those in
+    /// flight arrive.
     Blackhole,
 }
 
@@ -260,7 +262,7 @@ pub struct Link {
     /// It carries packets.
     #[serde(default = "yes")]
     pub up: bool,
-    /// What a shrinking delay does.
+    /// Effect of a shrinking delay.
     // Saved timelines of earlier versions call it so.
     #[serde(default, rename = "delay_drop")]
     pub order: LinkOrder,
@@ -279,14 +281,14 @@ pub struct Pair {
     pub to: NodeId,
 }
 
-/// How packets find their way, and so what a route change does to packets under way.
+/// Routing of packets, and so the effect of a route change on packets in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
-    /// Each pair has a path; packets under way finish the one they started on.
+    /// Each pair has a path; packets in flight finish the one they started on.
     #[default]
     PerPath,
-    /// Each node has a next-hop table; packets under way follow the new tables.
+    /// Each node has a next-hop table; packets in flight follow the new tables.
     PerHop,
 }
 
@@ -333,7 +335,7 @@ pub enum NoteKind {
     Unreachable,
     /// A pair has a path again.
     Reachable,
-    /// A scheduled or handover outage begins. `value` = its length in seconds.
+    /// A scheduled or handover outage starts. `value` = its length in seconds.
     OutageBegin,
     /// It ends.
     OutageEnd,
@@ -367,10 +369,10 @@ pub struct Note {
     /// The pair it happens to, where there is one (for both directions: the forward one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<PairId>,
-    /// A number whose meaning the kind gives.
+    /// A number; the kind defines its meaning.
     #[serde(default)]
     pub value: f64,
-    /// In words, for a person.
+    /// Human-readable text.
     #[serde(default)]
     pub text: String,
 }
@@ -395,10 +397,10 @@ pub struct TrackPoint {
     pub place: GeoPoint,
 }
 
-/// The network at time zero, and what holds for the whole timeline.
+/// The network at time zero, and properties of the entire timeline.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// What this is, for a person.
+    /// Human-readable title.
     pub title: String,
     /// Length.
     pub duration: Nanos,
@@ -437,7 +439,7 @@ pub struct Chunk {
     pub tracks: Vec<TrackPoint>,
 }
 
-/// A whole timeline in memory. Chunks are shared: several runs read the same ones.
+/// An entire timeline in memory. Chunks are shared: several runs read the same ones.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The network at time zero.
@@ -451,7 +453,7 @@ pub trait ChunkSource: Send {
     /// The next chunk, or `None` after the last.
     ///
     /// # Errors
-    /// In words for a person, when the source cannot go on.
+    /// A human-readable message, when the source cannot continue.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String>;
 }
 

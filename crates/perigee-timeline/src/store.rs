@@ -14,12 +14,12 @@ pub enum TimelineError {
     /// Reading or writing failed.
     #[error("{}", perigee_units::files::why(.0))]
     Io(#[from] std::io::Error),
-    /// A line is not what it should be.
+    /// A line with invalid syntax.
     #[error("line {line}: {reason}")]
     Syntax {
         /// From 1.
         line: usize,
-        /// In words.
+        /// The reason as text.
         reason: String,
     },
     /// The timeline contradicts itself.
@@ -38,7 +38,7 @@ pub fn save(timeline: &Timeline, out: impl Write) -> Result<(), TimelineError> {
 /// Writes a timeline chunk by chunk, so that a long one needs no memory.
 ///
 /// # Errors
-/// When writing fails, or the source cannot go on.
+/// When writing fails, or the source cannot continue.
 pub fn save_stream(
     header: &Header,
     source: &mut dyn ChunkSource,
@@ -80,7 +80,7 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     Ok(timeline)
 }
 
-/// The first line is the header: what it lacks tells that the file is something else.
+/// The first line is the header: missing fields show that the file is something else.
 fn not_ours(line: usize, e: &serde_json::Error) -> String {
     let why = why_not_json(e);
     match line {
@@ -95,7 +95,7 @@ const LONGEST: Nanos = Nanos::from_secs(366 * 86_400);
 /// Checks that ids exist, times do not run back, paths are connected, and values are in range.
 ///
 /// # Errors
-/// The first contradiction, in words.
+/// The first contradiction, as text.
 pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     let h = &timeline.header;
     let mut seen = Seen::default();

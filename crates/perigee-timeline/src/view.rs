@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a traffic pair sees of a timeline over time, without any traffic.
+//! View of a traffic pair over time, without any traffic.
 
 use crate::follow::Follower;
 use crate::model::*;
@@ -7,7 +7,7 @@ use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a pair and its way back see over time.
+/// View of a pair and its reverse pair over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairView {
     /// Sampling instants.
@@ -18,13 +18,13 @@ pub struct PairView {
     pub rate: Vec<Option<BitRate>>,
     /// Links of the way there; zero = unreachable.
     pub hops: Vec<u32>,
-    /// When nothing gets through: no route, a link down, or a blocked port. Begin and end, exact.
+    /// Times without connectivity: no route, a link down, or a blocked port. Start and end, exact.
     pub outages: Vec<(Nanos, Nanos)>,
     /// When the way there becomes another one, exact.
     pub path_changes: Vec<Nanos>,
 }
 
-/// Follows a pair and its way back through a timeline, with a sample each `step`.
+/// Follows a pair and its reverse pair through a timeline, with a sample each `step`.
 pub fn view(timeline: &Timeline, forward: PairId, back: PairId, step: Nanos) -> PairView {
     let mut watcher = Watcher::new(&timeline.header, [forward, back], step);
     timeline.chunks.iter().for_each(|chunk| watcher.see(chunk));
@@ -45,13 +45,13 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// What is there at time zero.
+    /// Counts at time zero.
     pub fn new(header: &Header) -> Self {
         let (nodes, ports, links) = (header.nodes.len(), header.ports.len(), header.links.len());
         Contents { nodes, ports, links, changes: BTreeMap::new() }
     }
 
-    /// Adds what a chunk brings.
+    /// Adds the counts of a chunk.
     pub fn add(&mut self, chunk: &Chunk) {
         self.nodes += chunk.nodes.len();
         self.ports += chunk.ports.len();
@@ -103,7 +103,7 @@ impl ChunkSource for Watched<'_> {
     }
 }
 
-/// Follows a pair chunk by chunk, so that nobody needs to keep them.
+/// Follows a pair chunk by chunk, so that chunks need not be kept.
 pub struct Watcher {
     now: Follower,
     ways: [PairId; 2],
@@ -114,7 +114,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// For a pair and its way back, with a sample each `step`.
+    /// Watcher of a pair and its reverse pair, with a sample each `step`.
     pub fn new(header: &Header, ways: [PairId; 2], step: Nanos) -> Self {
         Watcher {
             now: Follower::new(header),

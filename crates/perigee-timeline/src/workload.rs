@@ -77,16 +77,18 @@ fn nth(seed: u64, n: u64) -> f64 {
     unit(mix(seed ^ mix(n)))
 }
 
-/// An application changes its mind no faster, whatever is drawn: time goes on and a run ends.
+/// Shortest time between changes of an application, whatever is drawn: time advances and a run
+/// ends.
 pub const SHORTEST: Nanos = Nanos::from_micros(1);
 
-/// How long an on/off source stays as it is after its `n`-th change. It begins with sending, so it sends after even ones.
+/// Time that an on/off source stays as it is after its `n`-th change. It starts with sending, so it
+/// sends after even ones.
 pub fn turn(on: &Law, off: &Law, seed: u64, n: u64) -> Nanos {
     let law = if n % 2 == 0 { on } else { off };
     law.time(seed, n).max(SHORTEST)
 }
 
-/// Bytes of the `n`-th object that a client asks for.
+/// Bytes of the `n`-th object that a client requests.
 pub fn object_bytes(size: &Law, seed: u64, n: u64) -> u64 {
     size.bytes(seed, 2 * n)
 }
@@ -96,7 +98,7 @@ pub fn think_time(think: &Law, seed: u64, n: u64) -> Nanos {
     think.time(seed, 2 * n + 1)
 }
 
-/// What a flow sends.
+/// Traffic of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum App {
@@ -112,7 +114,7 @@ pub enum App {
         /// Bytes of the IP packet, both ways.
         size: u32,
     },
-    /// UDP packets at a constant rate that nobody answers.
+    /// UDP packets at a constant rate, without replies.
     Cbr {
         /// Time between packets.
         interval: Nanos,
@@ -126,7 +128,7 @@ pub enum App {
         /// Seconds of silence.
         off: Law,
     },
-    /// The receiver asks for one object after the other over one connection.
+    /// The receiver requests one object after the other over one connection.
     Request {
         /// Bytes of an object.
         size: Law,
@@ -163,7 +165,7 @@ impl App {
         }
     }
 
-    /// Its receiver asks for what its sender sends.
+    /// True if its receiver requests the data.
     pub fn has_client(&self) -> bool {
         matches!(self, App::Request { .. } | App::Web(_) | App::Video(_))
     }
@@ -194,9 +196,9 @@ impl Hosts {
 /// change of its path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notices {
-    /// The beginning is told this long before the event …
+    /// The start is notified this long before the event …
     pub lead: Nanos,
-    /// … and the end this long after its beginning was told.
+    /// … and the end this long after the notice of its start.
     pub hold: Nanos,
     /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them, drawn at random.
     pub errors: Arc<[i64]>,
@@ -205,7 +207,7 @@ pub struct Notices {
 }
 
 impl Default for Notices {
-    /// Told at the instant of the event, for 2.3 s (SaTCP's published hold time).
+    /// Notice at the instant of the event, for 2.3 s (SaTCP's published hold time).
     fn default() -> Self {
         Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
     }
@@ -214,11 +216,11 @@ impl Default for Notices {
 /// A flow's place among the legs of a split connection (RFC 3135 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
-    /// The flow whose data this one carries on; `None` = the first leg.
+    /// The flow with the data that this one forwards; `None` = the first leg.
     pub before: Option<u32>,
     /// The flow that carries on this one's data; `None` = the last leg.
     pub after: Option<u32>,
-    /// What the proxy at this leg's end may hold, in bytes (the last leg has no proxy).
+    /// Capacity of the proxy at this leg's end, in bytes (the last leg has no proxy).
     pub buffer: u64,
     /// The proxy answers the SYN of this leg before the next leg is established.
     pub spoof: bool,
@@ -239,7 +241,7 @@ pub struct Flow {
     pub start: Nanos,
     /// When it stops sending new data.
     pub stop: Nanos,
-    /// What it sends.
+    /// Its traffic.
     pub app: App,
     /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and `voice` where none is needed.
     pub cc: String,
@@ -258,10 +260,10 @@ pub struct Flow {
     /// Transport options that differ from the transport's defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tcp: BTreeMap<String, Value>,
-    /// Buffer of the transport in bytes, where it depends on the path; 0 = as its options say.
+    /// Buffer of the transport in bytes, where it depends on the path; 0 = from its options.
     #[serde(default)]
     pub buffer_bytes: u64,
-    /// What it is told of handovers, outages and path changes; `None` = nothing.
+    /// Its notices of handovers, outages and path changes; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notices: Option<Notices>,
     /// Its place in a split connection; `None` = it goes from end to end.
@@ -274,7 +276,7 @@ pub struct Flow {
     pub base_rtt: Option<Nanos>,
 }
 
-/// All flows of a run that are known when it begins.
+/// All flows of a run that are known at its start.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Workload {
     /// In the order in which tables print them; a flow's index is its id.

@@ -96,7 +96,7 @@ pub(crate) enum Origin {
 /// Effect of an arrival at a sending end beyond that end.
 pub(crate) enum Heard {
     Nothing,
-    /// A probe's reply: flows that listen to the host or the machine get it, too.
+    /// A probe's reply: flows that listen to the host or the machine also get it.
     Reply(Signal<'static>),
     /// The connection is established: the receiver starts.
     Established(Established),

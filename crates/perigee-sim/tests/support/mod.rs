@@ -41,7 +41,8 @@ pub fn change(at: Nanos, change: Change) -> Timed {
     Timed { at, change }
 }
 
-/// One link each way between two hosts, for 10 s, and the paths over them; the port of the way back may ask for its capacity.
+/// One link each way between two hosts, for 10 s, and the paths over them; the port of the return
+/// path may request its capacity.
 pub fn two_hosts(mbit: u64, delay: Nanos, dama: Option<Dama>) -> (Header, Vec<Timed>) {
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
     let port = |from: u32| Port {
@@ -118,7 +119,7 @@ pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> Fl
 /// Named values of a controller.
 pub type Internals = Vec<(&'static str, f64)>;
 
-/// What a run told.
+/// Recorded output of a run.
 #[derive(Default, Clone, PartialEq)]
 pub struct Log {
     /// (flow, sent, rtt, base)

@@ -2,18 +2,20 @@
 //! The sending side that the schemes of the OrbCC authors' simulator run on: Avian688/tcpPaced 2b591cf over
 //! Avian688/inet4.5 8287e4c. Facts and rules from there; schemes request it by [`perigee_cc::Stack::Inet`].
 //!
-//! What it does otherwise than Linux:
-//! * A pacer that is a timer: a packet leaves, the timer starts, and nothing but a partial ACK's retransmission leaves before it
-//!   fires. Time lost to a full window is not made up for.
-//! * Recovery begins with duplicate ACKs alone (the third one, RACK, or a head that is marked) and each partial ACK sends the
-//!   head again, unless it was, whatever window and pacer say.
-//! * What is to be sent again lies below the highest selectively acknowledged segment. After a timeout without any such
-//!   segment new data goes first.
+//! Differences from Linux:
+//! * A pacer that is a timer: a packet leaves, the timer starts, and nothing but a partial ACK's
+//!   retransmission leaves before it fires. Time lost to a full window is not made up for.
+//! * Recovery starts with duplicate ACKs alone (the third one, RACK, or a head that is marked) and
+//!   each partial ACK sends the head again, unless it was, regardless of window and pacer.
+//! * Segments to be retransmitted lie below the highest selectively acknowledged segment. After a
+//!   timeout without any such segment new data goes first.
 //! * A segment that was sent again counts as in flight until it is acknowledged cumulatively.
-//! * RTTs are differences of millisecond clocks, of every ACK that advances; the variance has a gain of 1/8.
-//! * What is selectively acknowledged is delivered in samples, but is no news to a window: schemes see an ACK deliver what it
-//!   acknowledges cumulatively and nothing reported before.
-//! * Lost bytes of a sample are the change of what is marked lost, in either direction (see also [`sample`]).
+//! * RTTs are differences of millisecond clocks, of every ACK that advances; the variance has a
+//!   gain of 1/8.
+//! * Selectively acknowledged data counts as delivered in samples, but is not reported to a window:
+//!   for schemes an ACK delivers all that it acknowledges cumulatively and nothing reported before.
+//! * Lost bytes of a sample are the change of the bytes marked lost, in either direction (see also
+//!   [`sample`]).
 
 mod board;
 mod rack;
@@ -37,12 +39,12 @@ use sample::Sampler;
 const FIRST_GAP_NS: f64 = 100.0;
 /// A pacer that is all but stopped must not overflow the clock.
 const LONGEST_GAP_NS: f64 = 3.6e12;
-/// Duplicate ACKs that begin a recovery.
+/// Duplicate ACKs that start a recovery.
 const DUP_ACKS: u32 = 3;
 /// Variance before the first sample.
 const FIRST_VARIANCE: Nanos = Nanos::from_millis(750);
 
-/// What the connection lends to it.
+/// State that the connection lends to it.
 pub(crate) struct Host<'a> {
     pub cc: &'a mut Controller,
     pub win: &'a mut Window,
@@ -91,7 +93,7 @@ pub(crate) struct Inet {
     /// Packets in flight and marked lost as of the last ACK or transmission: what limits sending and schemes see.
     in_flight: u64,
     marked: u64,
-    /// Packets marked lost since the connection began.
+    /// Packets marked lost since the start of the connection.
     lost: u64,
     recovering: bool,
     /// Where the last recovery ends.
@@ -106,7 +108,7 @@ pub(crate) struct Inet {
     timeout_at: Nanos,
     rack_at: Nanos,
     pace_at: Nanos,
-    /// What the timer's exact time lies beyond that, in nanoseconds.
+    /// Excess of the timer's exact time over that, in nanoseconds.
     pace_rest: f64,
     out: Vec<Transmit>,
     last_delivery: (u64, Nanos),
@@ -377,7 +379,7 @@ impl Inet {
         }
     }
 
-    /// Marks what is late; true if that begins a recovery.
+    /// Marks late packets; true if that starts a recovery.
     fn check_rack(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         let (found, wait) = self.board.mark_late(&self.rack, now);
         if found > 0 {
@@ -459,7 +461,7 @@ impl Inet {
         out.append(&mut self.out);
     }
 
-    /// Sends what the pacer's timer lets go, if it is due.
+    /// Sends the packets that the pacer's timer releases, if it is due.
     fn run_pacer(&mut self, h: &mut Host<'_>, now: Nanos) {
         if self.pace_at > now {
             return;

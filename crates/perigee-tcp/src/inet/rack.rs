@@ -7,7 +7,7 @@ use perigee_units::{Nanos, NS_PER_S};
 /// Recoveries for which a widened window is kept.
 const PERSISTENCE: u32 = 16;
 
-/// What the last ACK says of reordering and recovery.
+/// Reordering and recovery state as of the last ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Situation {
     pub reordered: bool,
@@ -55,13 +55,13 @@ impl Rack {
         (self.sent, self.seg) > (sent, seg)
     }
 
-    /// A packet is lost so long after it was sent.
+    /// A packet is lost this long after it was sent.
     pub fn patience(&self) -> Nanos {
         self.rtt + self.window
     }
 
-    /// A packet is delivered. The peer's clock is read in whole seconds where it judges whether an ACK is for the
-    /// retransmission: it is taken for the original's unless a second begins in between.
+    /// A packet is delivered. The peer's clock is read in full seconds to judge whether an ACK is
+    /// for the retransmission: it is taken for the original's unless a second starts in between.
     pub fn on_delivered(
         &mut self,
         (seg, sent, resent): (Seg, Nanos, bool),

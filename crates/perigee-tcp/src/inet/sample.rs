@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Delivery-rate samples of Avian688/tcpPaced: what a sample counts from stays until a packet is delivered that was sent after
-//! more had been delivered, over the time of the first such packet.
+//! Delivery-rate samples of Avian688/tcpPaced: the start of a sample stays until a packet is
+//! delivered that was sent after more had been delivered, over the time of the first such packet.
 
 use super::board::Region;
 use perigee_cc::RateSample;
@@ -44,7 +44,8 @@ impl Sampler {
         region.delivered_time = Nanos::MAX;
     }
 
-    /// The sample of an ACK. It is void where it spans less than `min_rtt`, and the next one is too unless a newer packet begins it.
+    /// The sample of an ACK. It is void where it spans less than `min_rtt`, and so is the next one
+    /// unless a newer packet starts it.
     pub fn close(&mut self, lost: u64, min_rtt: Nanos) -> RateSample {
         self.lost = lost;
         let interval = self.send_elapsed.max(self.ack_elapsed);

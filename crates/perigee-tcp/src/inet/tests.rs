@@ -10,7 +10,7 @@ const MSS: u64 = 1448;
 const RTT: u64 = 100;
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-/// What the scheme was given.
+/// Inputs of the scheme.
 #[derive(Default)]
 struct Log {
     /// Newly acknowledged, lost and in flight before, in packets; and whether a packet was sent again at once.
@@ -135,7 +135,7 @@ fn a_packet_leaves_per_gap_and_fractions_of_a_nanosecond_are_not_lost() {
 fn time_lost_to_a_full_window_is_not_made_up_for() {
     let mut s = Script::new(4, Some(BitRate(11_584_000)), MS(500));
     assert_eq!(s.run_until(MS(600)).len(), 4);
-    // The whole window is acknowledged: a packet goes at once, and one per millisecond after it.
+    // The full window is acknowledged: a packet goes at once, and one per millisecond after it.
     assert_eq!(s.ack(4, &[], MS(503)), [4]);
     assert_eq!(s.run_until(MS(603)).iter().map(|s| s.1).collect::<Vec<_>>(), [5, 6, 7]);
 }

@@ -98,7 +98,7 @@ impl Sender {
         seq_rtt
     }
 
-    /// A later ACK was faster. What it selectively acknowledges is news; nothing else of it is, to nobody.
+    /// Handles an ACK overtaken by a later one. Only its selective acknowledgements are new.
     fn overtaken_ack(
         &mut self,
         now: Nanos,
@@ -235,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// What the controller is told.
+    /// The event that the controller receives.
     fn close_ack<'a>(
         &mut self,
         now: Nanos,
@@ -271,12 +271,13 @@ impl Sender {
         }
     }
 
-    /// In ns-3 an ACK neither restarts the timer nor opens the window while SACKs tell of a hole.
+    /// In ns-3 an ACK neither restarts the timer nor opens the window while SACKs report a hole.
     fn is_held_up(&self) -> bool {
         self.cfg.reduction == Reduction::Ns3 && self.ca == CaState::Disorder
     }
 
-    /// And the ACK that ends the repair after a timeout counts with what it covers beyond: nothing.
+    /// True if the window of ns-3 does not grow with this ACK: it is held up, or ends the repair
+    /// after a timeout (data it covers beyond the repair do not count).
     fn grows_late(&self, before: &Before) -> bool {
         let repaired = before.ca == CaState::Loss && self.ca != CaState::Loss;
         self.is_held_up() || (repaired && self.cfg.reduction == Reduction::Ns3)
@@ -308,7 +309,7 @@ impl Sender {
         self.after_control();
     }
 
-    /// Takes over what the controller decided.
+    /// Applies the decision of the controller.
     pub(super) fn after_control(&mut self) {
         self.win.cwnd = self.win.cwnd.max(self.caps.min_cwnd.min(1) as u64 * self.mss);
         if std::mem::take(&mut self.win.mark_app_limited) {

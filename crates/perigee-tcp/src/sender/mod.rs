@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One connection's sending side.
 //!
-//! The host creates it ([`Sender::new`]), calls [`Sender::on_ack`] and [`Sender::on_timer`], and after each of them
-//! [`Sender::transmit`] to collect what may be sent now; [`Sender::next_timer`] says when to call again.
+//! The host creates it ([`Sender::new`]), calls [`Sender::on_ack`] and [`Sender::on_timer`], and
+//! after each of them [`Sender::transmit`] to collect the segments that may be sent now;
+//! [`Sender::next_timer`] returns the time of the next call.
 //!
 //! The order inside an ACK is Linux's and is kept in [`Sender::on_ack`].
 
@@ -31,7 +32,7 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 /// An arriving acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// What it says.
+    /// Acknowledgement number and SACK blocks.
     pub blocks: &'a AckBlocks,
     /// Telemetry that it echoes.
     pub telemetry: Option<Telemetry<'a>>,
@@ -63,7 +64,7 @@ enum TimerKind {
     Reorder,
 }
 
-/// What the last ACK or timer wants sent again.
+/// Retransmissions due after the last ACK or timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resend {
     /// Nothing now: it may have been reordering. New data may be sent.
@@ -74,7 +75,7 @@ enum Resend {
     New,
 }
 
-/// Proportional rate reduction (RFC 9937) and what an undo restores.
+/// Proportional rate reduction (RFC 9937) and the values an undo restores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Episode {
     prior_cwnd: u64,
@@ -122,7 +123,7 @@ struct Pacer {
     holds_back: bool,
 }
 
-/// What the SYN-ACK admits: its window is not scaled.
+/// Segments that the SYN-ACK admits: its window is not scaled.
 fn first_window(cfg: &Config) -> Seg {
     match cfg.has_receive_window() {
         true => UNSCALED.min(cfg.rmem / 2) / u64::from(cfg.mss),
@@ -144,7 +145,7 @@ pub struct Sender {
     ca: CaState,
     /// One past the last segment that the receive window admits.
     window_end: Seg,
-    /// snd_nxt when the present episode began.
+    /// snd_nxt at the start of the present episode.
     high: Seg,
     /// One past the highest segment selectively acknowledged.
     highest_sacked: Seg,
@@ -155,13 +156,14 @@ pub struct Sender {
     /// Ranges of the previous ACK, to tag only what is new.
     sack_cache: [(Seg, Seg); 4],
     rack: RackState,
-    /// Below it the rule of RFC 6675 has marked what it had to.
+    /// All segments below it have been examined by the rule of RFC 6675.
     dup_marked: Seg,
     probe: ProbeState,
     reduction: Episode,
     frto: bool,
     resend: Resend,
-    /// The first lost segment is sent again before anything else, window and pacer or not (ns-3, when a recovery begins).
+    /// The first lost segment is sent again before anything else, regardless of window and pacer
+    /// (ns-3, at the start of a recovery).
     head_at_once: bool,
     /// Timeouts in a row without progress, and the doublings of the timeout.
     retransmits: u32,
@@ -187,7 +189,7 @@ pub struct Sender {
     last_ts_ecr: u32,
     /// Segments that the application has: `Seg::MAX` = without end.
     available: Seg,
-    /// The receive window ends before what the application has.
+    /// The receive window ends before the application's data does.
     window_bound: bool,
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
@@ -198,7 +200,7 @@ pub struct Sender {
     pub stats: Stats,
 }
 
-/// Hands an action to the scheme's own stack, if there is one, and returns what it answers.
+/// Delegates an action to the scheme's own stack, if there is one, and returns its result.
 macro_rules! delegate {
     ($self:ident, $inet:ident, $host:ident => $body:expr) => {
         if let Some($inet) = $self.inet.as_deref_mut() {
@@ -322,8 +324,8 @@ impl Sender {
         self.available = segments.max(self.una_nxt().1);
     }
 
-    /// The application has `segments` so far, and the receive window ends at segment `edge`. What the window holds back
-    /// does not make the connection limited by its application.
+    /// The application has `segments` so far, and the receive window ends at segment `edge`. Data
+    /// that the window holds back does not make the connection application-limited.
     pub fn offer(&mut self, segments: Seg, edge: Seg) {
         self.available = segments.min(edge).max(self.una_nxt().1);
         self.window_bound = edge < segments;
@@ -338,7 +340,7 @@ impl Sender {
         }
     }
 
-    /// What the controller decides.
+    /// The controller's window.
     pub fn window(&self) -> &Window {
         &self.win
     }
@@ -346,7 +348,7 @@ impl Sender {
     pub fn controller(&self) -> &Controller {
         &self.cc
     }
-    /// What it asked for.
+    /// The controller's capabilities and requirements.
     pub fn caps(&self) -> &Caps {
         &self.caps
     }
@@ -386,7 +388,7 @@ impl Sender {
         }
         self.paced.then_some(self.pacing_rate)
     }
-    /// Bytes of memory behind the connection, beside itself.
+    /// Bytes of heap memory of the connection, without the struct itself.
     pub fn memory_bytes(&self) -> usize {
         self.board.memory_bytes() + self.inet.as_deref().map_or(0, Inet::memory_bytes)
     }

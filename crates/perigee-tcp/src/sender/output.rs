@@ -19,7 +19,7 @@ pub struct Transmit {
     pub ts_val: u32,
     /// Departure time; `now` or, for a paced unit, never earlier.
     pub sent: Nanos,
-    /// What the telemetry header says, for schemes that use it.
+    /// Contents of the telemetry header, for schemes that use it.
     pub stamp: HeaderStamp,
     /// The last of a burst of several: the network card's driver leaves the PSH flag on it.
     pub push: bool,
@@ -31,15 +31,16 @@ const GSO_MAX_BYTES: u64 = 65_536;
 const PACING_SHIFT: u32 = 10;
 /// A send buffer's entry: what one write fills (64 KB less headers).
 const ENTRY_BYTES: u64 = GSO_MAX_BYTES - 1 - 320;
-/// What an entry takes of the buffer beyond its data.
+/// Buffer space of an entry beyond its data.
 const ENTRY_OVERHEAD: u64 = 960;
 
 /// Where the entry of a bulk sender's buffer ends that `seg` lies in; `buffer` bytes are written before the first ACK.
 ///
-/// An entry holds no more than half of the largest window that the peer has offered (Linux `tcp_bound_to_half_wnd`). When the
-/// application fills the first buffer only `offered` segments are known, what a SYN-ACK can say without scaling: these
-/// entries are short. The first one leaves as the initial window at once (`tcp_push_one`), the last one waits, is filled up
-/// once the window is known, and full ones follow.
+/// An entry holds no more than half of the largest window that the peer has offered (Linux
+/// `tcp_bound_to_half_wnd`). When the application fills the first buffer only `offered` segments
+/// are known, as many as a SYN-ACK can announce without scaling: these entries are short. The first
+/// one leaves as the initial window at once (`tcp_push_one`), the last one waits, is filled up once
+/// the window is known, and full ones follow.
 fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg)) -> Seg {
     let full = (ENTRY_BYTES / mss).max(1);
     if buffer == 0 {
@@ -155,7 +156,7 @@ impl Sender {
         (!bounded || seg + 1 < self.highest_sacked).then_some(seg)
     }
 
-    /// Whatever window and pacer say.
+    /// Retransmits the head, regardless of window and pacer.
     fn resend_head(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         if let Some(seg) = self.next_to_resend() {
             let next = self.pacer.next;
@@ -171,9 +172,10 @@ impl Sender {
         self.cfg.tso_defer != TsoDefer::Off
     }
 
-    /// It waits for a fuller burst: less than a burst may go, less than what is left of the send buffer's entry, less than a
-    /// third of the window; the last one is not a millisecond old; and the next ACK, an SRTT after the oldest packet that is
-    /// out, is near (Linux `tcp_tso_should_defer`).
+    /// It waits for a fuller burst: less than a burst may go, less than the remainder of the send
+    /// buffer's entry, less than a third of the window; the last one is not a millisecond old; and
+    /// the next ACK, an SRTT after the oldest packet that is out, is near (Linux
+    /// `tcp_tso_should_defer`).
     fn waits_for_burst(&self, now: Nanos) -> bool {
         const SOON: Nanos = Nanos::from_millis(1);
         if !self.gathers() || self.ca >= CaState::Recovery || self.board.out() == 0 {
@@ -191,8 +193,8 @@ impl Sender {
             && next_ack.saturating_sub(now) <= near
     }
 
-    /// Segments of a burst that begins now, `most` at most. It ends with the send buffer's entry, which grows out of the
-    /// next one until it fills what may go (Linux `tcp_grow_skb`).
+    /// Segments of a burst that starts now, `most` at most. It ends with the send buffer's entry,
+    /// which grows out of the next one until it fills the burst (Linux `tcp_grow_skb`).
     fn burst_of_entry(&mut self, most: u64) -> u64 {
         let nxt = self.board.nxt();
         if nxt >= self.entry_end {
@@ -204,7 +206,7 @@ impl Sender {
         quota.min(self.entry_end - nxt)
     }
 
-    /// A whole segment fits into the window.
+    /// True if a full segment fits into the window.
     #[inline]
     fn has_room(&self) -> bool {
         (self.board.in_flight() + 1) * self.mss <= self.win.cwnd
@@ -268,7 +270,7 @@ impl Sender {
             let cx = self.cx(now);
             let pkt = SentPkt { seq: seg * self.mss, bytes: self.cfg.mss, retrans };
             let tag = self.cc.on_sent(&cx, &mut self.win, &pkt);
-            // A monitor interval that begins with this packet has its own rate.
+            // A monitor interval that starts with this packet has its own rate.
             self.update_pacing_rate();
             tag
         } else {
@@ -323,7 +325,7 @@ impl Sender {
         self.pacer.next += length - credit.min(length / 2);
     }
 
-    /// Linux sizes bursts of unpaced senders by this rate too, so it exists for everybody.
+    /// Linux sizes bursts of unpaced senders by this rate too, so it is computed for all senders.
     pub(super) fn update_pacing_rate(&mut self) {
         if let Some(rate) = self.win.pacing {
             self.pacing_rate = rate;
@@ -354,8 +356,8 @@ impl Sender {
         }
     }
 
-    /// Data is at hand that the receive window does not take yet. (What a full send buffer holds back is not at hand: Linux
-    /// calls that limited by the application.)
+    /// Data is at hand that the receive window does not admit yet. (Data that does not fit a full
+    /// send buffer is not at hand: Linux calls that application-limited.)
     fn waits_for_window(&self) -> bool {
         let held = self.cfg.window_caps || self.board.nxt() >= self.window_end;
         held && self.board.nxt() < self.available
@@ -444,8 +446,9 @@ mod tests {
         std::iter::successors(next(&0), next).take(most).collect()
     }
 
-    /// Linux 6.12: 7.5 short entries fit into 256 KiB beside the initial window, 2.2 into the 87,040 bytes that it begins
-    /// with by default; the last one is filled up. The latter was seen on real hosts.
+    /// Linux 6.12: 7.5 short entries fit into 256 KiB in addition to the initial window, 2.2 into
+    /// the 87,040 bytes that it starts with by default; the last one is filled up. The latter was
+    /// seen on real hosts.
     #[test]
     fn entries_are_short_until_the_window_is_known() {
         let found = ends(1448, 256 << 10, (10, 45), 11);

@@ -250,7 +250,7 @@ impl Sender {
         self.arm_rto(now);
     }
 
-    /// What an ACK says of an outstanding probe.
+    /// Evaluates an ACK for an outstanding probe.
     pub(super) fn check_probe(&mut self, now: Nanos, ack: Seg, p: &Progress) {
         let Some(high) = self.probe.high else { return };
         if ack < high {

@@ -32,8 +32,8 @@ impl Sender {
         }
     }
 
-    /// What the state machine does with an ACK that is not plain progress in Open. Decides whether lost segments may be
-    /// sent again on this ACK ([`Sender::resend`] is `Nothing` before).
+    /// State machine for an ACK that is not plain progress in Open. Decides whether lost segments
+    /// may be sent again on this ACK ([`Sender::resend`] is `Nothing` before).
     pub(super) fn state_machine(&mut self, now: Nanos, before: &Before, p: &mut Progress) {
         if self.ca == CaState::Open {
             self.reduction.retrans_stamp = None;
@@ -80,10 +80,10 @@ impl Sender {
         }
     }
 
-    /// Everything that was outstanding when the episode began is acknowledged.
+    /// Ends an episode once all data outstanding at its start is acknowledged.
     fn leave_if_complete(&mut self, now: Nanos) {
         match self.ca {
-            // One segment beyond, so that a reduction lasts a whole round.
+            // One segment beyond, so that a reduction lasts a full round.
             CaState::Cwr if self.board.una() > self.high => {
                 self.end_reduction();
                 self.set_state(now, CaState::Open);
@@ -131,7 +131,7 @@ impl Sender {
         self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
     }
 
-    /// Asks the controller for its threshold and starts a reduction towards it.
+    /// Requests the controller's threshold and starts a reduction towards it.
     pub(super) fn begin_reduction(&mut self, now: Nanos) {
         self.high = self.board.nxt();
         self.probe.high = None;
@@ -287,8 +287,8 @@ impl Sender {
     /// The retransmission timer fired.
     pub(super) fn enter_loss(&mut self, now: Nanos) {
         let new_episode = self.ca < CaState::Recovery;
-        // RFC 5681 section 3.1 asks whether the timer has sent the packet again before; Linux does not count it after a
-        // fast recovery either.
+        // RFC 5681 section 3.1 depends on whether the timer has sent the packet again before; Linux
+        // does not count it after a fast recovery either.
         let in_recovery = self.ca == CaState::Recovery && self.cfg.reduction == Reduction::Ns3;
         let reduces = self.ca <= CaState::Disorder
             || self.high <= self.board.una()

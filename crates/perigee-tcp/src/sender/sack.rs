@@ -35,7 +35,7 @@ impl Sender {
         if self.probe.high.is_some_and(|h| self.probe.was_retrans && end == h) {
             p.dsack_of_probe = true;
         } else if self.dsack_dups + dups > self.stats.retrans {
-            // The network duplicates packets; that says nothing of our retransmissions.
+            // The network duplicates packets; that is no evidence about our retransmissions.
             return false;
         }
         self.dsack_dups += dups;
@@ -52,7 +52,7 @@ impl Sender {
         true
     }
 
-    /// Tags `start..end`, skipping what the previous ACK reported already.
+    /// Tags `start..end`, skipping ranges that the previous ACK reported already.
     fn tag_range(&mut self, now: Nanos, start: Seg, end: Seg, p: &mut Progress) {
         let start = start.max(self.board.una());
         let end = end.min(self.board.nxt());
@@ -72,8 +72,9 @@ impl Sender {
             if slot.flags & SACKED != 0 {
                 continue;
             }
-            // Whether it was the original says the RTT alone: below a hole the echoed timestamp stands still, and
-            // would hide every retransmission that is delivered (Linux `tcp_sacktag_one`).
+            // Only the RTT distinguishes the original: below a hole the echoed timestamp stays
+            // constant, and would hide every retransmission that is delivered (Linux
+            // `tcp_sacktag_one`).
             self.advance_rack(now, &slot, seg);
             if slot.flags & (EVER_RETRANS | RETRANS) == 0 {
                 if seg < self.highest_sacked {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The transport's timers: retransmission, tail loss probe and reordering share one, as in Linux; pacing and the
-//! controller's own timer stand beside it.
+//! The transport's timers: retransmission, tail loss probe and reordering share one, as in Linux;
+//! pacing and the controller's own timer are separate.
 
 use super::output::Transmit;
 use super::{delegate, Resend, Sender, TimerKind};
@@ -40,7 +40,7 @@ impl Sender {
         }
         delegate!(self, inet, host => inet.on_timer(host, now));
         if self.pacer.holds_back && self.pacer.next <= now && self.resend == Resend::Nothing {
-            // What the pacer held back includes whatever is lost by now.
+            // The data the pacer held back includes all segments lost by now.
             self.resend = Resend::Lost;
         }
         if self.timer_at > now {
@@ -73,7 +73,7 @@ impl Sender {
         self.retransmits += 1;
         self.backoff += 1;
         if let Some(seg) = self.board.next_lost() {
-            // The head goes out whatever the pacer says.
+            // The head goes out regardless of the pacer.
             self.pacer.next = self.pacer.next.min(now);
             self.emit_again(now, seg, out);
         }

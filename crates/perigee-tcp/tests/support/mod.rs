@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A sender whose receiver is the test.
+//! A sender with the test as its receiver.
 #![allow(dead_code)] // each test file uses its own part
 
 use perigee_cc::{info, CaState};
@@ -15,7 +15,7 @@ pub fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// Segments sent, retransmissions told apart.
+/// Segments sent; the flag marks retransmissions.
 pub type Sent = Vec<(Seg, bool)>;
 
 pub fn fresh(segs: std::ops::Range<Seg>) -> Sent {
@@ -35,7 +35,7 @@ pub fn plain() -> Config {
     Config { mss: MSS as u32, timestamps: false, tso_defer: TsoDefer::Off, ..Config::default() }
 }
 
-/// A connection whose receiver is the test; its handshake took 100 ms.
+/// A connection with the test as its receiver; its handshake took 100 ms.
 pub struct Script {
     pub sender: Sender,
     pub now: Nanos,
@@ -60,7 +60,7 @@ impl Script {
         taken(&out)
     }
 
-    /// The application writes up to so many segments.
+    /// The application writes up to this number of segments.
     pub fn write(&mut self, segments: Seg) -> Sent {
         self.sender.limit(segments);
         self.send()
@@ -86,7 +86,7 @@ impl Script {
         self.told(AckBlocks { ack, dsack: Some((seg, seg + 1)), covered: 1, ..AckBlocks::default() })
     }
 
-    /// Waits for the next timer: how long that took, and what it sends.
+    /// Waits for the next timer; returns the wait and the segments it sends.
     pub fn wait(&mut self) -> (Nanos, Sent) {
         let at = self.sender.next_timer();
         let waited = at - self.now;

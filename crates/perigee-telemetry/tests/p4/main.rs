@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `p4/meter.p4` beside the integer meter: its controls are interpreted, and every record is the same to the last bit.
+//! `p4/meter.p4` against the integer meter: its controls are interpreted, and every record is the
+//! same to the last bit.
 
 mod parse;
 mod run;
@@ -14,7 +15,7 @@ use run::Switch;
 const SOURCE: &str = include_str!("../../p4/meter.p4");
 const SWITCH: u16 = 0x1234;
 
-/// The program with what a control plane fills in.
+/// The program with the entries of a control plane.
 fn switch(bw: BitRate) -> Switch {
     let headers = [("hdr.block", "block_t"), ("hdr.record", "record_t")];
     let mut s = Switch::new(parse::parse(SOURCE), &headers, &[("meta.hash", 16), ("meta.payload", 16)]);
@@ -28,7 +29,7 @@ fn switch(bw: BitRate) -> Switch {
     s
 }
 
-/// What a control plane does when the interval's number has come round.
+/// Work of a control plane when the interval number wraps around.
 fn clear_old_cells(s: &mut Switch) {
     if s.register("interval_number") == 0 {
         s.fill("cells", std::iter::repeat_n(0, CELLS));
@@ -149,7 +150,8 @@ fn a_fault_in_the_source_is_noticed() {
     assert_ne!(s.register("avg_rtt"), u128::from(right.avg_rtt_us()));
 }
 
-/// The page of the meter says what it costs: here that is counted. (The parser knows no multiplication and no division.)
+/// The page of the meter states its cost: here that is counted. (The parser has no multiplication
+/// and no division.)
 #[test]
 fn operations_and_memory_are_those_that_the_page_states() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/integer-meter.md");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The subset of P4₁₆ that `p4/meter.p4` uses: constants, types with their widths, registers, and the apply blocks of
-//! controls. Parser states, tables and actions are read over: what they do is not arithmetic.
+//! The subset of P4₁₆ that `p4/meter.p4` uses: constants, types with their widths, registers, and
+//! the apply blocks of controls. Parser states, tables and actions are skipped: they hold no
+//! arithmetic.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,7 +19,7 @@ const SYMBOLS: &[&str] = &[
     "=", "+", "-", "^", "&", "|", "!", "~",
 ];
 
-/// Tokens with the lines on which they stand; comments and directives for the preprocessor are left out.
+/// Tokens with their line numbers; comments and directives for the preprocessor are left out.
 pub fn tokens(source: &str) -> Vec<(Token, usize)> {
     let mut out = Vec::new();
     for (n, line) in source.lines().enumerate() {
@@ -80,7 +81,7 @@ pub enum Statement {
 
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// `out` or `inout`: what is left in it returns to the caller.
+    /// `out` or `inout`: its final value returns to the caller.
     pub returns: bool,
     /// None for headers, metadata and the like, which all controls share.
     pub width: Option<Type>,
@@ -171,7 +172,7 @@ impl Parser {
         }
     }
 
-    /// Reads over what stands between the brackets that open here.
+    /// Skips the contents of the brackets that open here.
     fn skip_block(&mut self) {
         self.expect("{");
         let mut depth = 1;
@@ -325,7 +326,7 @@ impl Parser {
         if self.eat("(") {
             let mut arguments = Vec::new();
             while !self.eat(")") {
-                // `hash` is given a list of fields: its result is the caller's to say.
+                // `hash` takes a list of fields: the caller supplies its result.
                 if self.is("{") {
                     self.skip_block();
                 } else {

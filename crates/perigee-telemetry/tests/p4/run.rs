@@ -4,7 +4,7 @@
 use crate::parse::{Control, Expr, Program, Statement, Type};
 use std::collections::BTreeMap;
 
-/// A word; without a width it takes that of what it meets.
+/// A word; without a width it takes that of the other operand.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     bits: u128,
@@ -57,7 +57,7 @@ impl Switch {
         self.registers[name][0]
     }
 
-    /// What a control plane writes.
+    /// Writes registers as a control plane does.
     pub fn fill(&mut self, name: &str, values: impl IntoIterator<Item = u128>) {
         let cells = self.registers.get_mut(name).expect("a register of the program");
         cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = value);
