@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What every other room uses: files, JSON structures, columns, exit codes, interrupts."""
+"""Shared utilities: files, JSON structures, columns, exit codes, interrupts."""

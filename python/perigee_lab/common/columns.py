@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Columns of the core to Arrow and back."""
+"""Conversion of the core's columns to Arrow and back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Column = tuple[str, npt.NDArray[Any], list[str] | None, npt.NDArray[np.bool_] | None]
-    """Name, values (codes where there are words), words, rows that have a value (None = all)."""
+    """Name, values (codes for text), texts of the codes, rows that have a value (None = all)."""
 
 
 def to_arrow(columns: Iterable[Column]) -> pa.Table:
-    """Columns as an Arrow table; words become dictionaries, rows without a value nulls."""
+    """Columns as an Arrow table; coded texts become dictionaries, rows without a value nulls."""
     import pyarrow as pa
 
     arrays = {}
@@ -39,7 +39,7 @@ def arrow_type(kind: str) -> pa.DataType:
 
 
 def from_arrow(table: pa.Table) -> list[Column]:
-    """The columns of a table that `to_arrow` made; what stands in gaps is zero."""
+    """The columns of a table that `to_arrow` made; gaps are filled with zeros."""
     return [_column(name, table.column(name)) for name in table.column_names]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Credentials in what users type: kept out of manifests, reports and messages."""
+"""Redaction of credentials in user input, for manifests, reports and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"
 ENVIRONMENT = "--env"
-"""The option of programs' variables: their values are hidden, too."""
+"""Option for variables of programs, the values of which are also hidden."""
 # Up to the last @ before the path: a password may have one.
 _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:)[^\s/?#]+(?=@)")
 _WORDS = "key|secret|token|sig|signature|password|passwd|pwd|credential|sas"
@@ -19,12 +19,12 @@ _QUERY = re.compile(rf"([?&;](?:[^\s=&;#]*[-_.])?(?:{_WORDS})(?:[-_.][^\s=&;#]*)
 
 
 def hidden(text: str) -> str:
-    """A text without the passwords, keys and signatures of URLs in it."""
+    """The text with the passwords, keys and signatures of its URLs removed."""
     return _QUERY.sub(rf"\g<1>{HIDDEN}", _PASSWORD.sub(rf"\g<1>{HIDDEN}", text))
 
 
 def recorded(words: Sequence[str], programs: str = "--at") -> list[str]:
-    """A command line as records keep it; words from `programs` on are those of programs."""
+    """A command line as records store it; words from `programs` on belong to programs."""
     ours = words.index(programs) if programs in words else len(words)
     kept = []
     for i, word in enumerate(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Errors that users can mend, and the end of a command."""
+"""Errors that users can fix, and the end of a command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PerigeeError(Exception):
 
 
 class CommandError(PerigeeError):
-    """The end of a command. Without a message everything is printed already."""
+    """The end of a command. Without a message, everything has already been printed."""
 
     def __init__(self, message: str = "", code: int = BAD_INPUT) -> None:
         """The message may have several lines; `code` is the exit code."""

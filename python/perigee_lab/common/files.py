@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Files and folders that are written: wholly there or not at all, and by one process at a time."""
+"""Atomic writes of files and folders, by one process at a time."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 PARTIAL = ".partial"
 LOCK = ".perigee.lock"
 FRESH = ".perigee-"
-"""Begins the names of files that are being written."""
-# Where a path to something that is no file was meant: the first folder of it.
+"""Prefix of the names of files that are being written."""
+# Top-level folders in which a path to something other than a regular file is intended.
 STREAMS = (("dev",), ("proc",))
-# Not this one, which holds files.
+# Except this one, which holds regular files.
 SHARED = ("dev", "shm")
-# Whether names can be those of an open folder, and links refused.
+# Whether names can be relative to an open folder, and links can be rejected.
 AT = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
-# Opens an open file once more, whatever has become of its name.
+# Reopens an open file, even if its name has changed or is gone.
 OPEN_FILES = Path("/proc/self/fd")
 
 
@@ -51,15 +51,15 @@ REMEDIES = {
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Whether nothing more can be written: then it makes no sense to go on with other files."""
+    """Whether no space is left: writing further files would also fail."""
     return isinstance(error, OSError) and error.errno in NO_ROOM
 
 
 def cannot_write(path: Path, error: OSError) -> str:
-    """One line for a person: the file that the error names, or else `path`; what happened; the remedy."""
+    """One line: the file that the error names, or else `path`; the cause; the remedy."""
     named = Path(error.filename) if isinstance(error.filename, str) else path
     if named in path.parents:
-        # A folder on the way, which was to be made.
+        # A parent folder that had to be created.
         named = path
     if isinstance(error, UnreadableError):
         return f"cannot read {named}: {error.strerror}"
@@ -70,7 +70,7 @@ def cannot_write(path: Path, error: OSError) -> str:
 
 @contextmanager
 def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
-    """Errors of the system become one that states the file that they name, or else `path`, and the remedy.
+    """Turns system errors into one that states the file, or else `path`, and the remedy.
 
     Raises:
         CommandError: with the exit code `code`.
@@ -86,7 +86,7 @@ def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of the block name `path`, not the name that it has while it is being written, and never none."""
+    """Errors of the block name `path`, instead of its temporary name or no name."""
     try:
         yield
     except UnreadableError:
@@ -106,11 +106,11 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
-    """A name to write to, once: what is written there becomes `path` when the block ends well, else it goes.
+    """A temporary name, renamed to `path` if the block succeeds and removed if it fails.
 
-    No link is followed, neither one at `path` (it is replaced) nor one under the name that is written to: that is
-    random, and new. What is below /dev or /proc (/dev/stdout, a pipe of the shell's) is written directly.
-    Missing folders are made with `folders`. An `OSError` names `path`.
+    No link is followed: one at `path` is replaced, and the temporary name is random and new.
+    Paths below /dev or /proc (/dev/stdout, a pipe of the shell) are written directly.
+    Missing folders are created with `folders`. An `OSError` names `path`.
     """
     with naming(path):
         if _is_stream(path):
@@ -120,7 +120,7 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
         with _Room(path.parent) as room:
             descriptor, name = room.fresh()
-            # Claimed until it has its name; where there are no claims, open files keep their names.
+            # Locked until it has its final name; without locks, open files keep their names.
             with os.fdopen(descriptor, "wb") as held:
                 try:
                     yield room.path_of(descriptor, name)
@@ -134,26 +134,26 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path names something that takes what is written and is no file. Raises OSError where it must not be."""
+    """Whether a path is a sink that is not a regular file. Raises OSError if it must not be one."""
     try:
         found = path.stat().st_mode
     except OSError:
         return False
     place = Path(os.path.abspath(path)).parts
     if place[1:2] in STREAMS and place[1:3] != SHARED:
-        # Also a file, which standard output may be: the name there is not to be replaced.
+        # Includes regular files, which standard output may be: their names must not be replaced.
         return not stat.S_ISDIR(found)
     kind = None if stat.S_ISDIR(found) else special(found)
     if kind is None:
         return False
     if path.is_symlink():
-        # It is replaced: what it names was not asked for.
+        # The link is replaced; its target is not the requested path.
         return False
     raise OSError(None, f"it is {kind}, not a file; remove it, or choose another name")
 
 
 class _Room:
-    """A folder that is kept open: names in it are those of this very folder, whatever becomes of its own name."""
+    """An open folder: names resolve within this folder even if it is renamed or replaced."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.at = folder, None
@@ -168,7 +168,7 @@ class _Room:
             os.close(self.at)
 
     def fresh(self) -> tuple[int, str]:
-        """An open new file, and its name. What killed processes have left goes."""
+        """An open new file, and its name. Removes files that killed processes have left."""
         self._sweep()
         while True:
             name = f"{FRESH}{secrets.token_hex(8)}{PARTIAL}"
@@ -181,7 +181,7 @@ class _Room:
                 os.close(descriptor)
 
     def path_of(self, descriptor: int, name: str) -> Path:
-        """By which the open file is opened once more; where the system can, not by its name."""
+        """A path that reopens the open file, where possible independent of its name."""
         return OPEN_FILES / str(descriptor) if OPEN_FILES.is_dir() else self.folder / name
 
     def rename(self, name: str, target: str) -> None:
@@ -201,7 +201,7 @@ class _Room:
         return os.open(path, flags | NO_LINKS | getattr(os, "O_CLOEXEC", 0), 0o666, dir_fd=self.at)
 
     def _sweep(self) -> None:
-        """Removes files of writers that have died: the system has forgotten their claims."""
+        """Removes files of dead writers, the locks of which the system has released."""
         if self.at is None:
             return
         for name in os.listdir(self.at):
@@ -217,7 +217,7 @@ class _Room:
 
 
 def _claim(descriptor: int, *, wait: bool = False) -> bool:
-    """Whether an open file is this process's alone; False also where the system has no locks."""
+    """Whether this process has the lock of an open file; False also without support for locks."""
     try:
         import fcntl
 
@@ -229,7 +229,7 @@ def _claim(descriptor: int, *, wait: bool = False) -> bool:
 
 @contextmanager
 def appended(path: Path) -> Iterator[TextIO]:
-    """A file to append lines to; it is made where it is missing, and is no link. An `OSError` names it."""
+    """A file opened for appending, created if missing, never a link. An `OSError` names it."""
     with naming(path), _Room(path.parent) as room:
         descriptor = room._open(path.name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
@@ -239,7 +239,7 @@ def appended(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
-    """As `written`, for a folder. One that holds something already is filled where it is."""
+    """As `written`, for a folder. A non-empty one is filled in place."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         yield folder
         return
@@ -255,7 +255,7 @@ def filled(folder: Path) -> Iterator[Path]:
 
 
 def fresh(folder: Path) -> Path:
-    """Makes an empty folder in place of what a killed run has left there, or of a link. An OSError names it."""
+    """An empty folder in place of a link or the remains of a killed run. An OSError names it."""
     with naming(folder):
         removed(folder)
         folder.mkdir(parents=True)
@@ -276,7 +276,7 @@ def inner(folder: Path) -> Path:
 
 
 def removed(partial: Path) -> None:
-    """Removes what is there, a folder with all that is in it; of a link the link itself."""
+    """Removes a file, a folder with its contents, or a link (not its target)."""
     if partial.is_dir() and not partial.is_symlink():
         shutil.rmtree(partial, ignore_errors=True)
     else:
@@ -285,13 +285,13 @@ def removed(partial: Path) -> None:
 
 
 def forget_empty(folder: Path) -> None:
-    """Removes a folder in which nothing is."""
+    """Removes a folder if it is empty."""
     with suppress(OSError):
         folder.rmdir()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file that is either wholly there or not at all. An `OSError` names it."""
+    """Writes a file atomically. An `OSError` names it."""
     with written(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
@@ -300,20 +300,20 @@ def write_text(path: Path, text: str) -> None:
 
 
 def copied(source: Path, target: Path) -> None:
-    """Copies a file's content, wholly or not at all. An `OSError` names the target."""
+    """Copies a file's content atomically. An `OSError` names the target."""
     with written(target) as partial:
         shutil.copyfile(source, partial)
 
 
 @contextmanager
 def claimed(folder: Path, *, fresh: bool = False) -> Iterator[None]:
-    """Makes a folder, unless it is there, and keeps other processes from claiming it.
+    """Creates a folder unless it exists, and locks it against other processes.
 
-    The system forgets the claim when the process dies. What was made (also before, if `fresh`) goes again if nothing
-    came into it.
+    The system releases the lock when the process dies. Folders created here (with `fresh`, also
+    earlier) are removed again if they are still empty.
 
     Raises:
-        RecordError: it cannot be written to, or is claimed.
+        RecordError: the folder cannot be written to, or is locked.
     """
     made = [folder] if fresh else [p for p in (folder, *folder.parents) if not p.exists()]
     descriptor = None
@@ -323,7 +323,7 @@ def claimed(folder: Path, *, fresh: bool = False) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
-            # Under the lock, so that nobody else's file goes.
+            # Under the lock, so that no file of another process is removed.
             with suppress(OSError):
                 (folder / LOCK).unlink()
             os.close(descriptor)
@@ -333,13 +333,13 @@ def claimed(folder: Path, *, fresh: bool = False) -> Iterator[None]:
 
 
 def refuse_file(folder: Path) -> None:
-    """Raises RecordError if a file stands where a folder is wanted."""
+    """Raises RecordError if a file exists where a folder is required."""
     if folder.exists() and not folder.is_dir():
         raise RecordError(f"cannot write to {folder}: it is a file, a folder is wanted")
 
 
 def make_ready(folder: Path) -> None:
-    """Makes sure that a folder can be written to, before hours are spent on what belongs there."""
+    """Ensures that a folder can be written to, before hours are spent on its contents."""
     try:
         refuse_file(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -350,7 +350,7 @@ def make_ready(folder: Path) -> None:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether a process that lives writes to a folder."""
+    """Whether a live process has locked a folder."""
     if not os.path.lexists(folder / LOCK):
         return False
     try:
@@ -363,7 +363,7 @@ def is_claimed(folder: Path) -> bool:
 
 
 def _lock(folder: Path) -> int | None:
-    """An open file with the lock of a folder; None where the system has no such locks."""
+    """An open file with the lock of a folder; None without support for locks."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -387,10 +387,10 @@ def _lock(folder: Path) -> int | None:
                 f"{folder} is being written by another perigee: wait until it has ended, or give another folder"
             ) from None
         except OSError:
-            # A file system without locks.
+            # A file system without support for locks.
             os.close(descriptor)
             return None
-        # The one before may have removed the file between our opening and our locking it.
+        # The previous holder may have removed the file between our open and our lock.
         with suppress(OSError):
             if os.path.samestat(os.fstat(descriptor), path.lstat()):
                 return descriptor
@@ -398,12 +398,12 @@ def _lock(folder: Path) -> int | None:
 
 
 def fresh_folder(name: str, base: Path) -> Path:
-    """Makes base/NAME, or base/NAME-2 and so on where that is taken: nobody else gets the same.
+    """Creates base/NAME, or base/NAME-2 and so on if that exists; the result is exclusive.
 
-    A name that would lead elsewhere becomes one that does not.
+    A name that would leave `base` is replaced by one that does not.
 
     Raises:
-        RecordError: it cannot be made.
+        RecordError: the folder cannot be created.
     """
     if not name or name != Path(name).name or name.startswith("."):
         name = names.as_folder(name)

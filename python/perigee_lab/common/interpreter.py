@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Interpreters of Perigee's own processes, without the Python files of the current folder.
+"""Python interpreters of Perigee's subprocesses, without the current folder on their path.
 
-`python -m` and `python -c` both put the current folder first in `sys.path`, before anything is imported; `-P` exists
-from Python 3.11 on, and `-I` would drop what the user names in PYTHONPATH. Therefore the first line of a process cleans
-its path, with `sys` alone, which is compiled in.
+`python -m` and `python -c` both put the current folder first in `sys.path`, before anything is
+imported; `-P` exists from Python 3.11 on, and `-I` would drop the entries of PYTHONPATH.
+Therefore the first line of a process cleans its path with `sys` alone, which is built in.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-# Words after it: how many entries the path has, these, then what the module gets as its own arguments.
+# Followed by the number of path entries, the entries, and the arguments of the module.
 _BOOT = (
     "import sys; a = sys.argv; n = 2 + int(a[1]); sys.path[:] = a[2:n]; sys.argv[:] = a[n:]; "
     "from {module} import main; main()"
 )
-# The same for words as multiprocessing puts them: options, -c, a program, its arguments.
+# The same for the arguments of multiprocessing: options, -c, a program, its arguments.
 _BOOT_ANY = (
     "import sys; a = sys.argv; n = 2 + int(a[1]); sys.path[:] = a[2:n]; i = a.index('-c', n); "
     "p = a[i + 1]; sys.argv[:] = a[i:i + 1] + a[i + 2:]; exec(p)"
 )
 HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-"""The folder that holds this package."""
+"""The folder that contains this package."""
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """The words that start `main` of a module in an interpreter that finds what this process finds.
+    """The command that starts `main` of a module with the search path of this process.
 
     Its `sys.argv` is the module's name and `arguments`.
     """
@@ -44,9 +44,9 @@ def command(module: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def spawning() -> Iterator[None]:
-    """Within the block, and in what is begun in it, multiprocessing starts interpreters as `command` does.
+    """Within the block, and in what starts in it, multiprocessing starts interpreters as `command`.
 
-    Python 3.10 has no variable for it: there a program of the shell stands for the interpreter.
+    Python 3.10 has no variable for this: there a shell script replaces the interpreter.
     """
     if sys.version_info >= (3, 11):
         given = os.environ.get("PYTHONSAFEPATH")
@@ -84,18 +84,18 @@ def clean(path: list[str]) -> list[str]:
     here = _current()
     named = {os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p}
     kept = [p for p in path if os.path.isabs(p) and (here is None or p in named or not _same(p, here))]
-    # Last: whatever lies next to the package hides nothing.
+    # Last, so that files next to the package hide no other module.
     return kept if HOME in kept else [*kept, HOME]
 
 
 def leave_current_folder_out() -> None:
-    """Takes the current folder off the path of this process, and keeps matplotlib from its `matplotlibrc`."""
+    """Removes the current folder from the path, and keeps matplotlib from its `matplotlibrc`."""
     sys.path[:] = clean(sys.path)
     sys.meta_path.insert(0, _Elsewhere())
 
 
 class _Elsewhere(MetaPathFinder):
-    """Imports matplotlib from within our own folder: it looks for settings in the current one before all others.
+    """Imports matplotlib from within our own folder: it reads settings of the current one first.
 
     Settings can name code: a backend is a module, and TeX takes a preamble.
     """
@@ -103,7 +103,7 @@ class _Elsewhere(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As the path has it, with a loader of our own."""
+        """The spec found on the path, with our loader."""
         if fullname != "matplotlib":
             return None
         spec = PathFinder.find_spec(fullname, path)
@@ -124,7 +124,7 @@ class _AtHome(Loader):
             self.loader.exec_module(module)
 
     def __getattr__(self, name: str) -> object:
-        # What else an importer offers: resources, sources.
+        # Other attributes of the loader: resources, sources.
         return getattr(self.loader, name)
 
 
@@ -134,10 +134,10 @@ def _at_home() -> Iterator[None]:
     if settings:
         os.environ["MATPLOTLIBRC"] = os.path.abspath(settings)
     try:
-        # Not to be read: a folder may let files be opened and not be listed.
+        # Unreadable: a folder may permit opening its files but not listing them.
         back = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     except OSError:
-        # It has been removed, and no file is found in it.
+        # The folder has been removed; no file can be found in it.
         yield
         return
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
@@ -149,7 +149,7 @@ def _at_home() -> Iterator[None]:
 
 
 def _current() -> str | None:
-    """None where it has been removed."""
+    """The current folder; None if it has been removed."""
     try:
         return os.getcwd()
     except OSError:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ctrl-C: heard once, at any moment, and never lost.
+"""Handling of Ctrl-C: once, at any moment, and never lost.
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a callback of the interpreter it is
-swallowed; in an import it may be replaced by another error. A swallowed interrupt is raised again, and an interrupted
-program exits as interrupted whatever became of the exception (`perigee_lab.entry`). Long work runs in processes that
-end with this one (`perigee_lab.runs.executor`), or on a thread that no caller joins.
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a callback of the
+interpreter it is swallowed; in an import another error may replace it. A swallowed interrupt is
+raised again, and an interrupted program exits as interrupted regardless of the exception's fate
+(`perigee_lab.entry`). Long work runs in processes that end with this one
+(`perigee_lab.runs.executor`), or on a thread that no caller joins.
 
 Quick modules only: this is imported before anything else.
 """
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 MESSAGE = "perigee: interrupted"
-# One key press can arrive more than once (from the terminal and from a parent); only a later one is impatience.
+# One key press can arrive twice (from the terminal and from a parent); only a later one counts.
 ECHO_S = 1.0
-# How soon an interrupt that was swallowed is raised again.
+# Delay until a swallowed interrupt is raised again.
 AGAIN_S = 0.01
 
 
 class _State:
-    """What this process has received. A signal's handler has nowhere else to leave it."""
+    """State of this process; a signal handler has no other place to store it."""
 
     first_s: float | None = None
     swallowed = False
@@ -40,25 +41,25 @@ class _State:
 
 
 def was_interrupted() -> bool:
-    """Whether this program was interrupted; always False in a program of somebody else's."""
+    """Whether this program was interrupted; always False where Perigee is used as a library."""
     return _State.first_s is not None
 
 
 def announce(more: str = "") -> None:
-    """Says once that the program was interrupted."""
+    """Reports once that the program was interrupted."""
     if not _State.announced:
         _State.announced = True
         print(f"{MESSAGE}; {more}" if more else MESSAGE, file=sys.stderr, flush=True)
 
 
 def leave(*_: Any) -> None:
-    """Handler: ends the process where it stands."""
+    """Handler: ends the process immediately."""
     os.write(2, b"" if _State.announced else f"{MESSAGE}\n".encode())
     os._exit(INTERRUPTED)
 
 
 def raised(*_: Any) -> None:
-    """Handler: one exception for the first Ctrl-C; what cleans up after it is not disturbed by the echo."""
+    """Handler: one exception for the first Ctrl-C; its echo does not disturb the cleanup."""
     again, _State.swallowed = _State.swallowed, False
     if _State.first_s is None or again:
         _counts()
@@ -68,7 +69,7 @@ def raised(*_: Any) -> None:
 
 
 def _counts() -> bool:
-    """Notes a Ctrl-C; whether it is no echo."""
+    """Records a Ctrl-C; returns whether it is a new key press rather than an echo."""
     now = time.monotonic()
     if _State.first_s is None:
         _State.first_s = now
@@ -81,7 +82,7 @@ def _again(*_: Any) -> None:
 
 
 def raise_what_is_swallowed() -> None:
-    """From now on an interrupt that ends in a finalizer or a callback is raised again a moment later."""
+    """Enables raising an interrupt again if a finalizer or a callback swallows it."""
     if sys.platform == "win32":
         return
     before = sys.unraisablehook
@@ -89,7 +90,7 @@ def raise_what_is_swallowed() -> None:
     def hook(what: Any) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             if threading.current_thread() is threading.main_thread():
-                # Not here: what a hook raises is swallowed, too.
+                # Not here: an exception raised by a hook is also swallowed.
                 _State.swallowed = True
                 signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             return

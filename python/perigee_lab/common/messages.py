@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 from perigee_lab.common.quoting import terminal
 
-# Where there is no bar, a line is written when something begins, and then each time that so much has passed.
+# Without a progress bar, a line is printed at the start and then at this interval.
 EVERY_S = 10.0
 
 
 def complain(message: str) -> None:
-    """Prints an error or remark, each line of it with the program's name, as `program:file:line: …` in editors.
+    """Prints an error or warning, each line with the program's name as a prefix.
 
-    What files and servers say in it stays text: no escape sequence reaches the terminal.
+    The form `program:file:line: …` is known to editors. Text from files and servers is escaped: no
+    escape sequence reaches the terminal.
     """
     for line in terminal(message).splitlines():
         print(line if line.startswith((" ", "perigee: ")) else f"perigee: {line}", file=sys.stderr)
@@ -25,7 +26,7 @@ def complain(message: str) -> None:
 def plain_progress(
     what: str, total: int, *, every_s: float = EVERY_S, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], None]:
-    """Says that `what` begins; each call counts one of `total`, and now and then says how many there are."""
+    """Reports the start of `what`; each call counts one of `total`, with a report at intervals."""
     print(f"{what} …", file=sys.stderr, flush=True)
     done, begun = 0, clock()
     told = begun

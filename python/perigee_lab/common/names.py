@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Names and other words of files and servers: one line of visible characters, as the core has it for scenarios.
+"""Validation of names and other texts from files and servers: one line of visible characters.
 
-Line breaks would become lines of what is written with them (scripts, tables), escape sequences commands of a terminal;
-marks of direction show another text than there is.
+The rules are the core's for scenarios. Line breaks would become lines of the output (scripts,
+tables), escape sequences commands of a terminal; directional marks disguise the text.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# As in `perigee-units/src/names.rs`: controls, separators, embeddings and overrides of direction, isolates, byte order
-# mark.
+# As in `perigee-units/src/names.rs`: controls, separators, directional embeddings and
+# overrides, isolates, byte order mark.
 UNFIT = "\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
 _ONE = re.compile(f"[{UNFIT}]")
-# A name of a folder that leads elsewhere, or is hidden.
+# Folder names that leave the parent folder, or are hidden.
 _LEADING = re.compile(r"^\.+")
 
 
 def problem(text: str) -> str | None:
-    """What is wrong with a text as a name, with the remedy; None where it can be one."""
+    """The reason why a text cannot be a name, with the remedy; None if it can."""
     found = _ONE.search(text)
     if found is None:
         return None
@@ -28,7 +28,7 @@ def problem(text: str) -> str | None:
 
 
 def problem_in(data: Any) -> str | None:
-    """The same of all texts in JSON, keys included."""
+    """The first problem among all texts in JSON, keys included."""
     if isinstance(data, str):
         return problem(data)
     if isinstance(data, Mapping):
@@ -41,10 +41,10 @@ def problem_in(data: Any) -> str | None:
 
 
 def visible(text: str) -> str:
-    """The text with such characters as escapes."""
+    """The text with invisible characters escaped."""
     return _ONE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def as_folder(text: str) -> str:
-    """A name of a folder in the one that it is put into: no way up, nothing hidden, never empty."""
+    """A folder name that stays within its parent: never hidden, never empty."""
     return _LEADING.sub("_", re.sub(r"[^\w.+-]+", "_", text)) or "_"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Quantities as people write them, for comparing: `600 ms` is `0.6s`. They are read as scenario files are."""
+"""Quantities for comparisons: `600 ms` equals `0.6s`. Parsed as in scenario files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXT, NUMBER = "text", "number"
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a text says; two of them are ordered where `kind` and `unit` are equal."""
+    """A parsed text; two of them are ordered if `kind` and `unit` are equal."""
 
     kind: str
     """time, rate, size, number or text."""
@@ -23,7 +23,7 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """What a text says; text where it is no quantity. Times, rates and bytes are whole, as a scenario's are."""
+    """The parsed text, or a text if it is no quantity. Times, rates and sizes are integers."""
     found = _core.quantity(text) if encodable(text) else None
     if found is not None:
         return Quantity(*found)
@@ -35,7 +35,7 @@ def quantity(text: str) -> Quantity:
 
 
 def encodable(text: str) -> bool:
-    """Whether a text is Unicode throughout: arguments of a command line may have bytes that are not UTF-8."""
+    """Whether a text is valid Unicode: command-line arguments may have bytes that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Texts of others in what is written: one function for each output. No other module quotes.
+"""Quoting of untrusted text for output: one function per format. No other module quotes.
 
-Whatever a name says, it stays a text: in a script of the shell, a page, a table that a spreadsheet opens, a map, a
-file in TOML, a picture, a terminal.
+The text stays a text whatever it contains: in a shell script, a page, a table opened by a
+spreadsheet, a map, a TOML file, a figure, a terminal.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from perigee_lab.common.names import UNFIT, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What spreadsheets take for the beginning of a formula (OWASP, CSV injection).
+# Characters that spreadsheets take for the start of a formula (OWASP, CSV injection).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
-# What ends a script element, begins a comment in it, or is no character of a script's string.
+# Ends a script element, opens a comment in it, or is invalid in a script's string.
 _IN_SCRIPT = re.compile("[<>&\u2028\u2029]")
-# Lines and columns of a message stay.
+# Lines and columns of a message are preserved.
 _ON_SCREEN = re.compile(f"(?![\n\t])[{UNFIT}]")
 
 
@@ -38,7 +38,7 @@ def shell_words(words: Iterable[str]) -> str:
 
 
 def shell_comment(text: str) -> str:
-    """The rest of a line that begins with #."""
+    """The rest of a line that starts with #."""
     return visible(text)
 
 
@@ -54,7 +54,7 @@ def script(data: Any) -> str:
 
 
 def geojson(data: Any) -> str:
-    """GeoJSON and CZML: texts in them are shown as markup by some maps, and have none."""
+    """GeoJSON and CZML without markup, which some maps render in texts."""
     return script(_without_markup(data))
 
 
@@ -69,7 +69,7 @@ def _without_markup(data: Any) -> Any:
 
 
 def csv(value: Any) -> Any:
-    """A cell: no text is a formula, or more than a line. What is no text is left to the writer."""
+    """A cell that is never a formula and has one line. Other types are left to the writer."""
     if not isinstance(value, str):
         return value
     text = visible(value)
@@ -77,22 +77,22 @@ def csv(value: Any) -> Any:
 
 
 def from_csv(cell: str) -> str:
-    """The text that `csv` made a cell of."""
+    """The text from which `csv` made a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def toml(text: str) -> str:
-    """A string. JSON's would do but for halves of surrogate pairs, and for DEL."""
+    """A string. JSON's form suffices except for surrogate halves and DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def plot(text: str) -> str:
-    """A label of a picture, of one line or several: a dollar sign is one, not the beginning of mathematics."""
+    """A label of a plot, of one or more lines, with dollar signs that start no mathematics."""
     return terminal(text).replace("$", r"\$")
 
 
 def terminal(text: str) -> str:
-    """Lines for a terminal or a log: no escape sequence, no return to the beginning of a line."""
+    """Lines for a terminal or a log: no escape sequence, no carriage return."""
     return _ON_SCREEN.sub(lambda found: visible(found[0]), text)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Reader of files of foreign records and results: regular ones of a bounded size, or an error at once."""
+"""Reader of foreign files: regular ones of a bounded size, or an error at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UnreadableError(OSError):
 
 
 def opened(path: Path, most: int = MOST_DATA) -> BinaryIO:
-    """An open regular file of at most so many bytes.
+    """An open regular file of at most `most` bytes.
 
     Pipes are not waited for, devices are not read; links are followed to what they name.
 
@@ -45,7 +45,7 @@ def opened(path: Path, most: int = MOST_DATA) -> BinaryIO:
 
 
 def check(found: os.stat_result, path: Path, most: int = MOST_DATA) -> None:
-    """Raises UnreadableError for what is no regular file of at most so many bytes."""
+    """Raises UnreadableError for anything but a regular file of at most `most` bytes."""
     if kind := special(found.st_mode):
         raise UnreadableError(path, f"it is {kind}, not a file")
     if found.st_size > most:
@@ -53,7 +53,7 @@ def check(found: os.stat_result, path: Path, most: int = MOST_DATA) -> None:
 
 
 def special(mode: int) -> str | None:
-    """What a file of this mode is that is no regular one."""
+    """The kind of a file that is not a regular one; None for others."""
     if stat.S_ISREG(mode):
         return None
     if stat.S_ISDIR(mode):
@@ -71,7 +71,7 @@ def regular(path: Path, most: int | None = None) -> Path:
 def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
     """The content of a file. Raises as `opened` does."""
     with opened(path, most) as file:
-        # Some files of the system have no size, and one may grow meanwhile.
+        # Some system files report no size, and a file may grow meanwhile.
         data = file.read(most + 1)
     if len(data) > most:
         raise UnreadableError(path, f"it is longer than the {most / 1e6:,.0f} MB that are read")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 RESAMPLES = 2000
 FEWEST_RUNS = 3
-"""Of two, Student's interval is 12.7 standard errors wide: it says nothing."""
+"""For two values, Student's interval is 12.7 standard errors wide: not informative."""
 
 
 class Sample(float):
-    """A mean or a median that remembers the runs it is of, in their order: two schemes' are compared run by run."""
+    """A mean or median with its runs in order, so that two schemes are compared run by run."""
 
     runs: tuple[float, ...]
     of_median: bool
@@ -43,10 +43,10 @@ class Sample(float):
 
 
 def difference(a: float, b: float) -> Estimate | None:
-    """How much `a` is above `b`, with its interval; None where they are not of several runs each.
+    """How much `a` is above `b`, with its interval; None unless both cover several runs.
 
-    Of as many runs: pairs, run by run (the mean of their differences by Student's t, the median by bootstrap), for runs
-    of one seed share what is random. Else Welch's interval.
+    Equal numbers of runs are compared in pairs (the mean of their differences by Student's t, the
+    median by bootstrap), since runs of one seed share their random events. Else Welch's interval.
     """
     if not isinstance(a, Sample) or not isinstance(b, Sample) or min(len(a.runs), len(b.runs)) < FEWEST_RUNS:
         return None
@@ -72,13 +72,13 @@ class Estimate:
         return f"{self.value:.4g}"
 
     def rounded(self, places: int) -> Estimate:
-        """The same to so many decimals; nothing is minus zero."""
+        """The same, rounded to `places` decimals; never minus zero."""
         value, low, high = (round(float(x), places) + 0.0 for x in (self.value, self.low, self.high))
         return Estimate(value, low, high, self.n)
 
     @property
     def interval(self) -> str:
-        """The interval in words; empty for a single value."""
+        """The interval as text; empty for a single value."""
         return "" if math.isnan(self.low) else f"{self.low:.4g} to {self.high:.4g}"
 
 

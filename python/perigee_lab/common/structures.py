@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""JSON from files as frozen structures: what is missing or of another type is named with file, key and value.
+"""Parser of JSON into frozen structures; errors state file, key and value.
 
-Texts are names, one line of visible characters, but for fields that are `free`.
+Texts are names, one line of visible characters, except for fields that are `free`.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ class Reader:
     """Turns JSON into frozen structures, by their annotations."""
 
     def __init__(self, path: Path, error: Callable[[str], Exception]) -> None:
-        """`error` makes an exception of "FILE: KEY is VALUE, must be …"."""
+        """`error` creates an exception from "FILE: KEY is VALUE, must be …"."""
         self.path, self.error = path, error
 
     def wrong(self, key: str, value: Any, wanted: str) -> Exception:
-        """The error for a value that cannot be."""
+        """The error for an invalid value."""
         shown = json.dumps(value, ensure_ascii=True, default=str)
         shown = shown if len(shown) <= 60 else shown[:60] + " …"
         return self.error(f"{self.path}: {key or 'it'} is {shown}, must be {wanted}")
 
     def missing(self, key: str) -> Exception:
-        """The error for a key that should be there."""
+        """The error for a missing key."""
         return self.error(f"{self.path}: {key} is missing")
 
     def structure(self, kind: type[T], found: Any, key: str = "") -> T:
-        """An object as a structure; what it lacks and has no default is named."""
+        """An object as a structure; missing fields without a default are reported."""
         if not isinstance(found, dict):
             raise self.wrong(key, found, "an object")
         hints = _hints(cast("Any", kind))
@@ -85,7 +85,7 @@ class Reader:
         return found
 
     def plain(self, hint: Any, found: Any, key: str) -> Any:
-        """A text, number or truth value; in JSON a whole number may stand for a float, a truth value for neither."""
+        """A text, number or boolean. A JSON integer is accepted as a float, a boolean as neither."""
         if hint is Any:
             return found
         accepted: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), str: (str,), bool: (bool,)}
@@ -98,7 +98,7 @@ class Reader:
 
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
-    """The types of a structure's fields: a manifest has thousands of some structures."""
+    """The types of a structure's fields, cached: manifests contain thousands of structures."""
     return typing.get_type_hints(kind)
 
 
@@ -106,6 +106,6 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true o
 
 
 def kind_of(found: Any) -> str:
-    """What a JSON value is, for a message."""
+    """The type of a JSON value, for a message."""
     kinds = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
     return kinds.get(type(found), "a number")
