@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python code of the user's: whose runs, and how names become classes and functions."""
+"""User-supplied Python code: permission to run it, and lookup of its classes and functions."""

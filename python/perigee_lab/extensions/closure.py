@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The files that a Python file imports from its own folder, by its import statements: hashed, and imported as hashed.
+"""Import closure of a Python file within its own folder: hashed, and imported as hashed.
 
-Found in the text, without running it: the statements of the file, those of what they reach, and so on. What is not
-among them (what `importlib` or `__import__` computes, bytecode without a source, compiled files in `__pycache__`)
-cannot be imported from that folder.
+It follows import statements through the source text, without running it. Modules outside the
+closure (names that `importlib` or `__import__` computes, bytecode without a source, compiled files
+in `__pycache__`) cannot be imported from that folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCE, EXTENSION, NAMESPACE = "source", "extension", "namespace"
 
 @dataclass(frozen=True)
 class Part:
-    """A module of the closure, with its content as it was hashed."""
+    """A module of the closure, with the content that was hashed."""
 
     kind: str
     path: Path
@@ -44,7 +44,7 @@ class Closure:
     parts: Mapping[str, Part]
 
     def digest(self) -> str:
-        """Changes with the content of any of them."""
+        """Digest over all modules."""
         found = hashlib.sha256(hashlib.sha256(self.content).digest())
         for _, part in sorted(self.parts.items()):
             place = part.path.relative_to(self.file.parent).as_posix()
@@ -53,7 +53,7 @@ class Closure:
 
     @contextmanager
     def importable(self) -> Iterator[None]:
-        """Within the block the modules can be imported, and nothing else of their folder."""
+        """Within the block the modules can be imported, but nothing else of their folder."""
         finder = _Finder(self)
         sys.meta_path.insert(0, finder)
         try:
@@ -83,7 +83,7 @@ def closure(file: Path) -> Closure:
 
 
 def _part(root: Path, name: str) -> Part | None:
-    """The module of that name in a folder, in the order of Python's own search."""
+    """The module of that name in a folder, in Python's search order."""
     base = root.joinpath(*name.split("."))
     for stem, is_package in ((base / "__init__", True), (base, False)):
         for suffix in (*EXTENSION_SUFFIXES, ".py"):
@@ -96,11 +96,11 @@ def _part(root: Path, name: str) -> Part | None:
 
 
 def _imported(content: bytes, path: Path, package: str) -> list[str]:
-    """Names in the import statements of a source, most of which are no modules of its folder."""
+    """Names in the import statements of a source, most of them from outside its folder."""
     try:
         tree = ast.parse(content, str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Nor can it be run.
+        # Such a source cannot run either.
         return []
     found: list[str] = []
     for node in ast.walk(tree):
@@ -117,7 +117,7 @@ def _imported(content: bytes, path: Path, package: str) -> list[str]:
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module of `from … import`; empty where Python refuses it, beyond the top-level package."""
+    """The module of `from … import`; empty beyond the top-level package, a Python error."""
     above = package.split(".") if package else []
     if node.level > len(above):
         return ""
@@ -141,7 +141,7 @@ class _Finder(MetaPathFinder):
             self._refuse(fullname, path)
             return None
         if part.kind == NAMESPACE and "." not in fullname:
-            # As on Python's path: an installed package comes before a folder that is none.
+            # As on Python's path: an installed package precedes a folder without `__init__.py`.
             installed = PathFinder.find_spec(fullname, path)
             if installed is not None and installed.loader is not None:
                 return installed
@@ -154,12 +154,12 @@ class _Finder(MetaPathFinder):
             loader = ExtensionFileLoader(fullname, str(part.path))
         spec = ModuleSpec(fullname, loader, origin=str(part.path), is_package=part.is_package)
         if part.is_package:
-            # Nothing is looked for in its folder by others, now or later.
+            # No other finder searches its folder, now or later.
             spec.submodule_search_locations = []
         return spec
 
     def _refuse(self, fullname: str, path: Sequence[str] | None) -> None:
-        """Raises ImportError for what is there, was not hashed, and is found nowhere else."""
+        """Raises ImportError for a module that exists here unhashed and is found nowhere else."""
         root = self.of.file.parent
         base = root.joinpath(*fullname.split("."))
         there = [p for s in (".py", ".pyc", *EXTENSION_SUFFIXES) if (p := base.with_name(base.name + s)).is_file()]
@@ -173,7 +173,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Source(Loader):
-    """Runs a source as it was hashed."""
+    """Executes a source as it was hashed."""
 
     def __init__(self, part: Part) -> None:
         self.part = part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Congestion controls written in Python: the base class, and how names become classes."""
+"""Congestion controls written in Python: base class, and lookup by name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CongestionControl:
     """"window": the transport reduces cwnd to ssthresh() in recovery (PRR) and undoes spurious reductions.
     "model": the class sets the window at all times, and the connection is paced (as BBR)."""
     telemetry: ClassVar[bool] = False
-    """Ask for in-network telemetry: `ack.hops`, where the path's ports are metered."""
+    """Request in-network telemetry: `ack.hops`, where the path's ports are metered."""
     params: ClassVar[Mapping[str, float | bool | str]] = {}
     """Parameters of the scheme by name with their defaults, a literal; `self.params` has those of the run.
 
@@ -48,7 +48,7 @@ class CongestionControl:
         """An ACK was processed. In "window" schemes grow only if `ack.may_grow and cx.cwnd_limited`."""
 
     def ssthresh(self, cx: _core.Cx, window: _core.Window) -> float:
-        """The threshold in bytes after a loss, asked once per episode. Default: half of cwnd."""
+        """The threshold in bytes after a loss, called once per episode. Default: half of cwnd."""
         return max(window.cwnd / 2, 2 * cx.mss)
 
     def on_loss(self, cx: _core.Cx, window: _core.Window, lost: int, kind: str) -> None:
@@ -61,7 +61,10 @@ class CongestionControl:
         """`window.next_timer_ns` has come (and is cleared)."""
 
     def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
-        """Knowledge from outside: "handover begin" (expected end, ns), "handover end", "path change", "probe rtt"."""
+        """A signal from outside the transport.
+
+        "handover begin" (with its expected end, ns), "handover end", "path change" or "probe rtt".
+        """
 
     def internals(self) -> dict[str, float]:
         """Numbers to record with every sample of the flow."""
@@ -70,13 +73,13 @@ class CongestionControl:
 
 _FILES: dict[object, Path] = {}
 OWN = trust.Permission(everything=True)
-"""Of what the user names."""
+"""Permission of code that the user names."""
 
 
 def find(name: str, folder: Path, permission: trust.Permission) -> type:
-    """The class that `file.py:Class` or `module:Class` names; files are looked for in `folder`.
+    """The class that `file.py:Class` or `module:Class` names; files are looked up in `folder`.
 
-    Raises PluginError, saying what is missing, or UntrustedError before anything runs.
+    Raises PluginError with the missing part, or UntrustedError before anything runs.
     """
     where, _, what = name.rpartition(":")
     if not where or not what:
@@ -93,15 +96,15 @@ def find(name: str, folder: Path, permission: trust.Permission) -> type:
         own = ", ".join(n for n in classes if n != "CongestionControl") or "none"
         raise PluginError(f"{name}: {where} has no {what!r}; congestion controls in it: {own}")
     if where.endswith(".py"):
-        # Python itself forgets where a class of such a module stands.
+        # Python discards the location of a class of such a module.
         _FILES[found] = file
     return checked(found, name)
 
 
 def described(file: Path) -> list[dict[str, Any]]:
-    """The classes of a file with what they declare as literals, read from its text: nothing of it is run.
+    """The classes of a file with their literal declarations, parsed without running it.
 
-    Raises PluginError if the text is no Python.
+    Raises PluginError if the text is not Python.
     """
     try:
         tree = ast.parse(existing(file).read_bytes(), str(file))
@@ -136,7 +139,7 @@ def _module(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
-        # Of the module itself there is no more to say; what it imports is its author's to find.
+        # The module itself is missing; a failing import within it is for its author to find.
         if error.name is not None and f"{where}.".startswith(f"{error.name}."):
             raise PluginError(
                 f"{name}: there is no module {where!r}; a file is named by its .py, file.py:Class"
@@ -150,7 +153,7 @@ _MODULES: dict[Path, ModuleType] = {}
 
 
 def _module_of_file(path: Path, permission: trust.Permission) -> ModuleType:
-    """One module for a file, however often it is named: its classes are the same classes then."""
+    """The module of a file, loaded once, so that its classes stay identical."""
     admitted = permission.admit(existing(path))
     if path not in _MODULES:
         _MODULES[path] = load_file(path, admitted)
@@ -158,10 +161,10 @@ def _module_of_file(path: Path, permission: trust.Permission) -> ModuleType:
 
 
 def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
-    """Names for the core of what a caller gave (names, `file.py:Class`, classes), and the classes behind them.
+    """Names for the core of schemes given as names, `file.py:Class` or classes; and their classes.
 
-    A class is called `python:NAME` in records and tables. Code that is no `trust.Said` keeps its name: a file names it,
-    and the gate is that of the file (`Scenario.classes`).
+    A class is called `python:NAME` in records and tables. Code that is not `trust.Said` keeps its
+    name: a file names it, and is subject to the permission of that file (`Scenario.classes`).
     """
     names: list[str] = []
     classes: dict[str, type] = {}
@@ -190,9 +193,10 @@ def _with_class(given: str | type) -> str | type:
 
 
 def with_params(classes: Mapping[str, type], core: _core.Scenario) -> dict[str, type]:
-    """The classes with the parameters that `[cc.CLASS]` gives them; the others as they are.
+    """The classes with the parameters of `[cc.CLASS]`; classes without such a section unchanged.
 
-    Raises PluginError where no class of that name is among them, or it declares no such parameter, or of another type.
+    Raises PluginError for an unknown class, or a parameter that it does not declare or that has
+    another type.
     """
     given: dict[str, dict[str, float | bool | str]] = {}
     for owner, name, text, place in core.class_params():
@@ -214,7 +218,7 @@ def with_params(classes: Mapping[str, type], core: _core.Scenario) -> dict[str, 
 
 
 def _as_declared(value: object, default: object, key: str) -> float | bool | str:
-    """A value of the type of the default; a whole number may stand for a number."""
+    """A value converted to the type of the default; an integer is accepted as a float."""
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default) or not isinstance(value, (bool, int, float, str)):
@@ -235,7 +239,7 @@ def _with(cls: type, own: Mapping[str, float | bool | str]) -> type:
 
 
 def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> dict[str, type]:
-    """The class behind a record's `python:NAME`, from the files that its manifest names; nothing for other schemes.
+    """The class of a record's `python:NAME`, from the files in its manifest; else nothing.
 
     Raises PluginError, or UntrustedError before anything runs.
     """
@@ -251,12 +255,12 @@ def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> 
 
 
 def file_of(cls: type) -> Path | None:
-    """The file that a class was loaded from by its name, `file.py:Class`; None for one that exists in memory."""
+    """The file that a class was loaded from as `file.py:Class`; None if it exists only in memory."""
     return _FILES.get(cls)
 
 
 def class_in(file: Path, name: str, permission: trust.Permission) -> type:
-    """The class of that name in a file, which is run for it. Raises PluginError, and UntrustedError before that."""
+    """The class of that name in a file, which is run. Raises PluginError; UntrustedError first."""
     found = getattr(_module_of_file(file.resolve(), permission), name, None)
     if found is None:
         raise PluginError(f"{file} has no class {name}")

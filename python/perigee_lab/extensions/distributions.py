@@ -21,7 +21,7 @@ COMMANDS, SCENARIOS = "perigee.commands", "perigee.scenarios"
 
 @lru_cache(maxsize=2)
 def _entries(group: str) -> dict[str, EntryPoint]:
-    # Takes longer than the import of the command line: only where a name is not built in.
+    # Slower than the import of the command line: only for names that are not built in.
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=group)}
@@ -39,7 +39,7 @@ def scenarios(name: str) -> Path | None:
 
 
 def packages() -> frozenset[str]:
-    """Top-level packages of these distributions: their functions may store runs, as those of Perigee itself."""
+    """Top-level packages of these distributions: their functions may store runs, as Perigee's may."""
     return frozenset(
         entry.module.split(".")[0] for group in (COMMANDS, SCENARIOS) for entry in _entries(group).values()
     )

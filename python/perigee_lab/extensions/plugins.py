@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Functions that decide for a sky: which satellite a terminal takes, which path a pair takes, who is linked to whom.
+"""User-defined functions of a sky: choice of satellites, of paths, and of links.
 
 A scenario names them, `attach = "mine.py:choose"`; the core finds them through `function`.
 Guide: docs/how-to/plugins.md.
@@ -29,13 +29,13 @@ __all__ = ["IN_MEMORY", "KEYS", "PluginError", "function", "load_file", "split",
 
 # Keys of [source.constellation] that may name a function.
 KEYS = ("attach", "route", "isls")
-# What they were called before; known for one version.
+# Former names of the keys, accepted for one version.
 OLD_KEYS = {"lasers": "isls"}
 IN_MEMORY = "in-memory"
 
 
 def function(path: str, name: str) -> Callable[..., Any]:
-    """The function `name` of the Python file `path`, which is run once for it, if it may run at all."""
+    """The function `name` of the Python file `path`, which is run if permitted."""
     module = load_file(path, trust.admit(existing(path)))
     call = getattr(module, name, None)
     if not callable(call):
@@ -56,12 +56,12 @@ def existing(path: str | Path) -> Path:
 
 
 def load_file(path: str | Path, admitted: Closure | None) -> ModuleType:
-    """The Python file `path` as a module, run anew, with what the gate admitted (`Permission.admit`).
+    """The Python file `path` as a fresh module, with the closure from `Permission.admit`.
 
     Raises PluginError.
     """
     file = existing(path)
-    # A name of its own, so that a file called like a package hides nothing.
+    # A unique name, so that a file named like a package hides nothing.
     spec = importlib.util.spec_from_file_location(f"perigee_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise PluginError(f"{path} is no Python file: its name must end in .py")
@@ -69,7 +69,7 @@ def load_file(path: str | Path, admitted: Closure | None) -> ModuleType:
     content = file.read_bytes() if admitted is None else admitted.content
     try:
         with _own_folder(file) if admitted is None else admitted.importable():
-            # Not by the loader: it would prefer a compiled file beside the source, which may say something else.
+            # Not by the loader: it would prefer a compiled file in `__pycache__`, which may differ.
             exec(compile(content, str(file), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:  # a file that ends the program on import is an error of its own too
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
@@ -89,7 +89,7 @@ def _own_folder(file: Path) -> Iterator[None]:
 
 
 def where_raised(error: BaseException) -> str:
-    """Where an exception was raised, as " (file, line n)"; empty if that is not known."""
+    """The origin of an exception as " (file, line n)"; empty if unknown."""
     if isinstance(error, SyntaxError):
         return f" ({Path(error.filename or '').name}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
@@ -97,7 +97,7 @@ def where_raised(error: BaseException) -> str:
 
 
 def _present(key: str) -> str:
-    """A key by its present name."""
+    """The current name of a key."""
     word = key.removeprefix("source.constellation.")
     if word not in OLD_KEYS:
         return key
@@ -107,7 +107,7 @@ def _present(key: str) -> str:
 
 
 def split(keys: dict[str, object]) -> tuple[dict[str, object], dict[str, Callable[..., Any]]]:
-    """Overrides without their functions, and the functions by the last word of their key."""
+    """Overrides without their functions, and the functions by the last part of their key."""
     rest: dict[str, object] = {}
     functions: dict[str, Callable[..., Any]] = {}
     for given, value in keys.items():

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Trust in Python code: the model of docs/reference/security.md, and the one gate for every name of code.
+"""Trust in Python code: the model of docs/reference/security.md, and the single permission check.
 
-Code that the user names (on the command line, or as a class or function in Python) is trusted: `Said` marks such a
-name, `of` finds it in the user's overrides. Any other name comes from a file, and its code is somebody else's: it runs
-with `--trust`, with `trust=True`, or after `perigee trust FILE`, which remembers the answer for the file as it is now.
-Code is loaded only after `Permission.admit`, `check_module` or `check_programs`.
+Code that the user names (on the command line, or as a class or function in Python) is trusted:
+`Said` marks such a name, `of` finds it in the user's overrides. Any other name comes from a file,
+and its code is untrusted: it runs with `--trust`, with `trust=True`, or after `perigee trust FILE`,
+which remembers the answer for the current content of the file. Code is loaded only after
+`Permission.admit`, `check_module` or `check_programs`.
 """
 
 from __future__ import annotations
@@ -30,27 +31,27 @@ _NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
 
 
 class Said(str):
-    """A name that the user gave, and therefore trusts. What is made of it is a plain text again, and is not trusted."""
+    """A trusted name, given by the user. Strings derived from it are plain and not trusted."""
 
     __slots__ = ()
 
 
 def said(names: Iterable[str | type]) -> list[str | type]:
-    """Names from the command line or a Python caller, marked."""
+    """Names from the command line or a Python caller, marked as trusted."""
     return [Said(n) if isinstance(n, str) else n for n in names]
 
 
 class PluginError(PerigeeError):
-    """Python code that cannot be used; the message says why."""
+    """Python code that cannot be used; the message states the reason."""
 
     has_cause = True
 
 
 class UntrustedError(PluginError):
-    """Python code that somebody else names, and that the user has not agreed to run."""
+    """Python code named by a file, which the user has not agreed to run."""
 
     def __init__(self, what: str, file: Path | None) -> None:
-        """`what` names the code in terms of whoever names it; `file` is where it stands, None for a module."""
+        """`what` describes the code in terms of its source; `file` is None for a module."""
         remember = "" if file is None else f", or `perigee trust {file}` to remember the answer for this file"
         super().__init__(
             f"{what} is Python code that this file names, and it has not been run: read it, then say --trust "
@@ -60,10 +61,10 @@ class UntrustedError(PluginError):
 
 
 class UntrustedProgramError(UntrustedError):
-    """Programs that somebody else's scenario, record or job wants to run."""
+    """Programs of a scenario, record or job that the user has not agreed to run."""
 
     def __init__(self, line: str) -> None:
-        """`line` is the first one's command."""
+        """`line` is the command of the first program."""
         PluginError.__init__(
             self,
             f"this file wants to run programs, the first one `{line}`, and none has been run: "
@@ -74,14 +75,14 @@ class UntrustedProgramError(UntrustedError):
 
 @dataclass(frozen=True)
 class Permission:
-    """What may run."""
+    """Set of code that may run."""
 
     everything: bool = False
     files: frozenset[Path] = field(default_factory=frozenset)
     modules: frozenset[str] = field(default_factory=frozenset)
 
     def admit(self, file: Path) -> Closure | None:
-        """What the file may import from its folder: None is everything, for code that the user names or trusts now.
+        """The modules that the file may import from its folder; None = all, for code trusted now.
 
         Raises UntrustedError unless the file may run.
         """
@@ -99,7 +100,7 @@ class Permission:
             raise UntrustedProgramError(lines[0])
 
     def check_module(self, name: str) -> None:
-        """Raises UntrustedError unless modules may be imported: they have no file whose hash could be kept."""
+        """Raises UntrustedError unless modules may be imported: they have no file to hash."""
         if not (self.everything or name in self.modules):
             raise UntrustedError(f"the module {name}", None)
 
@@ -108,7 +109,7 @@ NOTHING = Permission()
 
 
 def together(permissions: Iterable[Permission]) -> Permission:
-    """What any of them allows."""
+    """The union of several permissions."""
     every = list(permissions)
     files = frozenset(f for p in every for f in p.files)
     modules = frozenset(m for p in every for m in p.modules)
@@ -120,20 +121,20 @@ _refused: ContextVar[list[UntrustedError] | None] = ContextVar("refused", defaul
 
 
 def of(sets: Sequence[str], folder: Path, *, trust: bool) -> Permission:
-    """The permission of a scenario in `folder` with the user's own overrides `key=value`: what they name is trusted."""
+    """Permission of a scenario in `folder`; code in the user's overrides `key=value` is trusted."""
     named = [a or b for value in sets for a, b in _NAMED.findall(value.partition("=")[2])]
     files = {(base / n).resolve() for n in named if n.endswith(".py") for base in (folder, Path())}
     return Permission(trust, frozenset(files), frozenset(n for n in named if not n.endswith(".py")))
 
 
 def now() -> Permission:
-    """What may run within the innermost `permitted`."""
+    """The permission of the innermost `permitted`."""
     return _now.get()
 
 
 @contextmanager
 def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
-    """Within the block, code that the core finds in scenarios runs if `permission` allows; gives what was refused."""
+    """Within the block, code found in scenarios runs if `permission` allows; yields rejections."""
     refused: list[UntrustedError] = []
     tokens = _now.set(permission), _refused.set(refused)
     try:
@@ -144,7 +145,7 @@ def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
 
 
 def admit(file: Path) -> Closure | None:
-    """`Permission.admit` here and now."""
+    """`Permission.admit` of the current permission."""
     try:
         return now().admit(file)
     except UntrustedError as error:
@@ -158,13 +159,13 @@ def admit(file: Path) -> Closure | None:
 
 
 def store() -> Path:
-    """Where answers are remembered."""
+    """The file that stores answers."""
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(base).expanduser() / "perigee" / "trusted.json"
 
 
 def remembered() -> dict[str, str]:
-    """The answers: digests by file. A store that cannot be read holds none."""
+    """The answers: digests by file. An unreadable store counts as empty."""
     try:
         found = json.loads(store().read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -173,7 +174,7 @@ def remembered() -> dict[str, str]:
 
 
 def is_remembered(file: Path) -> bool:
-    """Whether the user has agreed to run this file, and what it imports, as they are now."""
+    """Whether the user has agreed to run this file and its imports with their current content."""
     return _remembered(file.resolve()) is not None
 
 
@@ -189,14 +190,17 @@ def _remembered(file: Path) -> Closure | None:
 
 
 def remember(file: Path) -> str:
-    """Notes that the user agrees to run a file as it is now. Returns its digest; raises OSError."""
+    """Stores the agreement to run a file with its current content. Returns its digest.
+
+    Raises OSError.
+    """
     answer = closure(file.resolve()).digest()
     _write({**remembered(), str(file.resolve()): answer})
     return answer
 
 
 def forget(file: Path) -> bool:
-    """Takes the answer back; whether there was one."""
+    """Withdraws the answer; returns whether there was one."""
     answers = remembered()
     known = answers.pop(str(file.resolve()), None) is not None
     if known:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perigee_lab.hosts.kernels import Kernel
 
 MACHINE = "machine"
-"""Key of emulation in jobs, where Linux hosts have that of their kernel."""
+"""Key of emulation in jobs, in place of a kernel's key."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Backend:
 
     @property
     def key(self) -> str | None:
-        """Names it in a job; None = the default."""
+        """Its key in a job; None = the default."""
         return None if self == SIMULATOR else self.name
 
     @property
     def has_hosts(self) -> bool:
-        """Whether its hosts are real: programs can run on them, this machine only has them, they can break."""
+        """Whether its hosts are real: they run programs, exist on this machine only, and can fail."""
         return False
 
     @property
     def in_real_time(self) -> bool:
-        """Whether its runs take wall-clock time, and therefore come one after the other."""
+        """Whether its runs take wall-clock time and therefore run one after the other."""
         return False
 
     def options(self) -> dict[str, bool | Path | list[str]]:
@@ -48,19 +48,19 @@ class Backend:
         return {}
 
     def as_core(self) -> dict[str, object]:
-        """As the core takes it: the name under "backend", and the options."""
+        """Argument of the core: the name under "backend", and the options."""
         return {"backend": self.name, **self.options()}
 
     def about(self) -> dict[str, object] | None:
-        """The manifest's `kernel`: all that decides what the hosts do; None = there are none."""
+        """The manifest's `kernel`: everything that determines the hosts' behaviour; None = no hosts."""
         return None
 
     def why_not(self, _toml: str) -> str | None:
-        """A key of a resolved scenario without effect here; None = there is none."""
+        """A key of a resolved scenario that has no effect here; None = there is none."""
         return None
 
     def running(self) -> AbstractContextManager[None]:
-        """Held while a run takes place."""
+        """Context of a run."""
         return contextlib.nullcontext()
 
 
@@ -76,12 +76,12 @@ class Linux(Backend):
 
     @property
     def key(self) -> str:
-        """That of the kernel."""
+        """The kernel's key."""
         return self.kernel.key
 
     @property
     def has_hosts(self) -> bool:
-        """They are real."""
+        """The hosts are real."""
         return True
 
     def options(self) -> dict[str, bool | Path | list[str]]:
@@ -89,7 +89,7 @@ class Linux(Backend):
         return {"kernel": self.kernel.folder, "modules": schemes_of_modules(self.kernel)}
 
     def about(self) -> dict[str, object]:
-        """What the kernel was built from."""
+        """The sources of the kernel."""
         made = self.kernel.manifest
         return {
             "key": made.key,
@@ -108,9 +108,9 @@ class Emulation(Backend):
 
     name: str = field(default="emulation", init=False)
     all_flows: bool = True
-    """Flows that do not name their backend also have real hosts."""
+    """Flows that do not name their backend also use real hosts."""
     places: tuple[str, ...] = ()
-    """Hosts that are there already: HOST=netns:NAME or HOST=interface:NAME."""
+    """Existing hosts: HOST=netns:NAME or HOST=interface:NAME."""
 
     @property
     def key(self) -> str:
@@ -119,16 +119,16 @@ class Emulation(Backend):
 
     @property
     def has_hosts(self) -> bool:
-        """They are real."""
+        """The hosts are real."""
         return True
 
     @property
     def in_real_time(self) -> bool:
-        """They are this machine's."""
+        """The hosts run in real time."""
         return True
 
     def options(self) -> dict[str, bool | Path | list[str]]:
-        """The command that makes the hosts, which flows they carry, and which are behind interfaces."""
+        """The command that creates the hosts, the flows they carry, and hosts behind interfaces."""
         apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
         command = [*COMMANDS[bool(self.places)], *self.places]
         return {"command": command, "all_flows": self.all_flows, "apart": apart}
@@ -138,21 +138,21 @@ class Emulation(Backend):
         return {"version": release()}
 
     def why_not(self, toml: str) -> str | None:
-        """Kernels of their own."""
+        """Keys that have no effect in real time."""
         return without_effect(toml)
 
     def running(self) -> AbstractContextManager[None]:
-        """With the priority of a real-time thread, where the user may have it."""
+        """Sets real-time priority, if the user may have it."""
         return punctual()
 
 
 def names() -> list[str]:
-    """Those of all registered backends, the default first."""
+    """Names of all registered backends, the default first."""
     return [name for name, _ in _core.backends()]
 
 
 def by_key(key: str | None) -> Backend:
-    """The backend that a job names. Raises RecordError where its kernel is not in the user's cache."""
+    """The backend that a job names. Raises RecordError if its kernel is not in the user's cache."""
     if key is None:
         return SIMULATOR
     if key == MACHINE:
@@ -163,7 +163,7 @@ def by_key(key: str | None) -> Backend:
 
 
 def linux(kernel: str | None = None) -> Linux:
-    """Linux hosts with a kernel by key or name; None = the default one. Raises RecordError where there is none."""
+    """Linux hosts with a kernel by key or name; None = the default. Raises RecordError."""
     try:
         return Linux(kernels.find(kernel))
     except kernels.KernelError as error:
@@ -171,5 +171,5 @@ def linux(kernel: str | None = None) -> Linux:
 
 
 def schemes_of_modules(kernel: Kernel) -> list[str]:
-    """Names of congestion controls: by Linux's custom the file of `mine` is tcp_mine.c."""
+    """Names of congestion controls: by Linux's convention the file of `mine` is tcp_mine.c."""
     return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs tasks on the machines of a Dask cluster (`pip install 'perigee-lab[cluster]'`).
+"""Executor on the machines of a Dask cluster (`pip install 'perigee-lab[cluster]'`).
 
-Groups go out longest first, some more than there are threads, so that a cluster that grows by itself sees what waits.
-Dask runs the groups of a worker that died again; one that keeps dying, a scheduler that went away and a disk that is
-full are met here. Results are placed once (`perigee_lab.runs.parcels`), whoever made them, however often.
+Groups are submitted longest first, some more than there are threads, so that a cluster with
+automatic scaling sees pending work. Dask reruns the groups of a worker that died; this module
+handles workers that keep dying, a lost scheduler and a full disk. Results are placed once
+(`perigee_lab.runs.parcels`), regardless of how many attempts complete.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from perigee_lab.runs.machines import Machines
 
 POLL_S = 0.25
-# Groups sent ahead: enough that no thread waits for the next, and that a growing cluster sees what there is to do.
+# Groups submitted ahead: no thread idles, and a scaling cluster sees the pending work.
 AHEAD, AHEAD_PER_THREAD = 32, 3
-# Deaths of workers under one group before it is taken for their cause. Dask counts three of each.
+# Worker deaths during a group before it is considered their cause. Dask counts three of each.
 ATTEMPTS = 4
-# Dask's word for a task whose workers have died.
+# Dask's exception for a task the workers of which have died.
 KILLED = "KilledWorker"
-# Patience with a scheduler that has gone, and with a cluster without workers before a word is said.
+# Timeout for a lost scheduler, and for a cluster without workers before a warning.
 BACK_S, LONELY_S = 120.0, 15.0
 
 
@@ -50,7 +51,7 @@ class _Group:
     attempts: int = 0
     future: Any = None
     allowed: frozenset[str] = frozenset()
-    """The workers that may run it; empty = all. Dask waits for these, also when they have died."""
+    """Workers that may run it; empty = all. Dask waits for these even if they have died."""
     shares: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -59,7 +60,7 @@ class _Group:
 
 
 class ClusterExecutor:
-    """As `perigee_lab.runs.executor.Executor`, on a cluster."""
+    """Counterpart of `perigee_lab.runs.executor.Executor` on a cluster."""
 
     def __init__(
         self,
@@ -86,13 +87,13 @@ class ClusterExecutor:
         self.signs: dict[Path, Path] = {}
 
     def stop(self) -> None:
-        """Lets `run` end before everything is done."""
+        """Makes `run` return before all tasks are done."""
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks; those that are complete when this ends early have been reported.
+        """Runs all tasks; if this ends early, the completed ones have been reported.
 
-        Raises RecordError where the cluster cannot be had, or has gone.
+        Raises RecordError if the cluster is unavailable or has been lost.
         """
         tasks = self._fetched(list(tasks))
         if not tasks:
@@ -114,13 +115,13 @@ class ClusterExecutor:
     # ---- before ------------------------------------------------------------------------------------------------
 
     def _fetched(self, tasks: list[Task]) -> list[Task]:
-        """Takes what an earlier call, or another one's, has left in the store. Gives the other tasks."""
+        """Fetches results that other calls left in the store. Returns the remaining tasks."""
         if self.store is None:
             return tasks
         names, left = self.store.names(), []
         for task in tasks:
             name = parcels.name_of(task)
-            # What is to be replaced may be what the store has.
+            # With `force`, the stored result may be the one to replace.
             if name in names and not task.sink.arguments.get("force", False):
                 self._told(Outcome(task, self._placed(task, self.store.get(name))))
             else:
@@ -134,14 +135,14 @@ class ClusterExecutor:
         groups = groups_of(tasks)
         threads = self.cluster.threads()
         if len(groups) < threads:
-            # Networks are built several times then: with idle machines that costs nothing.
+            # Networks are then built several times: on idle machines this costs nothing.
             pieces = -(-threads // len(groups))
             groups = [g[i::pieces] for g in groups for i in range(min(pieces, len(g)))]
         made = [_Group(g) for g in groups]
         self.waiting = deque(sorted(made, key=lambda g: -g.cost_s))
 
     def _check_workers(self) -> None:
-        """Refuses workers with another build of Perigee, which would give other numbers."""
+        """Rejects workers with another build of Perigee, which would give other numbers."""
         try:
             found = self.cluster.client.run(remote.about)
         except ModuleNotFoundError as error:
@@ -153,7 +154,7 @@ class ClusterExecutor:
                 raise RecordError(other_core(worker, about))
 
     def _sign(self, task: Task) -> str:
-        """A file by which a worker sees whether it shares the folder into which a task writes."""
+        """A file by which a worker detects whether it shares the folder of a task's result."""
         folder = task.sink.target.parent
         while not folder.exists():
             folder = folder.parent
@@ -168,7 +169,7 @@ class ClusterExecutor:
     def _submit(self) -> None:
         allowed = self._with_room() if self.full else []
         if self.full and not allowed and self.known - self.full:
-            # Workers without room are not asked again; what waits goes to those that come.
+            # Full workers get no further groups; pending ones are left for new workers.
             return
         most = AHEAD + AHEAD_PER_THREAD * self.cluster.threads()
         while self.waiting and len(self.running) < most:
@@ -202,7 +203,7 @@ class ClusterExecutor:
         return [w for w in self.cluster.workers() if w not in self.full]
 
     def _take(self) -> None:
-        """What has ended."""
+        """Handles groups that have ended."""
         with suppress(queue.Empty):
             key = self.ended.get(timeout=POLL_S)
             while True:
@@ -217,7 +218,7 @@ class ClusterExecutor:
             try:
                 self._answered(group, future.result(timeout=BACK_S))
             except (OSError, TimeoutError) as lost:
-                # The worker that had the answer has gone, or the scheduler.
+                # The worker that held the answer has gone, or the scheduler.
                 self._again(group, lost)
         elif future.status == "error":
             error = future.exception()
@@ -226,7 +227,7 @@ class ClusterExecutor:
             else:
                 self._give_up(group, error)
         else:
-            # Cancelled, lost: not by us.
+            # Cancelled or lost, but not by this process.
             self.waiting.appendleft(group)
         future.release()
 
@@ -251,7 +252,7 @@ class ClusterExecutor:
             self.waiting.appendleft(group)
 
     def _arrived(self, task: Task, data: bytes | None) -> BaseException | None:
-        """Puts a result to its place; None if it is there."""
+        """Puts a result in its place; None on success."""
         if data is not None:
             return self._placed(task, data)
         if self.store is not None:
@@ -268,10 +269,10 @@ class ClusterExecutor:
         return None
 
     def _has_others(self, worker: str, error: BaseException) -> bool:
-        """Whether machines with room are left when this one has none."""
+        """Whether other workers with room remain after this one ran out."""
         self.full.add(worker)
         self.known |= set(self.cluster.workers())
-        # One that is starting anew has gone for a moment: it is waited for.
+        # A worker that is restarting is absent for a moment only: `known` retains it.
         if not self.known - self.full:
             return False
         self._say(f"{worker} has no room ({error}): its runs go to the others")
@@ -298,14 +299,14 @@ class ClusterExecutor:
         self.on_outcome(outcome)
 
     def _heard(self, event: Any) -> None:
-        """What workers say of how far they are; on a thread of the client's."""
+        """Receives progress reports of workers; runs on a thread of the client."""
         _, message = event
         for group in list(self.running.values()):
             if any(id(t) == message["task"] for t in group.tasks):
                 group.shares[message["task"]] = min(1.0, message["share"])
 
     def _look(self) -> None:
-        """Tells how far all is, and of what keeps it from going on."""
+        """Reports the overall progress, and whatever blocks it."""
         if not self.cluster.is_there():
             self._say("the scheduler has gone; waiting for it to come back")
             self.cluster.come_back(BACK_S)
@@ -323,7 +324,7 @@ class ClusterExecutor:
             self.on_progress(self.done + parts)
 
     def _look_for_room(self) -> None:
-        """Takes back what waits for workers that have died. Raises RecordError where none with room comes."""
+        """Takes back groups of dead workers. Raises RecordError if none with room appears."""
         there = set(self.cluster.workers())
         self.known |= there
         for key, group in list(self.running.items()):
@@ -333,7 +334,7 @@ class ClusterExecutor:
                 group.future = None
                 self.waiting.appendleft(group)
         if there - self.full or not self.known - self.full:
-            # There is one; or there never was: then the runs fail on those that are full.
+            # One has room; or none ever had, and the runs fail on the full ones.
             self.no_room_since = None
             return
         self.no_room_since = self.no_room_since or time.monotonic()
@@ -345,13 +346,13 @@ class ClusterExecutor:
             )
 
     def _say(self, text: str) -> None:
-        """Once, for a person."""
+        """Prints a message once."""
         if text not in self.said:
             self.said.add(text)
             complain(text)
 
     def _release(self) -> None:
-        """Lets go of what is not wanted any more; runs under way hear of it."""
+        """Releases groups that are no longer wanted; workers cancel runs in progress."""
         left = [g.future for g in self.running.values() if g.future is not None]
         if left:
             with suppress(Exception):
@@ -359,7 +360,7 @@ class ClusterExecutor:
 
 
 def seen(target: Path) -> bool:
-    """Whether a result has come to its place: a network file system shows what others wrote a little later."""
+    """Whether a result is in place; network file systems show other writers' files with a delay."""
     for _ in range(parcels.TRIES):
         if parcels.is_there(target):
             return True
@@ -368,8 +369,8 @@ def seen(target: Path) -> bool:
 
 
 def other_core(worker: str, about: Mapping[str, Any]) -> str:
-    """What to say of a worker with another build."""
-    # Builds before these words tell no version.
+    """Message about a worker with another build."""
+    # Earlier builds report no version.
     theirs = f"{about.get('version', 'an older version')} (build {str(about['core'])[:8]})"
     ours = f"{_core.__version__} (build {core_version()[:8]})"
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The way to a cluster: a scheduler that is there, or one that is started for the call."""
+"""Connection to a cluster: an existing scheduler, or one that is started for the call."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 CONNECT_S, ANSWER_S = 15.0, 1.0
 SCHEMES = ("tcp", "tls")
-# Of Dask's configuration: without encryption there is no authentication, and whoever reaches a scheduler or worker runs
-# code as its user. Only an explicit false means that this is wanted.
+# Keys of Dask's configuration: without encryption there is no authentication, and any peer of a
+# scheduler or worker runs code as its user. Only an explicit false permits this.
 ENCRYPTED = "distributed.comm.require-encryption"
-# Dask's word for a handshake of TLS that fails.
+# Dask's message for a failed TLS handshake.
 REFUSED = "FatalCommClosedError"
-# Dask's side that listens begins with what it speaks, this word among it. Others are silent, or say something else.
+# Dask's listening side sends its protocols first, with this word. Other servers do not.
 GREETING = b"compression"
-# What Dask takes where none is named.
+# Dask's default image.
 DASKS_IMAGE = "ghcr.io/dask/dask"
 LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
 
@@ -40,7 +40,7 @@ class Connection:
     """A client of a scheduler."""
 
     def __init__(self, address: str, owned: Any = None) -> None:
-        """Connects; `owned` is the cluster that was started for it. Raises RecordError where nobody answers."""
+        """Connects; `owned` is the cluster started for it. Raises RecordError without an answer."""
         self.address, self.owned = address, owned
         if owned is None:
             _reach(address, CONNECT_S)
@@ -49,13 +49,13 @@ class Connection:
 
     def _connect(self, patience_s: float) -> Any:
         try:
-            # What is sent are a few lines of JSON: heartbeats decide whether one is there.
+            # Messages are a few lines of JSON: heartbeats determine whether a peer is alive.
             return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
         except TypeError:
             remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
             raise RecordError(f"--cluster {self.address}: {remedy}") from None
         except (OSError, TimeoutError, ValueError) as error:
-            # Where a peer without TLS sends before the handshake begins, the stream cannot be converted.
+            # If a peer without TLS sends before the handshake, the stream cannot be converted.
             if type(error).__name__ == REFUSED or "cannot convert to SSL" in str(error):
                 raise RecordError(
                     f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
@@ -64,11 +64,11 @@ class Connection:
             raise RecordError(f"--cluster {self.address}: no scheduler answers there: {_first_line(error)}") from None
 
     def is_there(self) -> bool:
-        """Whether the scheduler is."""
+        """Whether the scheduler is connected."""
         return bool(self.client.status == "running")
 
     def come_back(self, patience_s: float) -> None:
-        """Waits for the scheduler. Raises RecordError where it does not come."""
+        """Waits for the scheduler. Raises RecordError if it does not return."""
         end_s = time.monotonic() + patience_s
         while True:
             with suppress(Exception):
@@ -85,15 +85,15 @@ class Connection:
                 time.sleep(1.0)
 
     def workers(self) -> list[str]:
-        """Their addresses."""
+        """Addresses of the workers."""
         return list(self._info()["workers"])
 
     def threads(self) -> int:
-        """How many runs there can be at once."""
+        """Number of concurrent runs."""
         return sum(w["nthreads"] for w in self._info()["workers"].values())
 
     def lonely_s(self) -> float:
-        """For how long there has been no worker."""
+        """Time without any worker."""
         if self._info()["workers"]:
             self.alone_since = None
             return 0.0
@@ -101,7 +101,7 @@ class Connection:
         return time.monotonic() - self.alone_since
 
     def refuse_without_jobs(self) -> None:
-        """Raises RecordError where the queue has taken none of the jobs that were to become workers."""
+        """Raises RecordError if the queue has accepted none of the jobs that start workers."""
         jobs = getattr(self.owned, "workers", {}).values()
         if jobs and all(j.status.name == "created" for j in jobs):
             raise RecordError("the queue refused every job that was to become a worker; what it says is above")
@@ -111,7 +111,7 @@ class Connection:
         return found
 
     def close(self) -> None:
-        """Ends the client, and the cluster that was started for it."""
+        """Closes the client, and the cluster that was started for it."""
         with suppress(Exception):
             self.client.close(timeout=2)
         if self.owned is not None:
@@ -120,7 +120,7 @@ class Connection:
 
 
 def module(name: str) -> Any:
-    """A module of Dask's. Raises RecordError where it is not installed."""
+    """A module of Dask. Raises RecordError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -131,9 +131,9 @@ def module(name: str) -> Any:
 
 
 def _reach(address: str, patience_s: float) -> None:
-    """Waits until a scheduler accepts connections there; who waits is told at once.
+    """Waits until a scheduler accepts connections; reports the wait at once.
 
-    Dask's client would wait without a word, and for ever where somebody else listens. Raises RecordError.
+    Dask's client would wait silently, and for ever if another program listens. Raises RecordError.
     """
     host, port = _host_and_port(address)
     end_s = time.monotonic() + patience_s
@@ -159,7 +159,7 @@ def _reach(address: str, patience_s: float) -> None:
 
 
 def _expect_greeting(connection: socket.socket, address: str) -> None:
-    """Raises RecordError where another program listens. A scheduler at work may take its time to answer."""
+    """Raises RecordError if another program listens. A busy scheduler may answer late."""
     heard = b""
     with suppress(TimeoutError):
         while len(heard) < 256 and GREETING not in heard:
@@ -180,7 +180,10 @@ def in_the_open() -> bool:
 
 
 def address_of(which: str) -> str:
-    """An address with its scheme: TLS, unless Dask's configuration does without. Raises RecordError for tcp:// then."""
+    """An address with its scheme: TLS, unless Dask's configuration permits plain TCP.
+
+    Raises RecordError for a rejected tcp://.
+    """
     if "://" not in which:
         return f"{'tcp' if in_the_open() else 'tls'}://{which}"
     if which.startswith("tcp://") and not in_the_open():
@@ -211,13 +214,13 @@ def _first_line(error: BaseException) -> str:
 
 
 def check(which: str, *, reach: bool) -> None:
-    """Raises RecordError where a cluster is not known, what it needs is not installed, or nobody answers there.
+    """Raises RecordError if a cluster is unknown, its packages are missing, or it does not answer.
 
-    Results that wait in a store need no scheduler: without `reach` it is not asked.
+    Results in a store need no scheduler: without `reach` it is not contacted.
     """
     module("distributed")
     if which in (LOCAL, SLURM) and not in_the_open():
-        # Makes certificates.
+        # Creates certificates.
         module("cryptography")
     if which == SLURM:
         module("dask_jobqueue")
@@ -250,13 +253,13 @@ def _refuse_unknown(which: str) -> None:
 
 @contextmanager
 def connected(machines: Machines) -> Iterator[Connection]:
-    """The cluster that is asked for. Raises RecordError where it cannot be had."""
+    """The requested cluster. Raises RecordError if it is unavailable."""
     module("distributed")
     for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.client", "bokeh"):
-        # What matters is said in our words.
+        # Relevant messages are reported by this module.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     assert machines.cluster is not None
-    # Workers of this machine are interpreters that Dask starts, now and later.
+    # Workers on this machine are interpreters that Dask starts, now and later.
     with interpreter.spawning():
         owned = _started(machines.cluster, machines.jobs)
         connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
@@ -267,7 +270,7 @@ def connected(machines: Machines) -> Iterator[Connection]:
 
 
 def _started(which: str, jobs: int | None) -> Any:
-    """A cluster for this call; None where the name is the address of one."""
+    """A cluster for this call; None if `which` is the address of an existing one."""
     if which == LOCAL:
         return module("distributed").LocalCluster(
             n_workers=jobs or os.cpu_count() or 1,
@@ -276,7 +279,7 @@ def _started(which: str, jobs: int | None) -> Any:
             memory_limit=0,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            # Other users of this machine reach its ports: certificates that only these processes have.
+            # Other users of this machine can reach its ports: only these processes have the certificates.
             security=None if in_the_open() else True,
         )
     if which == SLURM:
@@ -302,9 +305,10 @@ def _queued(jobs: int | None) -> Any:
 
 
 def _secured() -> dict[str, Any]:
-    """TLS for workers of a queue: with the user's certificates, or with ones made for this call.
+    """TLS for workers of a queue: with the user's certificates, or with new ones for this call.
 
-    Those go into files that only the user can read, in the queue's shared folder or the one in which its jobs start.
+    New ones go into files that only the user can read, in the queue's shared folder or the working
+    folder of its jobs.
     """
     if in_the_open():
         return {}
@@ -322,8 +326,8 @@ def _in_kubernetes(jobs: int | None) -> Any:
     _refuse_open_pods()
     try:
         cluster = operator.KubeCluster(**asked)
-    except Exception as error:  # of whatever speaks to it: kr8s, httpx, asyncio
-        # At the end of the process it would look for clusters to remove, and fail again.
+    except Exception as error:  # from any of its clients: kr8s, httpx, asyncio
+        # At exit it would look for clusters to remove, and fail again.
         atexit.unregister(module("dask_kubernetes.operator.kubecluster.kubecluster").reap_clusters)
         remedy = (
             "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/how-to/cluster.md)"
@@ -337,10 +341,10 @@ def _in_kubernetes(jobs: int | None) -> Any:
 
 
 def kubernetes_arguments() -> dict[str, Any]:
-    """What a cluster of pods is asked for; the rest stands in Dask's configuration.
+    """Arguments of a cluster of pods; the others are in Dask's configuration.
 
-    Raises RecordError without an image. Each call has a cluster of its own: of two with one name, the first to end
-    would end the other.
+    Raises RecordError without an image. Each call has a cluster of its own: of two with one name, the
+    first to end would end the other.
     """
     image = module("dask").config.get("kubernetes.image", None)
     if not image or image.startswith(DASKS_IMAGE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a plan will cost, said before it starts: core-hours, storage, the time on this and on other machines."""
+"""Cost estimates of plans: core-hours, storage, wall-clock time here and on other machines."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from perigee_lab._core import World
     from perigee_lab.runs.runner import Plan
 
-# Bytes of records as they are written (measured: design/performance.md): whatever it holds, a row per sample of a
-# flow, one of a link, and the counts of RTTs of a flow.
+# Bytes of records (measured: design/performance.md): a constant part, a row per sample of a flow,
+# one of a link, and the RTT counts of a flow.
 RECORD_BYTES, FLOW_ROW_BYTES, LINK_ROW_BYTES, RTT_BYTES = 40e3, 36.0, 12.5, 60e3
-# What a run costs beside its packets (docs/how-to/cluster.md): opening, tables, Parquet; on a cluster the way there and
-# back, and, one after the other, what the caller and the scheduler do.
+# Overhead of a run (docs/how-to/cluster.md): opening, tables, Parquet; on a cluster also the
+# transfer in both directions and the serial work of caller and scheduler.
 START_S, AWAY_S, CALLER_S = 0.05, 0.02, 0.013
 CORES = (16, 64, 1024)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a number of runs; estimates."""
+    """Estimated cost of a number of runs."""
 
     runs: int = 0
     cpu_s: float = 0.0
     """Seconds of one core."""
     storage_bytes: float = 0.0
     longest_s: float = 0.0
-    """Of one run: no number of cores ends earlier."""
+    """Of one run: a lower bound for any number of cores."""
     packet_hops: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
@@ -43,11 +43,11 @@ class Cost:
         )
 
     def times(self, n: int) -> Cost:
-        """Of so many times as many runs."""
+        """Cost of `n` times as many runs."""
         return Cost(self.runs * n, self.cpu_s * n, self.storage_bytes * n, self.longest_s, self.packet_hops * n)
 
     def wall_s(self, cores: int, *, away: bool = False) -> float:
-        """Time on so many cores; `away`: of a cluster."""
+        """Wall-clock time on `cores` cores; `away`: of a cluster."""
         each_s = START_S + (AWAY_S if away else 0.0)
         alone_s = self.runs * CALLER_S if away else 0.0
         return max((self.cpu_s + self.runs * each_s) / cores, self.longest_s + each_s, alone_s)
@@ -57,7 +57,7 @@ class Cost:
         return {"estimate_cpu_s": self.cpu_s, "estimate_bytes": self.storage_bytes}
 
     def in_words(self, cores: int | None = None) -> str:
-        """A line for a person."""
+        """One human-readable line."""
         here = cores or os.cpu_count() or 1
         more = [n for n in CORES if n > here]
         times = [f"{shown(self.wall_s(here))} on {here} cores"]
@@ -67,7 +67,7 @@ class Cost:
 
 
 def hops_in_words(hops: float) -> str:
-    """How often a packet crosses a link, with two digits."""
+    """Number of packet-hops, with two digits."""
     for size_of, name in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
         if hops >= 0.995 * size_of:
             return f"{float(f'{hops / size_of:.2g}'):g}{name} packet-hops"
@@ -75,24 +75,24 @@ def hops_in_words(hops: float) -> str:
 
 
 def cost_of(plan: Plan) -> Cost:
-    """Of one run of a plan."""
+    """Cost of one run of a plan."""
     world, core = plan.first.world(), plan.first.core
     hops, cpu_s = world.estimate(plan.first.backend.as_core())
     return Cost(1, cpu_s, record_bytes(world, core.duration_ns / 1e9, core.sample_ns / 1e9), cpu_s, hops)
 
 
 def record_bytes(world: World, duration_s: float, sample_s: float) -> float:
-    """The size of a run's record, roughly."""
+    """Approximate size of a run's record."""
     about = json.loads(world.describe())
     flows, samples = about["flows"], duration_s / sample_s
-    # Of a constellation only links in use have rows, there and back; they change as satellites pass.
+    # In a constellation only links in use have rows, in both directions; they change over time.
     links = max(len(about["ports"]), sum(2 * f["hops"] for f in flows))
     rows: float = samples * (len(flows) * FLOW_ROW_BYTES + links * LINK_ROW_BYTES)
     return RECORD_BYTES + rows + len(flows) * RTT_BYTES
 
 
 def shown(seconds: float) -> str:
-    """A time as people say it."""
+    """A human-readable duration."""
     if seconds < 99:
         return f"{seconds:.2g} s"
     minutes = seconds / 60
@@ -100,7 +100,7 @@ def shown(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes as people say it."""
+    """A human-readable number of bytes."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if count < 999.5:
             return f"{count:.3g} {unit}"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs tasks, a job and a scheme each, in worker processes. Comparisons, studies and clusters use the same executor.
+"""Executor of tasks, a job and a scheme each, in worker processes.
 
-A worker takes a group: the tasks of one job, whose network it builds once. Where there are fewer groups than cores, its
-schemes run on several threads. Workers are killed if they do not stop when asked to, and end by themselves
-if this process does: no child survives. This process has no threads: an interrupt may come at any moment.
+Comparisons, studies and clusters share its interface. A worker takes a group: the tasks of one job,
+for which it builds the network once. If there are fewer groups than cores, the schemes of a group
+run on several threads. Workers that ignore a stop request are killed, and they exit by themselves
+if this process does: no child survives. This process has no threads: an interrupt may arrive at any
+moment.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ if TYPE_CHECKING:
     from perigee_lab.runs.work import Sink
 
 POLL_S = 0.25
-# Patience after an interrupt with runs, which look for it five times a second, and with records that are being saved.
+# Timeouts after an interrupt: for runs, which poll for it five times a second, and for saving.
 GRACE_S, SAVING_S = 1.5, 15.0
 
 
 class RemoteError(Exception):
-    """Where a plug-in failed in a worker: the text of its traceback."""
+    """Traceback of a plug-in that failed in a worker, as text."""
 
 
 class WorkerError(_core.RunError):
@@ -47,21 +49,21 @@ class WorkerError(_core.RunError):
 
 @dataclass(frozen=True)
 class Task:
-    """One scheme of a job, and what becomes of the run."""
+    """One scheme of a job, and the sink of the run."""
 
     job: Job
     cc: str
     sink: Sink
     capture: Path | None = None
     partial: Path | None = None
-    """What a killed worker may leave half written."""
+    """Partial output that a killed worker may leave."""
     cost_s: float = 0.0
-    """Estimated; a cluster begins with the longest."""
+    """Estimated; a cluster starts with the longest."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: it is done, or it failed."""
+    """Outcome of a task: done or failed."""
 
     task: Task
     error: BaseException | None = None
@@ -89,9 +91,9 @@ class Executor:
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """Of each task `on_outcome` gets what became of it, `on_progress` now and then the number of tasks done.
+        """Callbacks: `on_outcome` per task, `on_progress` with the number of completed tasks.
 
-        The number counts parts of those under way; `about` is added to the manifests.
+        The number includes fractions of tasks in progress; `about` is added to the manifests.
         """
         self.cores, self.permission, self.on_outcome, self.on_progress = cores, permission, on_outcome, on_progress
         self.about = dict(about or {})
@@ -102,11 +104,11 @@ class Executor:
         self.stopped = False
 
     def stop(self) -> None:
-        """Lets `run` end before everything is done."""
+        """Makes `run` return before all tasks are done."""
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks. Whatever ends this early also ends the runs; those that are complete have been reported."""
+        """Runs all tasks. If this ends early, so do the runs; completed ones have been reported."""
         self.waiting = deque(groups_of(tasks))
         try:
             for _ in range(min(self.cores, len(self.waiting))):
@@ -120,7 +122,7 @@ class Executor:
         source, sink = os.pipe()
         command = interpreter.command("perigee_lab.runs.worker", str(sink))
         try:
-            # A session of its own: Ctrl-C in a terminal is for this process, which tells the workers.
+            # A session of its own: Ctrl-C in a terminal reaches this process, which notifies the workers.
             process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(sink,), start_new_session=True)
         finally:
             os.close(sink)
@@ -130,7 +132,7 @@ class Executor:
         self._feed(worker)
 
     def _feed(self, worker: _Worker) -> None:
-        """Gives a worker that has nothing to do the next group, or its cores to the others."""
+        """Gives an idle worker the next group, or its cores to the others."""
         if self.waiting:
             tasks = self.waiting.popleft()
             worker.group = {id(t): t for t in tasks}
@@ -138,7 +140,7 @@ class Executor:
         self._spread()
 
     def _spread(self) -> None:
-        """Cores that no worker of its own needs go to the groups under way."""
+        """Distributes the cores over the groups in progress."""
         busy = [w for w in self.workers if w.group]
         for i, worker in enumerate(busy):
             threads = max(1, (self.cores + i) // len(busy))
@@ -152,7 +154,7 @@ class Executor:
             worker.process.stdin.write(json.dumps(message).encode() + b"\n")
             worker.process.stdin.flush()
         except BrokenPipeError:
-            # It has ended: the end of its answers says so, too.
+            # The worker has ended; the end of its answers is handled in `_step`.
             pass
 
     def _step(self, timeout_s: float) -> None:
@@ -170,7 +172,7 @@ class Executor:
 
     def _answer(self, worker: _Worker, message: dict[str, Any]) -> None:
         if message.get("idle"):
-            # What is left of its tasks was not begun before it was stopped.
+            # The remaining tasks had not started when it was stopped.
             worker.group.clear()
             self._feed(worker)
             return
@@ -188,7 +190,7 @@ class Executor:
                 self.on_outcome(Outcome(task, error, message.get("cost_s", 0.0)))
 
     def _lost(self, worker: _Worker) -> None:
-        """A worker has ended by itself: its tasks failed, another takes its place."""
+        """Handles a worker that exited: its tasks have failed, and another takes its place."""
         self.selector.unregister(worker.answers)
         self.workers.remove(worker)
         worker.process.communicate()
@@ -203,7 +205,7 @@ class Executor:
             self._begin()
 
     def _end(self) -> None:
-        """Tells all workers to stop, takes what they have finished, kills those that go on."""
+        """Stops all workers, collects finished tasks, and kills workers that do not stop."""
         self.waiting.clear()
         for worker in self.workers:
             self._send(worker, stop=True)
@@ -233,7 +235,7 @@ def groups_of(tasks: Sequence[Task]) -> list[list[Task]]:
 
 
 def message_of(tasks: Sequence[Task], may: Permission, about: Mapping[str, Any]) -> dict[str, Any]:
-    """A group as it is sent to who works it off."""
+    """The message that describes a group to a worker."""
     rows = [
         {"id": id(t), "cc": t.cc, "call": t.sink.call, "arguments": dict(t.sink.arguments), "places": [*t.sink.places]}
         | {"capture": None if t.capture is None else str(t.capture)}
@@ -244,7 +246,7 @@ def message_of(tasks: Sequence[Task], may: Permission, about: Mapping[str, Any])
 
 
 def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:
-    """Ends a worker: one that has nothing to do ends by itself, with what its plug-ins have printed."""
+    """Ends a worker: an idle one exits by itself, with the output of its plug-ins flushed."""
     try:
         process.wait(patience_s)
     except subprocess.TimeoutExpired:
@@ -253,7 +255,7 @@ def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:
 
 
 def _remove(task: Task) -> None:
-    """What a killed worker left half written."""
+    """Removes partial output of a killed worker."""
     for path in (task.capture, task.partial):
         if path is not None:
             removed(path)
@@ -261,12 +263,12 @@ def _remove(task: Task) -> None:
 
 
 def partial_of(folder: Path) -> Path:
-    """Where a record is written before it gets its name."""
+    """Path of a record until it is complete."""
     return folder.with_name(folder.name + PARTIAL)
 
 
 def raised(sent: dict[str, Any]) -> BaseException:
-    """The exception that a worker tells of."""
+    """The exception that a worker has sent."""
     error = _made(sent)
     if sent["cause"] is not None:
         error.__cause__ = RemoteError(sent["cause"])

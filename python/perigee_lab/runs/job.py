@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A job: everything that decides what a run gives, and nothing else.
+"""A job: everything that determines the results of a run, and nothing else.
 
-The resolved scenario, one seed, the schemes, and the hashes of the files and the code that they need. The network is no
-part of a job: it has a key of its own, is built where the job is run, and shared by the schemes of that seed.
-A job is JSON: it can be saved, sent to another machine, and gives the same tables there.
+It has the resolved scenario, one seed, the schemes, and the hashes of the required files and code.
+The network is no part of a job: it has its own key, is built where the job runs, and is shared by
+the schemes of that seed. A job is JSON: it can be saved or sent to another machine, and yields the
+same tables there.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ FORMAT = 1
 
 
 class JobError(RecordError):
-    """A job cannot be read, or not be run here."""
+    """A job cannot be read, or cannot run here."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Class:
-    """Where the class of a Python scheme stands."""
+    """Location of the class of a Python scheme."""
 
     path: str = field(metadata={"free": True})
     name: str
@@ -65,23 +66,23 @@ class Job:
     """One scenario with one seed under some schemes."""
 
     scenario: str
-    """Its name."""
+    """The scenario's name."""
     toml: str = field(metadata={"free": True})
     """Resolved: every key that has an effect, with absolute paths."""
     folder: str = field(metadata={"free": True})
-    """Where classes that the scenario names are looked for."""
+    """The folder for classes that the scenario names."""
     seed: int
     schemes: tuple[str, ...]
     files: tuple[Needed, ...] = ()
-    """What the network is made from: data, and the functions of a sky."""
+    """Inputs of the network: data, and the functions of a sky."""
     classes: Mapping[str, Class] = field(default_factory=dict)
-    """Python schemes by name: those to compare, and those that the scenario's flows name."""
+    """Python schemes by name: those to compare, and those of the scenario's flows."""
     capture: bool = False
     kernel: str | None = None
     """Key of the backend (`perigee_lab.runs.backends.by_key`), such as that of a kernel; None = the simulator."""
 
     def network_key(self) -> str:
-        """Names the network: jobs with the same key have the same links at all times."""
+        """Key of the network: jobs with the same key have the same links at all times."""
         content = [comparable(self.toml), self.seed, [f.sha256 for f in self.files]]
         return _hash(content)
 
@@ -91,7 +92,7 @@ class Job:
         return list(dict.fromkeys([*self.files, *code]))
 
     def key(self, cc: str) -> str:
-        """Names the result of one scheme: the same key, the same tables from this build of Perigee."""
+        """Key of the result of one scheme: same key, same tables with this build of Perigee."""
         others = {*self.schemes} - {cc}
         code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
         hosts = [] if self.kernel is None else [self.kernel]
@@ -100,7 +101,7 @@ class Job:
 
 @lru_cache(maxsize=1)
 def core_version() -> str:
-    """Changes whenever the compiled code does."""
+    """Hash of the compiled code."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
@@ -166,7 +167,7 @@ def named_files(toml: str) -> list[Path]:
 
 
 def problems(job: Job) -> list[str]:
-    """Files that are missing or something else where the job is to be run."""
+    """Files that are missing or differ on the machine that is to run the job."""
     found = []
     for needed in job.needed():
         path = Path(needed.path)
@@ -226,5 +227,5 @@ def _check(jobs: list[Job], wrong: Callable[[str, Any, str], Exception]) -> None
 
 
 def from_json(data: Any) -> Job:
-    """A job that another process of the same command has sent."""
+    """A job sent by another process of the same command."""
     return Reader(Path("a job"), JobError).structure(Job, data)

@@ -22,25 +22,25 @@ class Pool(Protocol):
     """Runs tasks."""
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks; tells of each what became of it."""
+        """Runs all tasks and reports the outcome of each."""
 
     def stop(self) -> None:
-        """Lets `run` end before everything is done."""
+        """Makes `run` return before all tasks are done."""
 
 
 @dataclass(frozen=True)
 class Machines:
-    """What a call may use."""
+    """Machines that a call may use."""
 
     jobs: int | None = None
-    """Runs at once; None = as many as this machine has cores, or as the cluster has."""
+    """Concurrent runs; None = the number of cores of this machine, or of the cluster."""
     cluster: str | None = None
     """Address of a Dask scheduler, or local, slurm, kubernetes; None = this machine's cores."""
     store: str | None = None
     """URL of an object store in which a cluster's workers leave results."""
 
     def __post_init__(self) -> None:
-        """Refuses what has no effect."""
+        """Rejects options without effect."""
         if self.store is not None and self.cluster is None:
             raise RecordError("--store is where the workers of a cluster leave results: say --cluster, too")
         for option, url in (("--store", self.store), ("--cluster", self.cluster)):
@@ -50,11 +50,11 @@ class Machines:
 
     @property
     def cores(self) -> int:
-        """Of this machine, as far as they may be used."""
+        """Usable cores of this machine."""
         return max(1, self.jobs or os.cpu_count() or 1)
 
     def check(self) -> None:
-        """Raises RecordError where the cluster cannot be had, as far as that shows before anything is made for it."""
+        """Raises RecordError if the cluster is unavailable, as far as this can be checked up front."""
         if self.cluster is not None:
             from perigee_lab.runs.connect import check
 
@@ -67,7 +67,7 @@ class Machines:
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Pool:
-        """Who runs tasks there; the arguments are those of `Executor`."""
+        """The executor for these machines; the arguments are those of `Executor`."""
         if self.cluster is None:
             return Executor(self.cores, permission, on_outcome, on_progress, about)
         from perigee_lab.runs.cluster import ClusterExecutor

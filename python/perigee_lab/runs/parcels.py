@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Results on their way from where a run was made to where they belong: a record's folder, or a digest's file.
+"""Transfer of results to their places: a record's folder, or a digest's file.
 
-Nobody sees a half of one, and of two attempts at the same run (a worker that was taken for dead may go on) one stays.
+Partial results are never visible. Of two attempts at the same run (a worker presumed dead may
+continue) one is kept.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 NAME = "PERIGEE.result"
-"""Of the header of an archive."""
+"""Key in the header of an archive for the name of the result."""
 TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
-# A network file system answers so when another machine has changed what one looks at; or when its server is away.
+# Error of a network file system if another machine has changed the file, or the server is down.
 PASSING = {errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EREMOTEIO}
 TRIES, PAUSE_S = 6, 0.5
 
 
 def patiently(act: Callable[[], T]) -> T:
-    """Does what a network file system may refuse for a moment, a few times."""
+    """Retries an action that a network file system may reject temporarily."""
     for _ in range(TRIES - 1):
         try:
             return act()
@@ -54,13 +55,13 @@ def patiently(act: Callable[[], T]) -> T:
 
 
 def is_there(target: Path) -> bool:
-    """Whether a whole result stands at its place."""
+    """Whether a complete result is in its place."""
     return target.is_file() or (target / MANIFEST).is_file()
 
 
 @contextmanager
 def scratch(target: Path) -> Iterator[Path]:
-    """A folder beside `target` (on the same file system) that only this attempt knows; it goes with the block."""
+    """A folder next to `target` (same file system), private to this attempt; removed at the end."""
     folder = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}{PARTIAL}")
     patiently(lambda: folder.mkdir(parents=True))
     try:
@@ -71,13 +72,13 @@ def scratch(target: Path) -> Iterator[Path]:
 
 
 def forget_scratch(target: Path) -> None:
-    """Removes what killed attempts at a result have left beside it."""
+    """Removes the scratch folders of killed attempts at a result."""
     for folder in target.parent.glob(f"{target.name}.*{PARTIAL}"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def place(made: Path, target: Path, *, force: bool) -> bool:
-    """Gives a result its name, at one stroke; False if another attempt was first. With `force` the new one stays."""
+    """Renames a result atomically; False if another attempt was first. `force` replaces it."""
     with naming(target):
         patiently(lambda: target.parent.mkdir(parents=True, exist_ok=True))
         if made.is_file():
@@ -102,7 +103,7 @@ def _exchange(made: Path, target: Path) -> None:
     try:
         made.rename(target)
     except OSError:
-        # What was there is kept.
+        # Keeps the existing result.
         with suppress(OSError):
             old.rename(target)
         raise
@@ -110,16 +111,16 @@ def _exchange(made: Path, target: Path) -> None:
 
 @dataclass(frozen=True)
 class Expected:
-    """Which result an archive should hold."""
+    """Identity of the result that an archive should contain."""
 
     name: str
-    """That of `name_of`."""
+    """The name by `name_of`."""
     key: str
-    """Of job and scheme, which the manifest of a record has."""
+    """The key of job and scheme in the record's manifest."""
 
     @staticmethod
     def of(task: Task) -> Expected:
-        """That of a task."""
+        """The identity of a task's result."""
         return Expected(name_of(task), task.job.key(task.cc))
 
 
@@ -133,9 +134,9 @@ def pack(made: Path, name: str | None = None) -> bytes:
 
 
 def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None = None) -> bool:
-    """Places what an archive holds, as `place` does.
+    """Places the content of an archive, as `place` does.
 
-    Raises RecordError where it is damaged, or not the result that is expected.
+    Raises RecordError if it is damaged, or not the expected result.
     """
     with scratch(target) as folder:
         try:
@@ -151,7 +152,7 @@ def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None 
 
 
 def _check(made: Path, target: Path, name: str | None, expected: Expected) -> None:
-    """Raises RecordError for another result than what is expected; `name` is that of its archive."""
+    """Raises RecordError for an unexpected result; `name` is that of its archive."""
     other = name != expected.name
     if made.is_dir():
         # Archives of earlier versions have no name.
@@ -164,7 +165,7 @@ def _check(made: Path, target: Path, name: str | None, expected: Expected) -> No
 
 
 def name_of(task: Task) -> str:
-    """Names the result of a task wherever it is made: the same name, the same content."""
+    """Name of a task's result on any machine: the same name, the same content."""
     places = task.sink.places
     arguments = {k: v for k, v in task.sink.arguments.items() if k not in places and k != "force"}
     content = [task.job.key(task.cc), task.sink.call, arguments]
@@ -172,10 +173,10 @@ def name_of(task: Task) -> str:
 
 
 class Store:
-    """An object store (`s3://bucket/folder`, or whatever else fsspec knows) with an archive for each result."""
+    """An object store (`s3://bucket/folder`, or another fsspec URL) with an archive per result."""
 
     def __init__(self, url: str) -> None:
-        """Opens it. Raises RecordError where it cannot be used."""
+        """Opens the store. Raises RecordError if it cannot be used."""
         self.url = url.rstrip("/")
         try:
             import fsspec
@@ -188,18 +189,18 @@ class Store:
         return f"{self.root}/{name}.tar"
 
     def names(self) -> set[str]:
-        """The results that are there. Raises RecordError."""
+        """Names of the stored results. Raises RecordError."""
         self.files.invalidate_cache()
         try:
             found = self.files.ls(self.root, detail=False)
         except FileNotFoundError:
             return set()
-        except Exception as error:  # of whatever client speaks to it
+        except Exception as error:  # from any client of the store
             raise RecordError(f"--store {self.url} cannot be read: {error}") from None
         return {Path(f).name.removesuffix(".tar") for f in found if f.endswith(".tar")}
 
     def put(self, name: str, data: bytes) -> None:
-        """Stores a result; objects appear whole."""
+        """Stores a result; objects appear atomically."""
         if "file" in self.files.protocol:
             os.makedirs(self.root, exist_ok=True)
             beside = f"{self._path(name)}.{uuid.uuid4().hex[:12]}{PARTIAL}"
@@ -210,13 +211,13 @@ class Store:
             self.files.pipe_file(self._path(name), data)
 
     def get(self, name: str) -> bytes:
-        """A result that is there."""
+        """A stored result."""
         self.files.invalidate_cache()
         found: bytes = self.files.cat_file(self._path(name))
         return found
 
 
 def absolute(sink: Sink) -> dict[str, Any]:
-    """The arguments of a sink for a process that works in another folder."""
+    """The arguments of a sink with absolute paths, for a process in another folder."""
     given = sink.arguments
     return {k: str(Path(v).absolute()) if k in sink.places and v is not None else v for k, v in given.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs of this machine on real hosts, beside those of a scenario."""
+"""Programs of this machine on real hosts, in addition to those of a scenario."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
 
 SCHEME = "programs"
-"""Stands for a congestion control in a record whose flows carry what programs send."""
-# A program begins this long after the one that is named before it: clients find their servers listening.
+"""Scheme name in records of program traffic."""
+# Delay of each program after the previous one: clients find their servers listening.
 STAGGER_NS = 100_000_000
 
 
 class Keyboard(Protocol):
-    """Of a terminal."""
+    """Keyboard of a terminal."""
 
     error: BaseException | None
-    """What ended it."""
+    """The exception that ended it, if any."""
 
     def __call__(self, time_s: float) -> bytes | None:
-        """Waits that long for what the agent is to be told; None = the run should end."""
+        """Waits up to `time_s` for a message to the agent; None = the run should end."""
 
 
 def look_on(
@@ -43,7 +43,7 @@ def look_on(
     keyboard: Keyboard,
     writable: Sequence[Path] = (),
 ) -> list[Story]:
-    """Runs programs, the last of which has a terminal, no faster than the machine's clock, and keeps no record.
+    """Runs programs with a terminal on the last, no faster than real time, and stores no record.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.
@@ -60,13 +60,13 @@ def look_on(
 
 
 def outermost(folders: Sequence[Path]) -> list[Path]:
-    """Folders by their real names, without those within others: a guest could replace these by links."""
+    """Folders by their real paths, without nested ones: a guest could replace these by links."""
     found = list(dict.fromkeys(f.resolve() for f in folders))
     return [f for f in found if not any(other in f.parents for other in found)]
 
 
 def _nobody(_name: str, _columns: object) -> None:
-    """Takes rows that nobody keeps."""
+    """Discards rows."""
 
 
 def run(
@@ -83,7 +83,7 @@ def run(
 ) -> tuple[Run, list[Story]]:
     """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
 
-    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
+    Flows of the compared scheme carry the programs' packets; flows with their own scheme also run.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.
@@ -91,7 +91,7 @@ def run(
         UntrustedProgramError: the file names programs that may not run.
     """
     permission: Permission = scenario.permission
-    # In real time they run on this very machine.
+    # In real time they run on this machine itself.
     permission.check_programs([p.line for p in of_scenario(scenario.core)])
     [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=backend.key)
     at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), backend=backend)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A group of tasks in the process of a cluster's worker.
+"""Execution of a group of tasks in a worker process of a cluster.
 
-A result goes to its place where the worker sees the folder of the one who asks, into an object store where one is
-named, and else back with the answer.
+A result is written to its place if the worker shares the caller's folder, to an object store if
+one is named, and else returned with the answer.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from perigee_lab.runs.worker import described, opened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Progress is told, and a change of mind heard, no more often.
+# Minimum interval of progress reports, and of checks for cancellation.
 REPORT_S = 1.0
-# Networks are made one by one: permissions and the parser's cache belong to a process.
+# Networks are built one at a time: permissions and the parser's cache are per process.
 _opening = threading.Lock()
 
 
 def about() -> dict[str, str]:
-    """What must agree with the one who asks."""
+    """Properties that must agree with those of the caller."""
     import platform
 
     from perigee_lab import _core
@@ -42,11 +42,11 @@ def about() -> dict[str, str]:
 def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
     """Runs the tasks of a group, which is `message` as JSON.
 
-    `way`: `sign`, a file that is seen where the folder is shared; `store`, its URL; `topic` of reports; `core`, the
-    build of Perigee.
+    `way`: `sign`, a file that is visible if the folder is shared; `store`, its URL; `topic` of reports;
+    `core`, the build of Perigee.
 
-    Returns `answers`, one per task, as a worker on this machine would send them; `data` has archives of results that
-    could not be put to their places.
+    Returns `answers`, one per task, as a worker on this machine would send them; `data` has archives of
+    results that could not be written to their places.
     """
     worker = module("distributed").get_worker()
     group = json.loads(message)
@@ -72,7 +72,7 @@ def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
         except BaseException as error:
             answers.append({"task": task["id"], "error": described(error)})
             if has_no_room(error):
-                # What follows would fail as well; other machines have room.
+                # Later tasks would also fail; other machines have room.
                 break
         if not report(task["id"], 1.0):
             break
@@ -94,7 +94,7 @@ def _one(
     sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
     target, force = sink.target, bool(sink.arguments.get("force", False))
     if shared and store is None and not force and parcels.is_there(target):
-        # An attempt before this one, on a worker that has died since.
+        # Written by an earlier attempt on a worker that has since died.
         return True
     with _folder(target, shared=shared and store is None) as folder:
         here = sink.moved(folder)
@@ -121,7 +121,7 @@ def _one(
 
 @contextmanager
 def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
-    """Where a result is made: beside its place, or in this machine's own temporary folder."""
+    """Folder of a result in progress: next to its place, or this machine's temporary folder."""
     if shared:
         with parcels.scratch(target) as folder:
             yield folder
@@ -132,7 +132,7 @@ def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
 
 @contextmanager
 def _at_home(folder: Path, target: Path) -> Iterator[None]:
-    """Errors name the file as the user knows it, not the one beside it that was being written."""
+    """Rewrites errors to name the target instead of the temporary file."""
     try:
         yield
     except OSError as error:
@@ -142,7 +142,7 @@ def _at_home(folder: Path, target: Path) -> Iterator[None]:
 
 
 def _reporter(worker: Any, topic: str) -> Callable[[int, float], bool]:
-    """Tells how far a task is; the answer is whether it is still wanted."""
+    """Reports the progress of a task; returns whether the result is still wanted."""
     key = worker.get_current_task()
     last_s = 0.0
 
@@ -153,7 +153,7 @@ def _reporter(worker: Any, topic: str) -> Callable[[int, float], bool]:
             return True
         last_s = now_s
         worker.log_event(topic, {"task": task, "share": share})
-        # One who has gone, or changed their mind, has released the task.
+        # A caller that has gone or cancelled has released the task.
         state = worker.state.tasks.get(key)
         return state is not None and state.state != "cancelled"
 

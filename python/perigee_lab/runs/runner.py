@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs a plan: the jobs of a scenario, in worker processes or here, and what an earlier call left is taken as it is.
+"""Execution of a plan, in worker processes or in this one; completed runs are reused.
 
-Short plans run here, where no process has to start: one run after the other. So do classes and functions that exist in
-memory only. Everything else runs in workers (`perigee_lab.runs.executor`).
+Short plans run here, one run after the other, without starting processes. So do classes and
+functions that exist in memory only. Everything else runs in workers (`perigee_lab.runs.executor`).
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
 
 POLL_S = 0.1
-# Plans below this, by the estimate, end before workers would have begun.
+# Plans estimated below this end before workers would have started.
 SHORT_S = 1.5
-# Patience with runs in this process after Ctrl-C, and how often Python code that goes on is interrupted.
+# Timeout of runs in this process after Ctrl-C, and interval of interrupts to Python code in them.
 GRACE_S, TRIES = 1.0, 4
 RECORD = "perigee_lab.runs.work:store_record"
 POLICY = "policy:"
-"""What `--cc policy:FILE` begins with."""
+"""Prefix of `--cc policy:FILE`."""
 
 
-class Interrupted(Exception):  # noqa: N818 - it is no error
-    """The user stopped; `results` are the runs that were complete."""
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """Interrupted by the user; `results` are the completed runs."""
 
     def __init__(self, results: Results) -> None:
-        """Keeps what was complete."""
+        """Stores the completed runs."""
         super().__init__("interrupted")
         self.results = results
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run, checked as far as possible before anything runs."""
+    """Runs to execute, checked as far as possible before any of them starts."""
 
     jobs: list[Job]
     permission: Permission
@@ -86,7 +86,7 @@ class Plan:
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run.
 
-        Code among `cc` is the user's where `trust.Said` marks it, and the scenario's everywhere else.
+        Code among `cc` is the user's if `trust.Said` marks it, and else the scenario's.
         """
         scenario, cc = with_policy(scenario, cc)
         core = scenario.core
@@ -94,18 +94,18 @@ class Plan:
         names = core.schemes(asked, backend.as_core())
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         classes = {**scenario.classes(), **plugins}
-        # Here they are checked; each run gives them to the class.
+        # Checked here; each run passes them to the class.
         with_params(classes, core)
-        # The scenario as it was loaded says what is wrong with it in terms of its own file.
+        # Errors of the scenario as loaded refer to its own file.
         world = core.world(chosen[0])
         for name in names:
             try:
                 world.check(name, classes, backend.as_core())
             except _core.RunError as error:
-                # Nothing has failed yet: this is what the user can mend.
+                # The code is not at fault yet: this error can be fixed by the user.
                 raise RecordError(str(error)) from None
         jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=backend.key)
-        # The user names the files of these classes; what the scenario names is the scenario's.
+        # The user names the files of these classes; other names are the scenario's.
         own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
         permission = replace(scenario.permission, files=scenario.permission.files | own)
         first = work.opened(jobs[0], permission, scenario.functions, classes)
@@ -125,7 +125,7 @@ class Plan:
     def into(self, out: Path, *, force: bool = False) -> Plan:
         """The plan with a folder for its records.
 
-        Raises RecordError if that holds what is not of this plan, unless `force`.
+        Raises RecordError if the folder has content from another plan, unless `force`.
         """
         plan = replace(self, out=out, force=force)
         if not force:
@@ -157,11 +157,11 @@ class Plan:
         return [(j, cc) for j, cc in every if not self._is_there(run_folder(self.out, cc, j.seed))]
 
     def replaces(self, folder: Path) -> bool:
-        """Whether a record may be written over: one that broke off is made again."""
+        """Whether a record may be overwritten: one that ended early is run again."""
         return self.force or ((folder / MANIFEST).exists() and not self._is_there(folder))
 
     def _is_there(self, folder: Path) -> bool:
-        """A record, whole where hosts can fail."""
+        """Whether a record exists, a complete one if hosts can fail."""
         if not (folder / MANIFEST).exists():
             return False
         return not self.first.backend.has_hosts or "broken" not in open_record(folder).manifest
@@ -179,7 +179,7 @@ class Plan:
 
     @property
     def in_real_time(self) -> bool:
-        """Whether its runs take the machine's clock, and therefore come one after the other."""
+        """Whether its runs take wall-clock time and therefore run one after the other."""
         return self.first.backend.in_real_time
 
     @property
@@ -192,7 +192,7 @@ class Plan:
         return self.size - len(self.missing())
 
     def refuse_cluster(self) -> None:
-        """Raises RecordError where other machines cannot run the plan."""
+        """Raises RecordError if other machines cannot run the plan."""
         if self.stays:
             raise RecordError("--cluster: code that exists in this process only cannot be sent; put it into a file")
         if self.first.backend.has_hosts:
@@ -200,10 +200,10 @@ class Plan:
 
 
 def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario, list[str | type]]:
-    """The scenario with the file that `policy:FILE` names, and the schemes with `policy` in its place.
+    """The scenario with the file of `policy:FILE`, and the schemes with `policy` in its place.
 
-    Raises RecordError where two files are named, since a scheme has one set of options, and ScenarioError where the
-    file is no policy.
+    Raises RecordError for two files, since a scheme has one set of options, and ScenarioError for a
+    file that is not a policy.
     """
     named_files = [c for c in cc if isinstance(c, str) and c.startswith(POLICY)]
     if not named_files:
@@ -227,7 +227,7 @@ def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario,
 
 
 def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None) -> Results:
-    """Runs what is missing. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
+    """Runs what is missing. On Ctrl-C, completed runs are kept and `Interrupted` is raised."""
     if machines.cluster is not None:
         plan.refuse_cluster()
     todo = plan.missing()
@@ -255,7 +255,7 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
 
 
 def _kept(plan: Plan, error: work.BrokenRunError) -> Results:
-    """What there is of a comparison of which one run broke off."""
+    """The available results of a comparison in which one run ended early."""
     if plan.out is None:
         return Results([] if error.run is None else [error.run])
     folders = [run_folder(plan.out, cc, j.seed) for j in plan.jobs for cc in j.schemes]
@@ -263,7 +263,7 @@ def _kept(plan: Plan, error: work.BrokenRunError) -> Results:
 
 
 def _found(plan: Plan, runs: dict[tuple[str, int], Run], j: Job, cc: str) -> Run:
-    """A run of this call, or the one that was there."""
+    """A run of this call, or the existing record."""
     done = runs.get((cc, j.seed))
     if done is not None:
         return done
@@ -290,7 +290,7 @@ def _in_workers(
         cc, seed = outcome.task.cc, outcome.task.job.seed
         run = open_record(run_folder(out, cc, seed))
         if plan.out is None:
-            # Its folder goes when all runs are there.
+            # Its folder is removed once all runs are loaded.
             for name in run.tables:
                 run.table(name)
             run.folder = None
@@ -309,7 +309,7 @@ def _in_workers(
 
 
 def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summarize: bool = False) -> Task:
-    """A run of a plan for an executor, its record in `out`; `cost_s` is an estimate, in seconds of one core."""
+    """A run of a plan for an executor, recorded in `out`; `cost_s` is its estimate in core seconds."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
     force = plan.replaces(folder)
@@ -324,7 +324,7 @@ def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summ
 def _here(
     plan: Plan, todo: list[tuple[Job, str]], progress: Callable[[float], None] | None
 ) -> dict[tuple[str, int], Run]:
-    """One run after the other, on a thread that can be given up: this one listens for Ctrl-C."""
+    """Runs serially on a thread that can be abandoned; this thread handles Ctrl-C."""
     done: dict[tuple[str, int], Run] = {}
     errors: list[BaseException] = []
     stop = threading.Event()
@@ -389,7 +389,7 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
 
 
 def _give_up(thread: threading.Thread) -> None:
-    """Waits for a run that was asked to stop; Python code in it that does not come back gets a KeyboardInterrupt."""
+    """Waits for a stopped run; Python code in it that does not return gets a KeyboardInterrupt."""
     if thread.ident is None:
         return
     for _ in range(TRIES):
@@ -401,7 +401,7 @@ def _give_up(thread: threading.Thread) -> None:
 
 
 def unfinished(plan: Plan, name: str, base: Path) -> Path | None:
-    """The latest folder base/NAME or base/NAME-N that a killed call of the same plan left incomplete."""
+    """The latest folder base/NAME or base/NAME-N that a killed call of the plan left incomplete."""
     keys = {j.key(cc) for j in plan.jobs for cc in j.schemes}
     folders = [p for p in base.glob(f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()]
     for folder in sorted(folders, key=lambda p: p.stat().st_mtime_ns, reverse=True):

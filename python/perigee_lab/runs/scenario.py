@@ -45,7 +45,7 @@ def open_file(
     trust: bool = False,
     said: Sequence[str] | None = None,
 ) -> Scenario:
-    """As `load`, with overrides as the core takes them, `key=value`; `said` are those of the user, if not all are."""
+    """As `load`, with overrides in the core's form `key=value`; `said`: the user's, default all."""
     path = shipped.found(path)
     refuse_name(path.stem, str(path))
     permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
@@ -54,7 +54,7 @@ def open_file(
 
 
 def refuse_name(name: str, where: str) -> None:
-    """Raises ScenarioError for a name that cannot stand in tables, folders and pages."""
+    """Raises ScenarioError for a name that cannot be used in tables, folders and pages."""
     why = names.problem(name)
     if why is not None:
         message = f"{names.visible(where)}: {names.visible(name)!r} {why}"
@@ -70,7 +70,7 @@ def loads(
     trust: bool = False,
     **keys: object,
 ) -> Scenario:
-    """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
+    """Reads and checks scenario text, with overrides as in `load`; `folder` is that of its files."""
     refuse_name(name, "the scenario's name")
     rest, functions = plugins.split(_merged(sets, keys))
     given = overrides(rest, {})
@@ -87,7 +87,7 @@ def run(
     trust: bool = False,
     **keys: object,
 ) -> Run:
-    """Runs one scheme over a scenario or its file (with `trust` and overrides as keywords, as in `load`), in memory."""
+    """Runs one scheme over a scenario or its file in memory; `trust` and keywords as in `load`."""
     checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, trust=trust, **keys)
     return checked.run(cc, seed)
 
@@ -99,7 +99,7 @@ def schemes() -> list[dict[str, Any]]:
 
 
 def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
-    """Overrides as the core takes them: `key=value` with the value in TOML."""
+    """Overrides in the core's form: `key=value` with the value in TOML."""
     return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
 
 
@@ -133,14 +133,14 @@ class Scenario:
         permission: trusts.Permission = trusts.NOTHING,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        """Wraps what the core has checked; plug-ins that it names are looked for in `folder` and run if they may."""
+        """Wraps a scenario checked by the core; plug-ins are looked up in `folder`, and run if allowed."""
         self.core = core
         self.folder = folder
         self.permission = permission
         self.functions = dict(functions or {})
 
     def absolute(self) -> _core.Scenario:
-        """The same scenario with absolute paths, which means the same in any folder."""
+        """The scenario with absolute paths, valid in any folder."""
         if self.folder.is_absolute():
             return self.core
         with trusts.permitted(self.permission):
@@ -173,7 +173,7 @@ class Scenario:
         return self.core.title
 
     def timeline(self, seed: int | None = None) -> Timeline:
-        """The network over the whole run, without traffic."""
+        """The network over the full run, without traffic."""
         from perigee_lab.sky.timeline import Timeline
 
         world = self.core.world(self.core.seed if seed is None else seed)
@@ -203,10 +203,11 @@ class Scenario:
     ) -> Results:
         """Runs several schemes and seeds in parallel.
 
-        With `out`, records, summary.csv and report.html are written there; runs of the same scenario that are complete
-        there are taken as they are, unless `force`. `progress` hears the share done, 0 to 1. Long comparisons run in
-        worker processes; classes and functions that exist in memory only, in this one. With `cluster`
-        (docs/how-to/cluster.md) they run on other machines, which leave results in `store` or send them back.
+        With `out`, records, summary.csv and report.html are written there; completed runs of the same
+        scenario there are reused, unless `force`. `progress` receives the share done, 0 to 1. Long
+        comparisons run in worker processes; classes and functions that exist in memory only, in this one.
+        With `cluster` (docs/how-to/cluster.md) they run on other machines, which leave results in `store`
+        or send them back.
         """
         from perigee_lab.common.files import claimed
         from perigee_lab.results.summary import conclude
@@ -260,7 +261,7 @@ class Results(Sequence["Run"]):
         return pd.DataFrame([r.summary for r in self])
 
     def flows(self) -> pd.DataFrame:
-        """The metrics of flows, a row per flow of each run, of any number of flows."""
+        """The metrics of flows, a row per flow of each run."""
         import pandas as pd
 
         from perigee_lab.results.metrics import flow_rows

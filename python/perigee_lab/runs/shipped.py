@@ -8,7 +8,7 @@ from pathlib import Path
 from perigee_lab.extensions import distributions
 
 _PACKAGE = Path(__file__).parents[1]
-# As a checkout has them: folder of `scenarios/` and where it is.
+# The scenario folders of a checkout.
 _FOLDERS = {
     "leo": _PACKAGE / "scenarios" / "leo",
     "micro": _PACKAGE / "scenarios" / "micro",
@@ -16,7 +16,7 @@ _FOLDERS = {
 
 
 def found(path: Path) -> Path:
-    """`path` where it exists, else the scenario of that name in an installed distribution, else `path`."""
+    """`path` if it exists, else that scenario of an installed distribution, else `path`."""
     parts = path.parts
     if len(parts) < 3 or parts[0] != "scenarios" or path.exists():
         return path

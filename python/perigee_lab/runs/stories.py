@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs of real hosts: what they are, what they wrote and how they ended, in simulated time."""
+"""Programs of real hosts: commands, output and exit status, in simulated time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from perigee_lab import _core
 
 FOLDER = "programs"
-"""Of a record: what its programs have written."""
-# Where programs are looked for: PATH of their environment.
+"""Folder of a record for the output of its programs."""
+# PATH in the environment of programs.
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -33,22 +33,22 @@ class Program:
     node: str
     words: tuple[str, ...]
     awaited: bool = False
-    """The run ends when all that are awaited have ended."""
+    """The run ends when all awaited programs have ended."""
     environment: tuple[str, ...] = ()
     start_ns: int = 0
     folder: Path = field(default_factory=Path.cwd)
     stdin: Path | bytes | None = None
-    """What it reads: a file of this machine, or bytes."""
+    """Standard input: a file of this machine, or bytes."""
     terminal: bool = False
-    """It reads and writes a terminal instead."""
+    """Standard streams are a terminal instead."""
 
     @property
     def line(self) -> str:
-        """As one would type it."""
+        """The command as typed in a shell."""
         return quoting.shell_words(self.words)
 
     def as_core(self) -> _core._OneProgram:
-        """As the core takes it (`programs.rs`)."""
+        """Argument of the core (`programs.rs`)."""
         given = self.stdin
         return {
             "node": self.node,
@@ -63,7 +63,7 @@ class Program:
         }
 
     def sha256(self) -> str | None:
-        """Hash of its binary; None where it is not found: what happens in shells stays unknown."""
+        """Hash of its binary; None if it is not found: commands inside shells stay unknown."""
         found = shutil.which(self.words[0], path=SEARCHED) if "/" not in self.words[0] else self.folder / self.words[0]
         try:
             return None if found is None else hashlib.sha256(Path(found).read_bytes()).hexdigest()
@@ -88,12 +88,12 @@ def of_scenario(core: _core.Scenario) -> list[Program]:
 
 
 Heard = Callable[[int, str, bytes], None]
-"""Gets the number of a program, "output" or "errors", and bytes that it wrote, as the run goes on."""
+"""Receives the number of a program, "output" or "errors", and bytes that it has written."""
 
 
 @dataclass
 class Story:
-    """What became of a program; times in ns of the run."""
+    """Output and exit status of a program; times in ns of the run."""
 
     program: Program
     begun_ns: int | None = None
@@ -104,7 +104,7 @@ class Story:
 
     @property
     def ending(self) -> str:
-        """How it ended, for people."""
+        """The ending as human-readable text."""
         if self.begun_ns is None:
             return "was not started before the end"
         if self.ended_ns is None or self.code is None:
@@ -114,7 +114,7 @@ class Story:
 
     @property
     def exit_code(self) -> int:
-        """As a shell has it: 128 and the signal's number where one killed it, 124 where the end of the run did."""
+        """The exit code of a shell: 128 + signal if killed, 124 if stopped by the end of the run."""
         if self.code is None:
             return STOPPED
         return self.code if self.code >= 0 else 128 - self.code
@@ -133,7 +133,7 @@ class Story:
 
 
 def named(number: int) -> str:
-    """A signal with its name: 11 (SIGSEGV)."""
+    """A signal's number with its name: 11 (SIGSEGV)."""
     try:
         return f"{number} ({signal.Signals(number).name})"
     except ValueError:
@@ -141,19 +141,19 @@ def named(number: int) -> str:
 
 
 def _unheard(_program: int, _kind: str, _data: bytes) -> None:
-    """Nobody listens."""
+    """Discards output."""
 
 
 class Stories:
-    """Listens to programs."""
+    """Collector of the output and exit status of programs."""
 
     def __init__(self, programs: Sequence[Program], heard: Heard = _unheard) -> None:
-        """Hands what is written on to `heard`."""
+        """Forwards output to `heard`."""
         self.all = [Story(p) for p in programs]
         self.heard = heard
 
     def __call__(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
-        """The core tells something."""
+        """Callback of the core."""
         story = self.all[program]
         if kind == "begun":
             story.begun_ns = at_ns
@@ -169,7 +169,7 @@ class Stories:
         return [s.as_json() for s in self.all]
 
     def files(self) -> dict[str, bytes]:
-        """What a record keeps of them, by path: how they ended, and what each has written."""
+        """Files of a record by path: the endings, and the output of each program."""
         found = {f"{FOLDER}/programs.json": (json.dumps(self.as_json(), indent=1) + "\n").encode()}
         for i, story in enumerate(self.all):
             node = re.sub(r"[^A-Za-z0-9._-]", "-", story.program.node)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Sweeps: a scenario with every combination of the values of some keys, several schemes and seeds.
 
-All cells are checked before the first runs. Runs of all cells share the cores; each is a record of its own, so that a
-sweep that was killed goes on where it was, and one with further values runs only these.
+All cells are checked before the first run. Runs of all cells share the cores; each has its own
+record, so that an interrupted sweep resumes, and one with additional values runs only these.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from perigee_lab.runs.executor import Outcome
 
 MOST_CELLS = 10_000
-# Of a folder's name, the part that people read.
+# Length of the human-readable part of a folder's name.
 READABLE = 80
 
 
 @dataclass
 class SweepPlan:
-    """What will be run: a plan for each cell, checked."""
+    """Runs to execute: a checked plan for each cell."""
 
     index: Index
     plans: list[Plan]
     costs: list[Cost] = field(default_factory=list)
-    """Of one run of each cell."""
+    """Cost of one run of each cell."""
     failed: list[str] = field(default_factory=list)
 
     @property
@@ -55,11 +55,11 @@ class SweepPlan:
 
     @property
     def cost(self) -> Cost:
-        """Of all runs, estimated."""
+        """Estimated cost of all runs."""
         return sum((c.times(p.size) for c, p in zip(self.costs, self.plans, strict=True)), Cost())
 
     def into(self, out: Path, *, force: bool = False) -> SweepPlan:
-        """The plan with a folder. Raises RecordError where that holds what is not of it, unless `force`."""
+        """The plan with a folder. Raises RecordError if it has other content, unless `force`."""
         plans = [p.into(out / CELLS / c.folder, force=force) for p, c in zip(self.plans, self.index.cells, strict=True)]
         return replace(self, plans=plans)
 
@@ -101,13 +101,13 @@ def plan_of(
     for n, values in enumerate(combinations):
         cell = Cell(_folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
-        # Values of the file's own [sweep] are the file's words, not the user's.
+        # Values of the file's own [sweep] come from the file, not from the user.
         by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
-        # Without the section, which is for the whole.
+        # Without the section, which applies to the sweep.
         scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
         plan = Plan.of(scenario, cc, seeds=seeds, backend=backend, command=command)
         costs.append(cost_of(plan))
-        # Networks of a thousand cells do not fit into memory.
+        # A thousand networks do not fit into memory.
         plan.first.forget_world()
         plans.append(plan)
         made.append(cell)
@@ -117,7 +117,7 @@ def plan_of(
 
 
 def check_size(axes: Sequence[Axis]) -> None:
-    """Raises RecordError where there are too many cells."""
+    """Raises RecordError for too many cells."""
     n = 1
     for a in axes:
         n *= len(a.values)
@@ -127,7 +127,7 @@ def check_size(axes: Sequence[Axis]) -> None:
 
 
 def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
-    """A name that people can read, with a part that depends on all of it."""
+    """A human-readable name with a hash over all values."""
     words = [f"{a.key.rpartition('.')[2].strip(chr(34))}={cells.bare(v)}" for a, v in zip(axes, values, strict=True)]
     readable = re.sub(r"[^\w.=,+-]+", "_", ",".join(words))[:READABLE]
     whole = json.dumps([[a.key, v] for a, v in zip(axes, values, strict=True)])
@@ -135,12 +135,12 @@ def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
 
 
 def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
-    """The latest folder base/NAME or base/NAME-N in which a killed call of the same sweep left it incomplete."""
+    """The latest folder base/NAME or base/NAME-N with an incomplete, killed call of this sweep."""
     for folder in sorted(base.glob(f"{name}*/{INDEX}"), key=lambda p: p.stat().st_mtime_ns, reverse=True):
         with contextlib.suppress(RecordError):
             at = folder.parent
             if cells.read_index(at) == plan.index and not (at / TABLE).exists() and not is_claimed(at):
-                # Of another scenario of that name it is refused.
+                # One of another scenario of that name is rejected.
                 plan.into(at)
                 return at
     return None
@@ -149,10 +149,10 @@ def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
 def execute_sweep(
     plan: SweepPlan, out: Path, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None
 ) -> cells.Sweep:
-    """Runs what is missing into `out`, gathers everything and writes sweep.csv.
+    """Runs what is missing into `out`, gathers the results and writes sweep.csv.
 
-    Failures of single runs do not end the others: `plan.failed` lists them. On Ctrl-C what is complete stays and
-    `Interrupted` is raised.
+    Failures of single runs do not end the others: `plan.failed` lists them. On Ctrl-C completed runs
+    are kept and `Interrupted` is raised.
     """
     if machines.cluster is not None:
         plan.plans[0].refuse_cluster()
@@ -223,11 +223,11 @@ def sweep(
     trust: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> cells.Sweep:
-    """Runs a scenario file with every combination of the values of `keys`, and those of its `[sweep]`, into `out`.
+    """Runs every combination of the values of `keys` and of the file's `[sweep]`, into `out`.
 
-    What is complete there is not run again. Returns the results: `frame()` is a tidy frame with a row per run and a
-    column per key; `cluster` and `store` as for `perigee sweep` (docs/how-to/cluster.md). Raises ScenarioError,
-    RecordError; RunError if a run failed, after all others have been made.
+    Completed runs there are skipped. Returns the results: `frame()` is a tidy frame with a row per run
+    and a column per key; `cluster` and `store` as for `perigee sweep` (docs/how-to/cluster.md). Raises
+    ScenarioError, RecordError; RunError if a run failed, after all others have finished.
     """
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee trace`: the packets of a flow in a window of time, as text, CSV or qlog.
 
-A record holds no packets. The run is made again from its manifest with the packet tap on; the same scenario and seed
-give the same bits, so that these are the packets of the record. What has changed since (the version, an input file) is
-said.
+A record holds no packets. The run is repeated from its manifest with the packet tap on; the same
+scenario and seed give the same bits, so that these are the packets of the record. Changes since
+then (the version, an input file) are reported.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 PLACES = ("sender", "receiver", "both")
 FORWARD = {"data", "ping"}
 PATIENCE_NS = 10 * 10**9
-"""What has not arrived after this time is lost (`trace.rs`)."""
+"""A packet that has not arrived after this time counts as lost (`trace.rs`)."""
 
 
 class TraceError(PerigeeError):
-    """What was asked for cannot be had."""
+    """The requested trace is not available."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for."""
+    """Request of the command line."""
 
     flow: str = "1"
     begin: str = "0s"
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet from leaving to arriving; bytes and nanoseconds."""
+    """A packet from departure to arrival; bytes and nanoseconds."""
 
     sent_ns: int
     arrived_ns: int | None
@@ -79,7 +79,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Sight:
-    """A packet as one end sees it."""
+    """A packet as seen by one end."""
 
     t_ns: int
     end: str
@@ -89,7 +89,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Trace:
-    """A window of a flow: packets in order of sending; time series and events as the record has them."""
+    """A window of a flow: packets in order of sending; time series and events of the record."""
 
     run: Run
     flow: int
@@ -101,11 +101,11 @@ class Trace:
 
     @property
     def about(self) -> Flow:
-        """What the manifest says of the flow."""
+        """The flow's entry in the manifest."""
         return self.run.manifest.flows[self.flow]
 
     def fate(self, p: Packet) -> str:
-        """What became of a packet. What nothing later has overtaken may still be under way when the run ends."""
+        """The fate of a packet. Unless a later one has overtaken it, it may be in flight at the end."""
         if p.arrived_ns is not None:
             return f"arrives {p.arrived_ns / 1e9:.9f}"
         later = (q for q in self.packets if q.is_forward == p.is_forward and q.arrived_ns is not None)
@@ -115,7 +115,7 @@ class Trace:
         return "lost"
 
     def sights(self, at: str) -> list[Sight]:
-        """What the sender, the receiver, or both see within the window, in time order."""
+        """Packets as the sender, the receiver or both see them within the window, in time order."""
         seen = []
         for p in self.packets:
             here, there = ("sender", "receiver") if p.is_forward else ("receiver", "sender")
@@ -147,7 +147,7 @@ def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | No
 
 
 def trace(folder: str | Path, wanted: Wanted) -> Trace:
-    """Makes the run again and returns the packets of the window.
+    """Repeats the run and returns the packets of the window.
 
     Raises TraceError, RecordError, PluginError, ScenarioError or RunError.
     """
@@ -273,8 +273,9 @@ def as_csv_text(found: Trace, at: str) -> str:
 def as_qlog(found: Trace) -> dict[str, Any]:
     """The sender's view in qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), as tools for QUIC read it.
 
-    TCP in the words of QUIC: a transmission is a packet of the 1-RTT space, its payload a frame of stream 0, an ACK a
-    packet with an ACK frame whose ranges are bytes of the stream. Windows and RTTs are those of the record's samples.
+    TCP in QUIC's terms: a transmission is a packet of the 1-RTT space, its payload a frame of stream 0,
+    an ACK a packet with an ACK frame that has ranges of stream bytes. Windows and RTTs are those of the
+    record's samples.
     """
     events = [_qlog_packet(s, found.fate(s.packet)) for s in found.sights("sender")]
     events += [_qlog_metrics(r) for r in found.flows]

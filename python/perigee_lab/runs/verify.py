@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Does a record say what a run of its scenario says, bit by bit?"""
+"""Verification of records: consistency, and equality with a repeated run, bit by bit."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ UNREPEATABLE = {
     "log": "a log",
     "measure": "a measurement",
 }
-"""What records of these backends are."""
+"""Kind of records of these backends."""
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
-    """Checks every record under `folder`."""
+    """Verifies every record under `folder`."""
     runs = find_records(folder)
     found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
     if (folder / SUMMARY).is_file():
@@ -73,7 +73,7 @@ def _notes(run: Run) -> list[str]:
 
 
 def _contradictions(run: Run) -> list[str]:
-    """What the manifest says and its own folder or tables do not, without running anything."""
+    """Contradictions between the manifest and its folder or tables, without running anything."""
     m = run.manifest
     problems = (
         [] if m.conserved is not False else ["packets were not conserved: sent is not delivered + dropped + under way"]
@@ -97,7 +97,7 @@ def _contradictions(run: Run) -> list[str]:
 
 
 def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
-    """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
+    """Checks that summary.csv follows from the runs; a folder may hold several experiments."""
     if any(r.manifest.record_format == 1 for r in runs):
         return _not_compared(path, "columns had other definitions when records were of format 1")
     try:
@@ -108,7 +108,7 @@ def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
 
 
 def _verify_flows(path: Path, runs: list[Run]) -> dict[str, Any]:
-    """The same of the rows of many flows."""
+    """The same for flows.csv."""
     if any(r.manifest.record_format == 1 for r in runs):
         return _not_compared(path, "columns had other definitions when records were of format 1")
     if not path.exists():
@@ -136,12 +136,12 @@ def _followed(path: Path, follows: bool) -> dict[str, Any]:
 
 
 def changed_files(run: Run) -> list[str]:
-    """Inputs of a run that are gone or no longer what they were."""
+    """Inputs of a run that are missing or have changed."""
     problems = []
     for f in run.manifest.files:
         path = Path(f.path)
         if not path.is_file():
-            # Nor a device or a pipe, which would never end.
+            # Not for devices or pipes, which would never end.
             problems.append(f"the input {path} is gone")
         elif (now := _digest(path)) != f.sha256:
             problems.append(f"the input {path} " + ("cannot be read" if now is None else "has changed"))
@@ -178,14 +178,14 @@ def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
 
 
 def _folder(name: str, sources: list[Path]) -> Path:
-    """Where the file of a class `file.py:Class` stands, by the files that a manifest lists."""
+    """The folder of the file of a class `file.py:Class`, from the files in a manifest."""
     written = Path(name.rpartition(":")[0])
     found = [p for p in sources if p.parts[-len(written.parts) :] == written.parts]
     return found[0].parents[len(written.parts) - 1] if found else Path()
 
 
 def _rerun(run: Run, *, trust: bool) -> list[str]:
-    """What a run made again says differently; its rows are hashed as they come, those of format 1 as whole tables."""
+    """Differences of a repeated run; rows are hashed as they arrive, format 1 as full tables."""
     old = run.manifest.record_format == 1
     try:
         scenario, plugins = again(run, trust=trust)
@@ -216,7 +216,7 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
 
 
 def _other_endings(run: Run, guests: Guests) -> list[str]:
-    """What programs did when they ran again, and not in the record."""
+    """Differences in the endings of programs between the repeated run and the record."""
     then = run.manifest.get("programs", [])
     now = guests.stories.as_json()
     if len(then) != len(now):
@@ -230,7 +230,7 @@ def _other_endings(run: Run, guests: Guests) -> list[str]:
 
 
 def _other_kernel(run: Run) -> str:
-    """What the default kernel has that is not as in the kernel of the record."""
+    """Differences between the default kernel and that of the record."""
     kernel = run.manifest.get("kernel", {})
     then = kernel.get("files", {}) if isinstance(kernel, dict) else {}
     try:
@@ -247,4 +247,4 @@ def _differs(then: manifests.Table, now: manifests.Table, sha256: str) -> bool:
 
 
 def _nobody(_name: str, _columns: object) -> None:
-    """Takes rows that are only counted."""
+    """Discards rows that are only counted."""

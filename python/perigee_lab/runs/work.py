@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Execution of a job in this process: the one place that calls the core for a run."""
+"""Execution of a job in this process: the only module that calls the core for a run."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from perigee_lab.runs.job import Job
 
 Batches = Callable[[str, "list[Column]"], None]
-"""Gets the name of a table and further rows of it."""
+"""Receives the name of a table and further rows of it."""
 Make = Callable[[Batches | None], Run | None]
-"""Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
+"""Makes a run, once, with tables in memory or streamed. None if it was stopped."""
 GoOn = Callable[[float], bool]
-"""Gets the share of a run that is done, 0 to 1; False stops the run."""
+"""Receives the completed share of a run, 0 to 1; False stops the run."""
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
-"""The capture at the flows' senders; beside it may lie others."""
+"""The capture at the flows' senders; others may lie next to it."""
 
 
 class BrokenRunError(_core.HostsError):
-    """A host of a run ended or stood still. What there is until then goes with it, within a process."""
+    """A host of a run ended or hung. Carries the partial results, within a process."""
 
     found: tuple[str, dict[str, list[Column]]] = ("{}", {})
-    """Manifest and tables, as of `simulate`."""
+    """Manifest and tables, as from `simulate`."""
     run: Run | None = None
-    """The same as of `perform`."""
+    """The same as from `perform`."""
     results: Sequence[Run] = ()
-    """The same with all runs of the comparison that there are."""
+    """The same with all available runs of the comparison."""
 
 
 @dataclass
@@ -54,30 +54,30 @@ class Guests:
     """Programs on real hosts."""
 
     stories: Stories
-    """Of those of the scenario, then of others."""
+    """Programs of the scenario, then others."""
     others: Sequence[Program] = ()
     writable: Sequence[Path] = ()
     """Folders that they may change."""
 
     keyboard: Callable[[float], bytes | None] | None = None
-    """Of a terminal: waits for keys, up to a time in seconds."""
+    """Input of a terminal: waits for keys, up to a time in seconds."""
 
     def as_core(self) -> _core._Programs:
-        """As the core takes them."""
+        """Argument of the core."""
         programs = [p.as_core() for p in self.others]
         writable = list(self.writable)
         return {"programs": programs, "writable": writable, "listener": self.stories, "keyboard": self.keyboard}
 
 
 def guests_of(core: _core.Scenario, backend: Backend) -> Guests | None:
-    """The programs of a scenario, where there are hosts for them."""
+    """The programs of a scenario, if the backend has hosts for them."""
     programs = of_scenario(core) if backend.has_hosts else []
     return Guests(Stories(programs)) if programs else None
 
 
 @dataclass
 class Opened:
-    """A job with its scenario parsed and its classes loaded; the network is made when it is first asked for."""
+    """A job with parsed scenario and loaded classes; the network is built on first use."""
 
     job: Job
     core: _core.Scenario
@@ -86,11 +86,11 @@ class Opened:
     _world: list[_core.World] = field(default_factory=list)
 
     def check(self, cc: str) -> None:
-        """Refuses what cannot be run. Raises ScenarioError and RunError."""
+        """Rejects schemes that cannot run. Raises ScenarioError and RunError."""
         self.world().check(cc, self.classes, self.backend.as_core())
 
     def forget_world(self) -> None:
-        """Drops the network; it is made again when it is asked for."""
+        """Drops the network; it is rebuilt on the next use."""
         self._world.clear()
 
     def world(self) -> _core.World:
@@ -106,7 +106,7 @@ def opened(
     functions: Functions | None = None,
     classes: Mapping[str, type] | None = None,
 ) -> Opened:
-    """Parses a job's scenario and loads its code, as far as it may run; `functions` and `classes` are in memory.
+    """Parses a job's scenario and loads its permitted code; `functions`, `classes`: in memory.
 
     Raises:
         UntrustedError: code that may not run.
@@ -133,23 +133,23 @@ def opened(
 
 @dataclass(frozen=True)
 class Sink:
-    """What becomes of a run: `module:function` of this package.
+    """Result handler (`module:function` of this package).
 
-    It is called with what makes the run (`Make`) and these arguments, and returns the run, or None if it was stopped.
+    Its function gets the run's `Make` and these arguments; it returns the run, or None if stopped.
     """
 
     call: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     places: tuple[str, ...] = ()
-    """Arguments that are files or folders to be written: the first is what is left of the run, others are scratch."""
+    """Arguments that are output paths: the first is the result, others are scratch."""
 
     @property
     def target(self) -> Path:
-        """What is left of the run: a folder or a file."""
+        """The result: a folder or a file."""
         return Path(self.arguments[self.places[0]])
 
     def moved(self, folder: Path) -> Sink:
-        """The same, written into another folder."""
+        """The sink with its paths in another folder."""
         names = {n: v for n in self.places if (v := self.arguments[n]) is not None}
         return replace(self, arguments={**self.arguments, **{n: str(folder / Path(v).name) for n, v in names.items()}})
 
@@ -173,10 +173,11 @@ def simulate(
     backend: Backend = SIMULATOR,
     guests: Guests | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
-    """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
+    """Output of the core for a run: manifest (JSON), tables, and whether it was stopped.
 
-    `capture` is the folder of captures. `go_on` gets the simulated time in ns now and then; False stops the run. With
-    `batches`, which gets the rows, there are no tables. Raises RunError, and BrokenRunError where a host has ended.
+    `capture` is the folder of captures. `go_on` receives the simulated time in ns at intervals; False
+    stops the run. With `batches`, which receives the rows, there are no tables. Raises RunError, and
+    BrokenRunError if a host has ended.
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
@@ -200,9 +201,10 @@ def perform(
     about: Mapping[str, Any],
     guests: Guests | None = None,
 ) -> Run | None:
-    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError, BrokenRunError.
+    """Runs one scheme; None if it was stopped. `about` is added to the manifest.
 
-    With `batches`, which gets the rows as they come, the run has a manifest and no tables.
+    With `batches`, which receives the rows as they arrive, the run has a manifest and no tables. Raises
+    RunError, BrokenRunError.
     """
     world = at.world()
     if len(at.job.schemes) == 1:
@@ -231,7 +233,7 @@ def perform(
 
 
 def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:
-    """What depends on the machine and the moment: manifest only, never a table."""
+    """Properties of machine and moment: manifest only, never a table."""
     return {
         "version": _core.__version__,
         "wall_s": round(wall_s, 3),
@@ -244,18 +246,17 @@ def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, 
 
 
 def capture_of(folder: Path) -> Path:
-    """Where the captures of a record are written before it gets its name: a folder to be made by `fresh`."""
+    """Folder for captures of a record until it is complete; to be created by `fresh`."""
     return folder.with_name(folder.name + ".pcapng.partial")
 
 
 def store_record(
     make: Make, folder: str, *, force: bool, capture: str | None = None, summarize: bool = False
 ) -> Run | None:
-    """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs.
+    """A sink: the record of a run in its folder, written during the run, with its captures.
 
-    `summarize` keeps the summary beside the tables (`perigee_lab.results.kept`), where many runs are gathered later.
-
-    Raises BrokenRunError where a host has ended, when what there is has been written.
+    `summarize` stores the summary next to the tables (`perigee_lab.results.kept`), where many runs are
+    gathered later. Raises BrokenRunError if a host has ended, after writing the partial record.
     """
     broken: BrokenRunError | None = None
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A worker (`common.interpreter` starts it): jobs come on its standard input, what became of them goes to a descriptor.
+"""Worker process (started by `common.interpreter`): jobs on standard input, outcomes on a descriptor.
 
-Messages are lines of JSON. One group of tasks at a time: a job, whose network is built once, and its schemes, on so
-many threads as the one who sends them says (the simulator works outside the interpreter's lock). The process ends
-when its input does: whoever started it has ended, however that came about.
+Messages are lines of JSON. One group of tasks at a time: a job, with a network that is built once,
+and its schemes, on the number of threads that the sender requests (the simulator releases the
+interpreter's lock). The process ends when its input does: its starter has ended, for whatever
+reason.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perigee_lab.runs.work import Opened
 
-# A task's progress is reported no more often.
+# Minimum interval of progress reports for a task.
 REPORT_S = 0.25
 
 
 class Worker:
-    """Takes groups of tasks from its input."""
+    """Executor of groups of tasks from its input."""
 
     def __init__(self, source: Any, answers: Any) -> None:
         """Reads lines from `source`, writes lines to `answers`."""
@@ -39,7 +40,7 @@ class Worker:
         self.stopping = False
 
     def serve(self) -> None:
-        """Works until asked to stop."""
+        """Runs until stopped."""
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
             with self.changed:
@@ -58,7 +59,7 @@ class Worker:
                 if "job" in message:
                     self.group = message
                 self.changed.notify_all()
-        # Nobody is there any more who could want a result.
+        # The input has ended: no reader is left for a result.
         os._exit(1)
 
     def report(self, **message: Any) -> None:
@@ -79,7 +80,7 @@ class Worker:
         self.report(idle=True)
 
     def _share(self, at: Any, group: dict[str, Any]) -> None:
-        """Hands the tasks of a group to as many threads as are wanted at the moment."""
+        """Distributes the tasks of a group over the requested number of threads."""
         self.waiting = deque(group["tasks"])
         working = 0
 
@@ -138,7 +139,7 @@ class Worker:
 
 
 def opened(group: dict[str, Any]) -> Opened:
-    """The job of a group. Raises what `work.opened` does."""
+    """The opened job of a group. Raises as `work.opened` does."""
     from perigee_lab.extensions import trust
     from perigee_lab.runs import job, work
 
@@ -148,7 +149,7 @@ def opened(group: dict[str, Any]) -> Opened:
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An exception as it can be sent; with its cause, which is where a plug-in failed."""
+    """An exception in serializable form, with its cause, which locates the failure of a plug-in."""
     import traceback
 
     cause = error.__cause__
@@ -165,7 +166,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _die_with_parent() -> None:
-    """Where the system can: a plug-in that never lets this process look at its input ends with its starter, too."""
+    """Linux only: ends with its starter even if a plug-in never lets this process read its input."""
     if sys.platform == "linux":
         import ctypes
 
@@ -176,7 +177,7 @@ def _die_with_parent() -> None:
 def main() -> None:
     """Entry point."""
     _die_with_parent()
-    # What a plug-in prints or reads is not for the one who sends jobs.
+    # Output and input of plug-ins are not part of the protocol.
     source = os.fdopen(os.dup(0), encoding="utf-8")
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     os.dup2(sys.stdin.fileno(), 0)
@@ -184,6 +185,6 @@ def main() -> None:
         Worker(source, answers).serve()
         sys.stdout.flush()
         sys.stderr.flush()
-        # Not by the interpreter's end: it would wait for a timeline that a function of a sky is still making.
+        # Skips the interpreter's shutdown, which would wait for a timeline still being computed.
         answers.flush()
         os._exit(0)
