@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications of real hosts: what the simulator's draw as they go is drawn ahead of the run, with the same seed.
+//! Applications of real hosts: random draws that the simulator makes as it runs are made before the
+//! run, with the same seed.
 
 use perigee_guest::job::Application;
 use perigee_timeline::workload::{object_bytes, think_time, turn, SHORTEST};
@@ -9,10 +10,10 @@ use perigee_units::Nanos;
 /// Most draws of a flow: they are written into the job.
 const MOST: usize = 200_000;
 
-/// What a flow does within `time`, where `seed` is that of its draws.
+/// Application of a flow for `time`; `seed` seeds its draws.
 ///
 /// # Errors
-/// More changes of an on/off source than can be told.
+/// More changes of an on/off source than a job can hold.
 pub fn of(app: &App, seed: u64, time: Nanos) -> Result<Application, String> {
     match app {
         App::OnOff { on, off } => {
@@ -35,7 +36,7 @@ pub fn of(app: &App, seed: u64, time: Nanos) -> Result<Application, String> {
     }
 }
 
-/// Draws until what they take at least reaches `time`.
+/// Draws until the sum of `takes` reaches `time`.
 fn until<T>(time: Nanos, draw: impl Fn(u64) -> T, takes: impl Fn(&T) -> Nanos) -> Vec<T> {
     let mut out = Vec::new();
     let mut passed = Nanos::ZERO;

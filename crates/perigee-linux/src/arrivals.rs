@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What has arrived at a flow's receiver in order, from its packets: the receiver's kernel counts the same, but where it is
-//! not that of the sender, its agent cannot tell both at one instant.
+//! In-order arrivals at a flow's receiver, counted from its packets. The receiver's kernel has the
+//! same count, but where it is not the sender's kernel, no agent can sample both at one instant.
 
 use crate::meter::{Header, SYN};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Arrivals {
         self.next
     }
 
-    /// A packet of the sender has arrived; its TCP header begins at `tcp`.
+    /// A packet of the sender has arrived; its TCP header starts at `tcp`.
     pub fn arrived(&mut self, packet: &[u8], tcp: usize) {
         let Some(h) = Header::read(packet, tcp) else { return };
         if h.flags & SYN != 0 {

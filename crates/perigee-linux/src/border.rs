@@ -34,7 +34,8 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
     /// Those of the simulator.
     pub fn enter(&mut self, from: usize, at: Nanos, frame: &[u8]) -> Result<(), BackendError> {
         let to = job::host_of(&frame[..6.min(frame.len())]);
-        // Frames to nobody in particular ask for routers and neighbours, of which there are none.
+        // Frames without a unicast destination query routers and neighbours, of which there are
+        // none.
         let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };
         let found = frames::ip_packet(frame)
             .and_then(|packet| Some((frames::place(self.plan, from, to, packet)?, packet)));
@@ -58,8 +59,8 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
-    /// What the network has delivered is measured and shown, and given to hosts: when, to which, and how its frame is made,
-    /// which costs a copy.
+    /// Measures and shows delivered packets and passes them to hosts as time, host, and a function
+    /// that builds the frame (which costs a copy).
     pub fn leave(&mut self, mut give: impl FnMut(Nanos, usize, &dyn Fn() -> Box<[u8]>)) {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
         for Delivery { at, endpoint, packet } in arrived {
@@ -111,7 +112,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
     }
 
-    /// What arrives at the receiver of a flow whose ends have kernels of their own.
+    /// Counts a packet at the receiver of a flow with separate kernels at its ends.
     fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
         if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
             if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Carriers of interfaces: a host whose scenario asks for it has none while an outage of its node lasts, or none of the node's
-//! links is up. A timeline is listened to on its way to the simulator; it tells of outages in notes.
+//! Carriers of interfaces: a host configured for it has no carrier during an outage of its node,
+//! and while none of the node's links is up. A listener reads outages from the notes of a timeline
+//! on its way to the simulator.
 
 use crate::plan::Plan;
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, Link, LinkId, NodeId, Note, NoteKind, Port};
@@ -19,7 +20,7 @@ pub struct CarrierChange {
     pub carrier: bool,
 }
 
-/// What a listener has found, for whoever tells hosts.
+/// Carrier changes found by a listener, to be passed on to the hosts.
 pub struct Carriers {
     found: Arc<Mutex<VecDeque<CarrierChange>>>,
     /// Hosts that have lost their carrier at least once.
@@ -73,7 +74,8 @@ pub struct Listener<S> {
 }
 
 impl<S: ChunkSource> Listener<S> {
-    /// Watches the nodes of some hosts (`carrier`), whose number is the place of their node in `nodes`.
+    /// Watches the nodes of some hosts; `carrier` has the numbers of these hosts, `nodes` the node
+    /// of each host.
     pub fn new(inner: S, header: &Header, nodes: &[NodeId], carrier: &[usize]) -> Self {
         let watch =
             |&host: &usize| Watched { host, node: nodes[host], links: 0, up: 0, outages: 0, carrier: true };
@@ -84,7 +86,7 @@ impl<S: ChunkSource> Listener<S> {
         listener
     }
 
-    /// What it finds.
+    /// Queue of the changes found.
     pub fn carriers(&self) -> Carriers {
         Carriers { found: self.found.clone(), lost: Vec::new() }
     }
@@ -115,13 +117,13 @@ impl<S: ChunkSource> Listener<S> {
             NoteKind::OutageEnd => false,
             _ => return,
         };
-        // Those of no node are of the whole path.
+        // Notes without a node concern the entire path.
         for node in self.watched.iter_mut().filter(|w| note.node.is_none_or(|node| node == w.node)) {
             node.outages = if begins { node.outages + 1 } else { node.outages.saturating_sub(1) };
         }
     }
 
-    /// Notes whose carrier has changed at an instant of which everything has happened.
+    /// Records carrier changes at an instant at which everything has happened.
     fn settle(&mut self, at: Nanos) {
         for node in &mut self.watched {
             let carrier = node.outages == 0 && (node.up > 0 || node.links == 0);

@@ -21,7 +21,7 @@ const CE: u8 = 3;
 pub struct Place {
     /// The end that sent it.
     pub from: EndpointId,
-    /// It is TCP, and its header begins here in the IP packet.
+    /// Start of the TCP header in the IP packet, if it is TCP.
     pub tcp: Option<usize>,
     /// It is of a flow over UDP, with this number.
     pub probe: Option<u64>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kernels of a run: one for all hosts, one for each, or as many as the hosts need. Before an instant at which the network
-//! can reach any of them they depend on nobody: each runs up to it on its own, and what they sent is put in order of time.
+//! Kernels of a run: one for all hosts, one for each, or as many as the hosts need. Before an
+//! instant at which the network can reach any of them they are independent: each runs up to it on
+//! its own, and their frames are merged in order of time.
 
 use perigee_backend::BackendError;
 use perigee_guest::guest::PATIENCE;
@@ -29,7 +30,7 @@ pub struct Sent {
     pub bytes: Box<[u8]>,
 }
 
-/// The hosts of each kernel, of so many in all; `own` = one for each.
+/// Ranges of hosts, of `hosts` in all, for each kernel; `own` = one kernel for each host.
 ///
 /// # Errors
 /// More kernels than a run may have.
@@ -47,7 +48,7 @@ pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError
     Ok((0..kernels).map(|k| k * hosts / kernels..(k + 1) * hosts / kernels).collect())
 }
 
-/// What is wrong with hosts before a run has begun.
+/// Error in the hosts before a run has started.
 pub fn refused(e: impl ToString) -> BackendError {
     BackendError::Hosts(e.to_string())
 }
@@ -66,7 +67,7 @@ impl Guests {
     /// Boots them, one after the other, on one core: they never work at the same time.
     ///
     /// # Errors
-    /// When the machine refuses one, or it does not come up.
+    /// When the machine rejects one, or it does not come up.
     pub fn boot(
         kernel: &Path,
         job: &Job,
@@ -128,11 +129,12 @@ impl Guests {
         }
     }
 
-    /// Lets all of them work up to an instant of their time; adds what they have sent to `all`, in order of time, those of one
-    /// instant in the order of the kernels.
+    /// Lets all of them work up to an instant of their time; appends the frames sent to `all`, in
+    /// order of time, those of one instant in the order of the kernels.
     ///
     /// # Errors
-    /// When one has ended, says something wrong, its time stands still, or `go_on` does not want it to.
+    /// When one has ended or sends an invalid message, its time does not advance, or `go_on`
+    /// returns false.
     pub fn run(
         &mut self,
         until: Nanos,

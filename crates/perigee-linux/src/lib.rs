@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Real Linux hosts as a backend: the flows' ends are kernels, the network is the simulator's, in virtual time.
 //!
-//! Floors:
-//! * [`plan`]: which flows are real, and what their hosts are told; [`options`]: of the transport;
-//! * [`guests`]: the kernels that they are;
-//! * [`applications`]: what is drawn for those that do not send all the time;
+//! Layers:
+//! * [`plan`]: which flows are real, and the jobs of their hosts; [`options`]: of the transport;
+//! * [`guests`]: their kernels;
+//! * [`applications`]: draws made in advance for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
-//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
+//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: measurements
+//!   from packets;
 //! * [`ping`]: whether hosts and network are connected as they should be, before a run;
-//! * [`carrier`]: when interfaces lose theirs;
-//! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
-//! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
-//! * [`observe`]: what hosts tell, merged into what the simulator tells.
+//! * [`carrier`]: carrier loss of interfaces;
+//! * [`border`]: where frames enter the network and leave it; [`notices`]: notices of handovers to
+//!   programs;
+//! * [`real_time`]: the same network driven by wall-clock time, for namespaces instead of guests;
+//! * [`observe`]: reports of hosts, merged into those of the simulator.
 //!
-//! Simulator and kernel take turns. The network tells what will certainly arrive at hosts, which are the packets on their last
-//! links, and until when that is all; so far the kernel runs on its own, and then the network, with what the kernel sent.
-//! Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers at an
-//! instant reaches the kernel one nanosecond later, when everything at that instant has happened.
+//! Simulator and kernel take turns. The network reports the packets that will certainly arrive at
+//! hosts, which are those on their last links, and the time up to which this is complete; the
+//! kernel runs freely until then, and then the network does, with the packets that the kernel sent.
+//! Packets that leave the kernel enter the network at the nanosecond of their kick; packets that
+//! the network delivers at an instant reach the kernel one nanosecond later, when everything at
+//! that instant has happened.
 
 pub mod applications;
 pub mod arrivals;
@@ -61,7 +65,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The scheme of a run whose flows carry what programs send.
+/// The scheme of a run with flows that carry the traffic of programs.
 pub const PROGRAMS: &str = "programs";
 
 /// Wall time between two calls of the progress function.
@@ -78,7 +82,7 @@ pub const FRAME_CPU_S: f64 = 7e-6;
 pub struct LinuxHosts {
     /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as `perigee kernel build` makes it.
     pub kernel: PathBuf,
-    /// Congestion controls of that kernel beside those of our configuration.
+    /// Congestion controls of that kernel in addition to those of our configuration.
     pub modules: Vec<String>,
     /// Schemes of flows that stay simulated.
     pub plugins: Plugins,
@@ -90,15 +94,15 @@ pub struct LinuxHosts {
     pub own_kernels: bool,
     /// Interfaces cut large TCP segments into packets.
     pub offload: bool,
-    /// Nodes whose interfaces lose their carrier in outages.
+    /// Nodes with interfaces that lose their carrier in outages.
     pub carrier: Vec<String>,
-    /// Hears what programs do, in order of simulated time.
+    /// Receives the reports of programs, in order of simulated time.
     pub listener: Option<Listener>,
     /// The keyboard of a program with a terminal.
     pub keyboard: Option<Keyboard>,
 }
 
-/// Hears of programs: their beginning, what they write, how they end.
+/// Receiver of reports of programs: start, output, exit.
 pub type Listener = Arc<Mutex<dyn FnMut(&Report) + Send>>;
 
 impl Backend for LinuxHosts {
@@ -200,7 +204,8 @@ impl Records for LinuxHosts {
 }
 
 impl LinuxHosts {
-    /// Pings between the hosts of all flows, over the network as it begins. What nothing can be said of.
+    /// Pings between the hosts of all flows, over the network at time zero. Returns the pings with
+    /// an unknown outcome.
     fn ping(
         &self,
         header: &Header,
@@ -247,10 +252,10 @@ impl LinuxHosts {
     }
 }
 
-/// The plan's job with all that is drawn for a run.
+/// The plan's job with all draws made for a run.
 ///
 /// # Errors
-/// A flow that draws more than can be told.
+/// A flow that draws more than a job can hold.
 fn drawn(
     plan: &Plan,
     setups: &[FlowSetup],
@@ -272,7 +277,7 @@ fn drawn(
     Ok(job)
 }
 
-/// Why a run could not go on, if it could not: what there is until then is kept.
+/// Why a run ended early, if it did; its results until then are kept.
 fn broken(went: &Result<bool, BackendError>) -> Option<String> {
     went.as_ref().err().map(|e| e.to_string().trim_end().to_owned())
 }
@@ -289,9 +294,9 @@ struct Turns<'p, 's, O> {
     pace: Option<Pace>,
     /// The last simulated instant.
     end: Nanos,
-    /// What the kernel has sent and the network has not seen, in order of time.
+    /// Frames that the kernel has sent and the network has not processed, in order of time.
     outgoing: VecDeque<Sent>,
-    /// Hosts were given what arrives before this instant.
+    /// Hosts have received all arrivals before this instant.
     given_until: Nanos,
     /// Packets that they were given and that the network has not delivered yet.
     given: u64,
@@ -346,7 +351,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
-        // Notices are told when the network comes to them.
+        // Notices are delivered when the network reaches them.
         let told = if plan.job.commands.is_empty() { Nanos::MAX } else { simulation.next_notice() };
         let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(told);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
@@ -361,7 +366,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         certain.min(self.end) + HAND_OVER
     }
 
-    /// Calls the progress function from time to time: what it says.
+    /// Calls the progress function from time to time and returns its result.
     fn goes_on(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> bool {
         if self.looked.elapsed() < LOOK {
             return true;
@@ -370,7 +375,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         progress(self.simulation.reached())
     }
 
-    /// Lets kernels run up to an instant and keeps what they send. False if `progress` says so.
+    /// Lets kernels run up to an instant and keeps the frames they send. Returns false if
+    /// `progress` does.
     fn let_guests_run(
         &mut self,
         until: Nanos,
@@ -387,7 +393,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// What agents have told and nobody has heard. What cannot be read is the lesser evil here.
+    /// Drains pending agent reports; unreadable ones are dropped.
     fn hear_the_last(&mut self) {
         for told in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
             let _ = self.hear(&told.bytes);
@@ -425,7 +431,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         border::remarks(self.plan, &self.strays).chain(lost).chain(self.programs.remarks()).collect()
     }
 
-    /// Ends the guest; what is left.
+    /// Ends the guest; returns the observer and the network's outcome.
     fn finish(self) -> (Hosted<'p, O>, RunOutcome) {
         (self.observer, self.simulation.finish())
     }
@@ -441,10 +447,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         Ok(())
     }
 
-    /// What the network has delivered; hosts get what they were not given ahead of its time.
+    /// Passes delivered packets to those hosts that did not receive them ahead of their time.
     ///
     /// # Errors
-    /// When the network delivers what it had not foretold: a fault of ours, with which hosts would miss packets.
+    /// When the network delivers a packet that it had not announced: a bug, with which hosts would
+    /// miss packets.
     fn reach_hosts(&mut self) -> Result<(), BackendError> {
         let Turns { plan, simulation, observer, strays, guests, given_until, given, .. } = self;
         let mut unforeseen = None;
@@ -464,7 +471,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         unforeseen.map_or(Ok(()), fault)
     }
 
-    /// Programs at both ends of a flow hear what it is told.
+    /// Passes the notices of a flow to the programs at both of its ends.
     fn notify(&mut self) {
         let Turns { plan, guests, simulation, .. } = self;
         for told in simulation.told().filter(|_| !plan.job.commands.is_empty()) {
@@ -476,7 +483,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// What the timeline has brought interfaces. They are given no frames beyond a change of it.
+    /// Applies the timeline's carrier changes to interfaces, which receive no frames beyond a
+    /// change.
     fn set_carriers(&mut self) {
         let Turns { guests, simulation, carriers, .. } = self;
         for change in carriers.due(simulation.reached()) {

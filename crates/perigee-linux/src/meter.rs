@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! RTT samples of a real flow, from its packets as its sender's interface sees them: what the kernel measures too, sample
-//! by sample, while TCP_INFO tells a smoothed value now and then. The rule is that of captures.
+//! RTT samples of a real flow, from its packets at its sender's interface: the kernel takes the
+//! same samples, but TCP_INFO has only a smoothed value now and then. The rule is that of captures.
 
 use perigee_capture::sent::Sent;
 use perigee_units::Nanos;
@@ -14,7 +14,7 @@ const SACK: u8 = 5;
 /// RFC 7323 section 3.2; Linux's clock counts milliseconds.
 const TIMESTAMPS: u8 = 8;
 
-/// What one flow has under way.
+/// Packets of one flow in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     sent: Sent,
@@ -45,7 +45,7 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// What an option holds.
+    /// Content of an option.
     fn option(&self, wanted: u8) -> Option<&'a [u8]> {
         let mut rest = self.options;
         while let [kind, tail @ ..] = rest {

@@ -4,7 +4,7 @@
 use perigee_sim::{Notice, Told};
 use serde_json::{json, Value};
 
-/// What a host is told of a flow that begins or ends there.
+/// Notice to a host about a flow that starts or ends there.
 pub fn line(told: &Told, host: &str, flow: &str) -> String {
     let mut fields = json!({ "t_ns": told.at.0, "node": host, "flow": flow, "event": event(told.notice) });
     if let (Notice::Begin(end), Value::Object(fields)) = (told.notice, &mut fields) {

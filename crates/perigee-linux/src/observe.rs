@@ -38,12 +38,12 @@ pub struct Known {
     bytes: Option<u64>,
 }
 
-/// An observer that hears of simulated flows from the simulator and of real ones from their hosts.
+/// An observer that receives simulated flows from the simulator and real ones from their hosts.
 pub struct Hosted<'p, O> {
     inner: O,
     plan: &'p Plan,
     known: Vec<Known>,
-    /// Flows whose connection failed, and why.
+    /// Flows with a failed connection, and the cause.
     failed: Vec<(u32, String)>,
 }
 
@@ -61,10 +61,10 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         Hosted { inner, plan, known, failed: Vec::new() }
     }
 
-    /// Refuses a run in which a connection failed.
+    /// Rejects a run in which a connection failed.
     ///
     /// # Errors
-    /// The first of them, and why.
+    /// The first of them, and its cause.
     pub fn check_connections(&self, workload: &Workload) -> Result<(), BackendError> {
         let Some((flow, why)) = self.failed.first() else { return Ok(()) };
         let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
@@ -76,7 +76,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         &mut self.known[flow as usize]
     }
 
-    /// Shows a packet at an end of a flow; `tcp` = where the TCP header of a transfer begins in it.
+    /// Shows a packet at an end of a flow; `tcp` = start of the TCP header of a transfer in it.
     pub fn show(&mut self, at: Nanos, end: EndpointId, packet: &[u8], tcp: Option<usize>) {
         if O::PACKETS {
             let telling = tcp.map_or(packet.len(), |at| headers(packet, at));
@@ -93,13 +93,13 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.rtt(flow, sent, rtt, base);
     }
 
-    /// A packet of a flow over UDP that nobody answers has arrived.
+    /// A packet of an unanswered UDP flow has arrived.
     pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
         self.known[flow as usize].probes.arrived(ip_bytes);
         self.inner.datagram(flow, 0, sent, at);
     }
 
-    /// A host tells something.
+    /// Processes a report of a host.
     pub fn hear(&mut self, report: Report) {
         match report {
             Report::Sample(when, sample) if self.plan.is_real(sample.flow) => self.sampled(when, sample),
@@ -134,7 +134,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         known.latest = Some(sample);
     }
 
-    /// Whether the last sample of a transfer that has begun is still to come.
+    /// Whether the last sample of a transfer that has started is still to come.
     pub fn awaits_last_samples(&self) -> bool {
         let begun = |flow: u32| self.plan.is_real(flow) && self.known[flow as usize].latest.is_some();
         self.plan.job.transfers.iter().any(|t| begun(t.flow) && !self.known[t.flow as usize].ended)
@@ -162,7 +162,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         flow
     }
 
-    /// Puts what hosts told into the totals of their flows, and gives the inner observer back.
+    /// Adds the values reported by hosts to the totals of their flows, and returns the inner
+    /// observer.
     pub fn finish(self, totals: &mut [FlowTotals]) -> O {
         for (flow, (known, totals)) in self.known.into_iter().zip(totals).enumerate() {
             if !self.plan.is_real(flow as u32) {
@@ -185,12 +186,12 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     }
 }
 
-/// Length of a packet's headers; its TCP header begins at `tcp`.
+/// Length of a packet's headers; its TCP header starts at `tcp`.
 fn headers(packet: &[u8], tcp: usize) -> usize {
     packet.get(tcp + 12).map_or(packet.len(), |byte| tcp + usize::from(byte >> 4) * 4)
 }
 
-/// What Linux says beside what every backend knows.
+/// Linux's values in addition to those of every backend.
 fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
     let t = &s.tcp;
     let mut out = vec![
@@ -215,7 +216,7 @@ fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
 }
 
 fn state(linux: u8) -> CaState {
-    // The state shares its byte with nothing, but a guest may write what it likes.
+    // The state shares its byte with nothing, but a guest may write any value.
     match linux {
         1 => CaState::Disorder,
         2 => CaState::Cwr,
@@ -249,7 +250,7 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             delivered_bytes: sample.received,
             sent_packets: known.meter.data_packets,
             retransmits: u64::from(t.total_retrans),
-            // The kernel tells how many are lost now, not how many were marked.
+            // The kernel reports how many are lost now, not how many were marked.
             lost_packets: None,
             timeouts: u64::from(t.total_rto),
             cwnd_bytes: Some(u64::from(t.snd_cwnd) * mss),

@@ -12,21 +12,21 @@ pub const LEAST_RECEIVE_MEMORY: u64 = 4096;
 const SEND_MEMORY: (u64, u64) = (262_144, 67_108_864);
 /// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
 const QUICK_ACKS: i64 = 16;
-/// Memory that a full packet takes of a receive buffer behind the guests' devices.
+/// Memory that a full packet takes of a receive buffer fed by the guests' devices.
 const TRUESIZE: i64 = 2176;
-/// What a kernel setting of this type can hold.
+/// Largest value of a kernel setting of this type.
 pub const LARGEST_MEMORY: u64 = i32::MAX as u64;
 
 /// Transport options as kernel settings.
 ///
 /// # Errors
-/// What the kernel has no equivalent of.
+/// Options without an equivalent in the kernel.
 pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
     set("tcp_rmem", receive_memory(flow)?);
     set("tcp_wmem", send_memory(flow)?);
-    // A second flow to the same host begins as the first did.
+    // A second flow to the same host starts as the first did.
     set("tcp_no_metrics_save", "1".into());
     for (name, value) in &flow.tcp {
         let on = |v: &Value| String::from(if *v == Value::Bool(true) { "1" } else { "0" });
@@ -43,7 +43,7 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
                 let time = parse_time(text).map_err(|e| e.to_string())?;
                 set("tcp_rto_min_us", (time.0 / 1_000).to_string());
             }
-            // What a kernel with a thousand ticks does without being told.
+            // Defaults of a kernel with a thousand ticks.
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
             ("quickack", Value::Int(QUICK_ACKS)) | ("truesize", Value::Int(TRUESIZE)) => {}
             // Set above.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A run with a person at a terminal of a host: virtual time goes no faster than the machine's clock, and keys reach the
-//! host at the instant at which they are pressed.
+//! Pacing of a run with a person at a terminal of a host: virtual time is no faster than wall-clock
+//! time, and keys reach the host at the instant at which they are pressed.
 
 use perigee_units::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Waits for keys up to a time: what the agent is to be told (`keys` of its terminal.c), nothing, or `None` = the end.
+/// Waits for keys up to a time: returns a message to the agent (`keys` of its terminal.c), nothing,
+/// or `None` = the end.
 pub type Keyboard = Arc<Mutex<dyn FnMut(Duration) -> Option<Vec<u8>> + Send>>;
 
 /// A host runs this long on its own, so that keys are not pressed in its past.
@@ -14,7 +15,7 @@ const AHEAD: Nanos = Nanos::from_millis(5);
 
 /// Longest wait, and time between looks at the keyboard.
 const LOOK: Duration = Duration::from_millis(20);
-/// Virtual time that has fallen behind by more than this does not catch up.
+/// Virtual time that lags by more than this does not catch up.
 const LAG: Duration = Duration::from_millis(50);
 
 /// Ethernet header of frames to the agent: its interface of reports, and an EtherType for experiments (IEEE 802).
@@ -23,7 +24,7 @@ const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88
 /// What happened while the run waited.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// It is time to go on.
+    /// It is time to continue.
     Due,
     /// This frame is for the agent, now.
     Keys(Nanos, Box<[u8]>),
@@ -31,7 +32,7 @@ pub enum Waited {
     Ended,
 }
 
-/// The machine's clock beside the run's.
+/// Wall-clock time compared with virtual time.
 pub struct Pace {
     keyboard: Keyboard,
     /// When virtual time zero was.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which flows run on real hosts, and what those are told: a workload → a job.
+//! Plan of the flows on real hosts: a workload → a job for the hosts.
 
 use crate::options::{route, sysctls};
 use crate::pace::Keyboard;
@@ -46,10 +46,10 @@ const PROBE_HEADER: u32 = 28;
 /// What TCP's window can express (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
 
-/// A proxy's socket buffers hold whole packets of up to 64 KiB, before segmentation.
+/// A proxy's socket buffers hold full packets of up to 64 KiB, before segmentation.
 const LEAST_BUFFER: u64 = 256_000;
 
-/// What a program finds in its environment; nothing of this machine's, so that runs can be repeated elsewhere.
+/// Environment of a program; nothing of the machine, so that runs can be repeated elsewhere.
 pub const ENVIRONMENT: [&str; 3] =
     ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"];
 
@@ -144,7 +144,7 @@ impl Schemes<'_> {
     /// The kernel's name of a scheme.
     ///
     /// # Errors
-    /// The kernel does not have it; what it has.
+    /// The kernel does not have it; lists the available schemes.
     pub fn find(&self, name: &str) -> Result<String, String> {
         let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
         let mut all = self.names();
@@ -163,7 +163,7 @@ impl Schemes<'_> {
     }
 }
 
-/// What a host keeps for all of its connections.
+/// Settings that a host has for all of its connections.
 struct Kept {
     sysctls: Vec<(String, String)>,
     route: Route,
@@ -182,11 +182,11 @@ pub struct Plan {
     pub kernels: Vec<Range<usize>>,
     /// Names of all flows.
     pub names: Vec<String>,
-    /// Hosts behind an interface of the machine: none of our programs is there, and nobody pings them.
+    /// Hosts connected to an interface of the machine: without programs of ours, and never pinged.
     pub apart: Vec<usize>,
-    /// Hosts whose interfaces lose their carrier in outages, by rising number.
+    /// Hosts with interfaces that lose their carrier in outages, by rising number.
     pub carrier: Vec<usize>,
-    /// What the agents do.
+    /// Job of the agents.
     pub job: Job,
 }
 
@@ -217,8 +217,8 @@ impl Plan {
         })
     }
 
-    /// For a workload and the congestion controls of its hosts. Packets of programs are carried by the flows
-    /// that stand for them, and by those whose scheme is [`PROGRAMS`].
+    /// For a workload and the congestion controls of its hosts. Packets of programs are carried by
+    /// the flows that represent them, and by those with the scheme [`PROGRAMS`].
     ///
     /// # Errors
     /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads to.
@@ -273,7 +273,7 @@ impl Plan {
                 let window = u32::try_from(flow.buffer_bytes).unwrap_or(u32::MAX).min(LARGEST_WINDOW);
                 plan.job.windows.push((id as u32, window));
             }
-            // A proxy carries on what it holds when the application has stopped.
+            // A proxy carries on its buffered data when the application has stopped.
             let carries_on = flow.leg.is_some_and(|leg| leg.before.is_some());
             let stop = if carries_on { header.duration } else { flow.stop.min(header.duration) };
             let start = flow.start;
@@ -289,10 +289,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Hosts whose interfaces lose their carrier.
+    /// Sets the hosts with interfaces that lose their carrier.
     ///
     /// # Errors
-    /// No such host, or one whose interface is the machine's.
+    /// No such host, or one with an interface of the machine.
     pub fn set_carrier(&mut self, names: &[String]) -> Result<(), BackendError> {
         for name in names {
             let host =
@@ -318,10 +318,10 @@ impl Plan {
         })
     }
 
-    /// Refuses what takes both ends of a flow in one kernel.
+    /// Rejects flows that need both of their ends in one kernel.
     ///
     /// # Errors
-    /// On-off sources between kernels: neither agent would know when all has arrived.
+    /// On-off sources between kernels: neither agent could detect that everything has arrived.
     pub fn check_kernels(&self, workload: &Workload) -> Result<(), BackendError> {
         for (id, flow) in (0..).zip(&workload.flows) {
             let on_off = matches!(flow.app, App::OnOff { .. }) && self.is_real(id);
@@ -432,7 +432,8 @@ impl Plan {
         Ok(setups)
     }
 
-    /// Legs behind a standing connection stand, too: its SYN, when the run begins, opens them.
+    /// Legs downstream of a standing connection are standing as well: its SYN, when the run starts,
+    /// opens them.
     fn mark_standing(&self, setups: &mut [FlowSetup]) {
         for relay in &self.job.relays {
             let standing = |id: u32| setups[id as usize].leg.is_some_and(|l| l.standing);

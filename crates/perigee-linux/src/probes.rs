@@ -4,7 +4,7 @@
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Most packets whose answers are waited for; older ones have been lost.
+/// Most packets with a reply outstanding; older ones have been lost.
 const MOST_WAITING: usize = 10_000;
 /// IPv4 and UDP.
 const HEADERS: usize = 28;

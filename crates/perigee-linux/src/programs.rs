@@ -21,12 +21,12 @@ enum State {
 }
 
 impl<'a> Programs<'a> {
-    /// None has begun.
+    /// None has started.
     pub fn new(programs: &'a [Program], listener: Option<&'a Listener>) -> Self {
         Programs { programs, states: vec![State::Waits; programs.len()], listener }
     }
 
-    /// A host tells something. True once all programs that were awaited have ended.
+    /// Processes a report of a host. True once all programs that were awaited have ended.
     pub fn hear(&mut self, report: &Report) -> bool {
         let (id, state) = match report {
             Report::Begun(_, id) => (*id, Some(State::Runs)),
@@ -48,7 +48,7 @@ impl<'a> Programs<'a> {
         self.programs.iter().zip(&self.states).filter(|(p, _)| p.awaited).map(|(_, state)| state)
     }
 
-    /// Those that have begun and not ended.
+    /// Those that have started and not ended.
     pub fn running(&self) -> Vec<String> {
         let all = self.programs.iter().zip(&self.states);
         all.filter(|(_, state)| **state == State::Runs).map(|(p, _)| named(p)).collect()
@@ -98,7 +98,7 @@ mod tests {
             programs.remarks(),
             ["program one at a: was still running at the end", "program two at a: was killed by signal 9"]
         );
-        // A guest may say what it likes.
+        // A guest may send any value.
         assert!(!programs.hear(&exited(7, Exit::Code(0))));
         assert!(programs.hear(&exited(1, Exit::Code(0))));
         assert!(!programs.hear(&exited(0, Exit::Code(0))), "nobody waits for it");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the timeline says of a packet that crosses an empty network, and what the network does with it.
+//! Course of a packet through an empty network, as the timeline predicts it and as the network
+//! carries it out.
 
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
@@ -13,7 +14,7 @@ use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Packets whose instants differ by no more are taken for equal: rounding is of the order of a nanosecond a hop.
+/// Instants that differ by no more are equal: rounding is of the order of a nanosecond a hop.
 const EQUAL: Nanos = Nanos(1_000);
 
 /// A link that a packet should cross, and when it should have done so.
@@ -78,10 +79,10 @@ impl Beginning {
         self.0.last().map_or(Nanos::ZERO, |chunk| chunk.end)
     }
 
-    /// Where a packet of a pair is, that is sent at `sent` and finds the network empty; or why nobody can tell.
+    /// The hops of a packet of a pair that is sent at `sent` and finds the network empty.
     ///
     /// # Errors
-    /// There is no way, or it changes meanwhile: in words for a person.
+    /// There is no route, or it changes meanwhile: as a human-readable message.
     pub fn course(&self, header: &Header, pair: PairId, sent: Nanos, bytes: u64) -> Result<Vec<Hop>, String> {
         let mut follower = Follower::new(header);
         let mut ports = header.ports.clone();
@@ -187,7 +188,7 @@ impl<'s> Network<'s> {
     /// Sends a packet and follows it along the hops that it should take: when it arrives.
     ///
     /// # Errors
-    /// The first hop at which something else happens, in words for a person.
+    /// The first hop at which something else happens, as a human-readable message.
     pub fn carry(
         mut self,
         from: EndpointId,
@@ -244,7 +245,7 @@ impl<'s> Network<'s> {
         }
     }
 
-    /// What became of a packet that did not cross a hop.
+    /// The fate of a packet that did not cross a hop.
     fn missing(&mut self, hop: &Hop, crossed: &[Hop]) -> String {
         let totals = self.totals(hop.link);
         if let Some(cause) = totals.dropped.iter().position(|n| *n > 0) {

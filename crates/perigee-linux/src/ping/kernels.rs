@@ -79,7 +79,7 @@ impl Pings<'_> {
     /// Hosts of a kernel for these pings.
     ///
     /// # Errors
-    /// When the machine refuses them.
+    /// When the machine rejects them.
     pub fn boot(&self, kernel: &std::path::Path, seed: u64) -> Result<Kernels, BackendError> {
         Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed, Offer::default())?))
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Before a run the hosts of each flow ping each other through the network as it is at time zero. What their kernels send
-//! and receive, at which interface, and when each hop is crossed, is compared with the scenario and the timeline: what is
-//! connected wrongly, or takes another time than it should, ends the run before it begins.
+//! Pings before a run: the hosts of each flow ping each other through the network as it is at time
+//! zero. The frames that their kernels send and receive, their interfaces, and the times at each
+//! hop are compared with the scenario and the timeline: a wrong connection or a wrong delay ends
+//! the run before it starts.
 //!
-//! It happens apart from the run, in kernels and networks of its own, so that a run's results do not depend on it.
+//! Pings are separate from the run, in kernels and networks of their own, so that a run's results
+//! do not depend on them.
 
 mod course;
 mod kernels;
@@ -22,7 +24,7 @@ use perigee_units::Nanos;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// So much of a timeline is read ahead: longer than any RTT.
+/// Length of a timeline that is read ahead: longer than any RTT.
 pub const LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Most flows that are pinged: a network is made for each.
@@ -32,7 +34,7 @@ const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
 /// Types of an echo's request and answer, by version of IP (RFC 792, RFC 4443).
 const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
-/// Where messages begin in packets without options.
+/// Offsets of messages in packets without options.
 const HEADERS: [usize; 2] = [20, 40];
 
 /// A frame at the interface of a host.
@@ -46,7 +48,7 @@ pub struct Seen {
 
 /// Hosts that ping each other.
 pub trait Hosts {
-    /// They send what their job says: what their interfaces sent.
+    /// They send the pings of their job; returns the frames that their interfaces sent.
     ///
     /// # Errors
     /// When they do not come up.
@@ -58,7 +60,7 @@ pub trait Hosts {
     /// When they have gone.
     fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError>;
 
-    /// Numbers of the pings whose answers have come to the programs that sent them.
+    /// Numbers of the pings with replies that reached the sending programs.
     ///
     /// # Errors
     /// When they have gone.
@@ -70,16 +72,16 @@ pub struct Pings<'a> {
     plan: &'a Plan,
     setups: &'a [FlowSetup],
     flows: Vec<u32>,
-    /// What its hosts are told.
+    /// Job of its hosts.
     pub job: Job,
 }
 
-/// A flow whose hosts ping each other.
+/// A flow with hosts that ping each other.
 struct Trip {
     /// Its number among these.
     index: u32,
     flow: u32,
-    /// The timeline says what should happen.
+    /// The timeline determines the outcome.
     foreseeable: bool,
     /// When the next packet enters it.
     at: Nanos,
@@ -187,8 +189,8 @@ impl<'a> Pings<'a> {
         Ok((frames, to))
     }
 
-    /// Follows a frame from one end of a flow to the other. What to say of a flow where the timeline does not tell what
-    /// should happen.
+    /// Follows a frame from one end of a flow to the other. Returns a message about a flow for
+    /// which the timeline does not determine the outcome.
     fn follow<S: ChunkSource>(
         &self,
         trip: &mut Trip,
@@ -230,7 +232,7 @@ impl<'a> Pings<'a> {
     }
 }
 
-/// What a ping's frame says.
+/// Content of a ping's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
     /// Its number.

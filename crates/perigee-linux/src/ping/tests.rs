@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Links of the test network, in their order.
 const WAYS: [(u32, u32); 6] = [(0, 1), (1, 2), (2, 1), (1, 0), (0, 3), (3, 2)];
 
-/// s → r → d and back at 10 Mbit/s, with a way by x that nobody takes.
+/// s → r → d and back at 10 Mbit/s, with an unused route through x.
 fn header() -> Header {
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Router, place: None };
     let port = |(from, to): (u32, u32)| Port {
@@ -143,7 +143,7 @@ impl Hosts for TwoHosts {
     }
 }
 
-/// What is said where the network is not what the timeline says, or the hosts are not right.
+/// Messages where the network differs from the timeline, or the hosts are not right.
 fn check(network: &[Timed], mut hosts: TwoHosts) -> Result<Vec<String>, String> {
     let (plan, setups) = (plan(), [setup()]);
     let pings = Pings::of(&plan, &setups);
@@ -167,10 +167,10 @@ fn another_delay_names_its_hop() {
     // 84 + 14 bytes at 10 Mbit/s are 78.4 us.
     let expected = "takes 15.078 ms instead of the timeline's 5.078 ms at the hop from r to d (port \"1-2\", hop 2 of 2)";
     assert!(said.contains(expected) && said.contains("flow \"f\" from s to d"), "{said}");
-    // The way back is another one.
+    // The return path is another one.
     let said = check(&[slow(3)], TwoHosts::default()).unwrap_err();
     assert!(said.contains("at the hop from r to s (port \"1-0\", hop 2 of 2)"), "{said}");
-    // A rate, too, by a microsecond and more.
+    // Also a rate, by a microsecond and more.
     let rate = Timed { at, change: Change::Rate(PortId(0), BitRate::from_mbit(9)) };
     let said = check(&[rate], TwoHosts::default()).unwrap_err();
     assert!(said.contains("at the hop from s to r"), "{said}");
@@ -204,7 +204,7 @@ fn hosts_that_are_connected_wrongly_are_named() {
     assert!(half.contains("by IPv6: s sends nothing"), "{half}");
 }
 
-/// What is said of a network that begins like this, in a timeline that says so, too.
+/// Messages about a network that starts with these changes, in a timeline that has them as well.
 fn skipped(changes: &[Timed]) -> Vec<String> {
     let (plan, setups) = (plan(), [setup()]);
     let timeline = beginning(changes);
@@ -223,7 +223,7 @@ fn what_nobody_can_tell_is_skipped_and_said() {
     assert!(said[0].contains("changes while"), "{said:?}");
     let said = skipped(&[timed(3, Change::Path(PairId(0), Some(Arc::new([LinkId(4), LinkId(5)]))))]);
     assert!(said[0].contains("changes while"), "{said:?}");
-    // Delays may move, and links change that the packets have left behind.
+    // Delays may move, and links change that the packets have already crossed.
     assert!(skipped(&[timed(
         3,
         Change::Delay(LinkId(1), Delay { base: Nanos::from_millis(9), slope: 1_000 })

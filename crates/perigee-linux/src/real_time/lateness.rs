@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Classes per doubling.
 const STEPS: u32 = 16;
 const MICROSECOND: u64 = 1_000;
-/// One for less than a microsecond, and so many doublings of it: up to an hour.
+/// One for less than a microsecond, and 32 doublings of it: up to an hour.
 const CLASSES: usize = 1 + (32 * STEPS) as usize;
 
 /// Instants at which packets were handed over, less those at which they were due.
@@ -34,13 +34,13 @@ pub struct Measured {
     pub delivered: Summary,
     /// Packets that were seen later than the network could take them, so that they entered it later than they were sent.
     pub entered: Summary,
-    /// Times that the run fell behind by more than 20 ms, and by how much at most.
+    /// Times that the run lagged by more than 20 ms.
     pub stalls: u64,
     /// Longest of these, in microseconds.
     pub longest_stall_us: f64,
     /// Packets that hosts sent faster than they were taken.
     pub lost: u64,
-    /// Packets that arrived at hosts whose interfaces took none.
+    /// Packets that arrived at hosts and were not accepted by their interfaces.
     pub refused: u64,
     /// The run is marked as late.
     pub late: bool,

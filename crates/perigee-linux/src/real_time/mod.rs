@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The network by the machine's clock, for programs that must live outside of virtual time: its hosts are namespaces of this
-//! machine's kernel. What is different from virtual time is the clock only: packets enter at the instants at which the
-//! kernel saw them, and are handed over when the clock says that they are due, or later, which is measured.
+//! A network driven by wall-clock time, for programs that must live outside of virtual time: its
+//! hosts are namespaces of this machine's kernel. Only the clock differs from virtual time: packets
+//! enter at the instants at which the kernel saw them, and are handed over when they are due, or
+//! later, which is measured.
 
 pub mod lateness;
 mod ping;
@@ -32,13 +33,13 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Time for which nothing was done although something was due, from which on the run has fallen behind.
+/// Time without work although work was due, from which on the run counts as late.
 const BEHIND: Nanos = Nanos::from_millis(20);
-/// Patience with the samples of the run's end.
+/// Timeout for the samples of the run's end.
 const LAST_SAMPLES: Nanos = Nanos::from_millis(500);
-/// Longest wait: progress is told, and Ctrl-C heard.
+/// Longest wait between calls of the progress function and checks for Ctrl-C.
 const LOOK: Nanos = Nanos::from_millis(100);
-/// What is due within this time is waited for together: the clock is read again after it.
+/// Events due within this time are waited for together: the clock is read again after it.
 const TOGETHER: Nanos = Nanos(10_000);
 
 /// Hosts in real time.
@@ -46,15 +47,15 @@ const TOGETHER: Nanos = Nanos(10_000);
 pub struct RealTimeHosts {
     /// The command that makes the namespaces.
     pub command: Vec<String>,
-    /// Also flows that do not say so have real hosts.
+    /// Also flows without `hosts` have real hosts.
     pub all_flows: bool,
-    /// Names of hosts that are behind interfaces of this machine.
+    /// Names of hosts connected to interfaces of this machine.
     pub apart: Vec<String>,
-    /// Nodes whose interfaces lose their carrier in outages.
+    /// Nodes with interfaces that lose their carrier in outages.
     pub carrier: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,
-    /// Hears what they do.
+    /// Receives the reports of the programs.
     pub listener: Option<Listener>,
     /// Schemes of simulated flows.
     pub plugins: Plugins,
@@ -117,7 +118,8 @@ impl Records for RealTimeHosts {
         let sink_failed = recorder.failed();
         let mut job = drawn(&plan, &setups, &simulator_options(&options), &options)?;
         for command in &mut job.commands {
-            // Those of a guest: programs in real time have the user's own environment, and what was added to it.
+            // Those of a guest: programs in real time have the environment of the user, and the
+            // variables added to it.
             command.environment.drain(..ENVIRONMENT.len());
         }
         let pings = Pings::of(&plan, &setups);
@@ -187,7 +189,7 @@ impl RealTimeHosts {
     }
 }
 
-/// A network that goes by the machine's clock.
+/// A network driven by wall-clock time.
 struct Clocked<'p, 's, O> {
     plan: &'p Plan,
     live: Live,
@@ -254,7 +256,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         Ok(())
     }
 
-    /// What the network has delivered goes to hosts.
+    /// Hands delivered packets to hosts.
     fn hand_over(&mut self) {
         let Clocked { plan, simulation, observer, strays, live, delivered, refused, .. } = self;
         Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
@@ -266,7 +268,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         });
     }
 
-    /// What the timeline has brought interfaces.
+    /// Applies the timeline's carrier changes to interfaces.
     fn set_carriers(&mut self) -> Result<(), BackendError> {
         for change in self.carriers.due(self.simulation.reached()) {
             self.live.set_carrier(change.host, change.carrier).map_err(failed)?;
@@ -305,7 +307,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         }
     }
 
-    /// Ends hosts and network; what is left.
+    /// Ends hosts and network; returns the observer and the network's outcome.
     fn finish(self) -> (Hosted<'p, O>, RunOutcome) {
         (self.observer, self.simulation.finish())
     }

@@ -28,8 +28,9 @@ pub struct Namespaces<'l> {
 }
 
 impl Namespaces<'_> {
-    /// Messages of pings that interfaces send, each once, until there are so many or no more come; `arrived` is handed to
-    /// hosts until it is answered: an interface that has just been made may lose packets.
+    /// Messages of pings that interfaces send, each once, until there are `wanted` or no more come;
+    /// `arrived` is handed to hosts until it is answered: an interface that has just been made may
+    /// lose packets.
     fn messages(&mut self, wanted: usize, arrived: &[Seen]) -> Result<Vec<Seen>, BackendError> {
         let begin = perigee_guest::wall_clock::now();
         let mut seen: BTreeMap<Message, Seen> = BTreeMap::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which flows run on hosts in real time, and what those are told.
+//! Plan of the flows on hosts in real time, and their hosts' jobs.
 
 use crate::options::{LARGEST_MEMORY, LEAST_RECEIVE_MEMORY};
 use crate::plan::{Plan, Program, Schemes};
@@ -10,7 +10,8 @@ use perigee_timeline::{App, Header, Hosts, Workload};
 use std::collections::BTreeMap;
 
 impl Plan {
-    /// For hosts in real time. Flows without `hosts` are simulated unless `all` are real; nodes `apart` are behind interfaces.
+    /// For hosts in real time. Flows without `hosts` are simulated unless `all` are real; nodes
+    /// `apart` are connected to interfaces.
     ///
     /// # Errors
     /// As of [`new`](Plan::new); buffers that one host cannot have both.
@@ -38,7 +39,7 @@ impl Plan {
     /// Fixed sizes of buffers as settings of namespaces: sockets get such ones from the machine's root only.
     ///
     /// # Errors
-    /// Proxies of two kinds at one host, or a proxy where other flows begin or end.
+    /// Proxies of two kinds at one host, or a proxy where other flows start or end.
     fn fix_buffers(&mut self) -> Result<(), BackendError> {
         let refuse = |plan: &Plan, flow: u32, why: String| BackendError::Unsupported {
             flow: plan.names[flow as usize].clone(),
@@ -71,7 +72,8 @@ impl Plan {
         }
         for &(flow, window) in &self.job.windows {
             let Some(to) = self.job.transfers.iter().find(|t| t.flow == flow).map(|t| t.to) else { continue };
-            // Room for what the kernel keeps beside the data; with a buffer that grows it would forget the limit.
+            // Room for the kernel's overhead in addition to the data; with a buffer that grows it
+            // would forget the limit.
             let room = (2 * u64::from(window)).min(LARGEST_MEMORY);
             let host = &mut self.job.hosts[to];
             let first = host.receive_buffer().unwrap_or(0).max(room);
@@ -81,7 +83,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Hosts behind interfaces of the machine.
+    /// Sets the hosts connected to interfaces of the machine.
     ///
     /// # Errors
     /// No such host; flows or programs of ours there.
