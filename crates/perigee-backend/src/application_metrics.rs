@@ -53,7 +53,7 @@ impl Call {
         if begins {
             self.spurt = Some((spurt, delay + self.voice.playout));
         }
-        // What comes after the next spurt has begun is late in any case.
+        // Packets that arrive after the start of the next spurt are late in any case.
         match self.spurt {
             Some((known, most)) if known == spurt && delay <= most => {
                 self.played += 1;
@@ -109,7 +109,8 @@ mod tests {
         let law = Law::Fixed(1.0);
         let voice = Voice { codec: Codec::G729, interval: ms(20), talk: law, silence: law, playout: ms(60) };
         let mut call = Call { voice, spurt: None, played: 0, late: 0, mouth_ear: 0 };
-        // Up to 90 ms in the first spurt, up to 100 ms in the second; one of the first comes after it has begun.
+        // Up to 90 ms in the first spurt, up to 100 ms in the second; one of the first comes after
+        // its start.
         for (spurt, delay) in [(0, 30), (0, 90), (0, 91), (1, 40), (0, 30), (1, 100)] {
             call.packet(spurt, ms(delay));
         }

@@ -2,13 +2,15 @@
 //! Capacity of the network while a flow was active: the denominator of "of achievable".
 //!
 //! * The capacity of a *way* is the rate of its slowest port; nothing while there is no route, or a link of it is down.
-//! * A flow is *there* from its start (the goodput window's begin, if that is later) to its stop, its completion or the
-//!   end, without the silences of its application: times in which that has nothing to send or to ask for and nothing
-//!   of it is under way.
-//! * Capacity of several flows: at each instant the smallest sum of rates that was found of ports of which every flow that
-//!   is there crosses one. No allocation carries more, and a port that several share counts once.
+//! * A flow is *present* from its start (the start of the goodput window, if that is later) to its
+//!   stop, its completion or the end, without the silences of its application: times in which that
+//!   has nothing to send or to request and nothing of it is in flight.
+//! * Capacity of several flows: at each instant the smallest sum of rates that was found of ports
+//!   of which every flow that is present crosses one. No allocation carries more, and a port that
+//!   several share counts once.
 //!
-//! All of it follows from the timeline and from what is told of the flows, whatever carries the packets.
+//! All of it follows from the timeline and from the notifications about flows, whatever carries the
+//! packets.
 
 use crate::min_port_sum::Cover;
 use perigee_timeline::{Flow, LinkId, PairId, PortId};
@@ -17,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// What the timeline says of ports, links and routes; new ones have the next number.
+/// A change of ports, links or routes in the timeline; new ones have the next number.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A new port.
@@ -73,7 +75,7 @@ struct Member {
     counts: bool,
     started: bool,
     over: bool,
-    /// Since when it is there, and its way's integral then.
+    /// Start of its presence, and its way's integral then.
     there: Option<(Nanos, Integral)>,
     sum: Carried,
 }
@@ -104,7 +106,7 @@ pub struct Capacity {
     stops: Vec<u32>,
     all: Integral,
     all_there: Nanos,
-    /// Pairs whose route has changed since the last look.
+    /// Pairs with a route that has changed since the last look.
     rerouted: Vec<usize>,
     /// A rate has changed since, or a link: any way may be another.
     all_ways_stale: bool,
@@ -237,7 +239,7 @@ impl Capacity {
         }
     }
 
-    /// After a change of rates, on which the cover rests, too.
+    /// After a change of rates, on which the cover also depends.
     fn refresh_all(&mut self) {
         self.cover = Cover::default();
         self.open.fill(None);
@@ -268,7 +270,7 @@ impl Capacity {
 
     /// The way of a pair counts from now on for the capacity of all.
     fn cover(&mut self, pair: usize) {
-        // What rests on former rates is made anew before it is asked for.
+        // Values that depend on former rates are recomputed before they are used.
         if let Some(path) = self.open[pair].as_ref().filter(|_| !self.all_ways_stale) {
             self.cover.add(path, &self.ports);
             self.cover_stale = true;
@@ -366,7 +368,7 @@ impl Capacity {
 
 impl Member {
     fn of(f: &Flow, duration: Nanos) -> Member {
-        // A proxy carries on what it holds when the application has stopped.
+        // A proxy carries on its buffered data when the application has stopped.
         let carries_on = f.leg.is_some_and(|l| l.before.is_some());
         Member {
             pair: f.forward,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The table `windows`: payload of each flow in its goodput window, and what the network could have carried then.
+//! The table `windows`: payload of each flow in its goodput window, and the capacity of the network
+//! then.
 
 use crate::capacity::{Capacity, Carried, Steps};
 use perigee_record::tables::{WindowRow, WindowTable};
@@ -55,8 +56,9 @@ impl Windows {
         self.capacity.advance(at);
     }
 
-    /// A row per flow, and that of all together; a remark where these delivered more than the network carried meanwhile.
-    /// `before`: payload that each had delivered when the window began.
+    /// A row per flow, and that of all together; a warning where these delivered more than the
+    /// network carried meanwhile. `before`: payload that each had delivered at the start of the
+    /// window.
     pub fn table(self, outcome: &RunOutcome, before: &[u64]) -> (Table, Option<String>) {
         let mut table = WindowTable::default();
         let counts: Vec<bool> = (0..before.len() as u32).map(|f| self.capacity.counts(f)).collect();
@@ -73,7 +75,8 @@ impl Windows {
     }
 }
 
-/// Goodput beyond what the ports carried: the application received in its window what had been sent before.
+/// Goodput beyond the capacity of the ports: the application received in its window data that had
+/// been sent before.
 fn backlog(payload_bytes: u64, carried: Carried) -> Option<String> {
     let bits = 8.0 * payload_bytes as f64;
     (carried.bits > 0.0 && bits > carried.bits).then(|| {

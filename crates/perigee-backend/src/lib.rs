@@ -25,16 +25,16 @@ use perigee_timeline::{ChunkSource, Header, Workload};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Name of the backend that goes without saying: manifests leave it out.
+/// Name of the default backend: manifests leave it out.
 pub const SIMULATOR: &str = "simulator";
 
-/// What a run is made of.
+/// Inputs of a run.
 pub struct Inputs<'a> {
     /// The network at time zero.
     pub header: &'a Header,
     /// Its changes over time.
     pub changes: Box<dyn ChunkSource + 'a>,
-    /// The flows that are known when the run begins.
+    /// The flows that are known at the start of the run.
     pub workload: &'a Workload,
     /// How the run is made.
     pub options: RunOptions,
@@ -76,16 +76,17 @@ impl Default for RunOptions {
 /// Why a backend did not finish a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackendError {
-    /// The workload asks for something that this backend cannot do: which flow, and what.
+    /// The workload requires a feature that this backend does not have: which flow, and which
+    /// feature.
     Unsupported {
         /// Name of the flow.
         flow: String,
         /// What, and the remedy.
         why: String,
     },
-    /// It failed, in words for a person.
+    /// It failed; a human-readable message.
     Failed(String),
-    /// Hosts outside of the simulator did not come up, or ended before the run began.
+    /// Hosts outside of the simulator did not come up, or ended before the run started.
     Hosts(String),
 }
 
@@ -118,7 +119,7 @@ pub trait Backend {
         flow_setups(header, workload, &Plugins::default())
     }
 
-    /// Rejects what it cannot carry, before anything is run.
+    /// Rejects a workload that it cannot carry, before anything is run.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
@@ -126,8 +127,8 @@ pub trait Backend {
         self.setups(header, workload).map(|_| ())
     }
 
-    /// Runs to the end of the timeline, or until `progress`, which hears the simulated time now and then, returns false;
-    /// writes what happens to `sink`.
+    /// Runs to the end of the timeline, or until `progress`, which is called with the simulated
+    /// time now and then, returns false; writes the results to `sink`.
     ///
     /// # Errors
     /// When the source of the timeline, the backend or the sink fails.

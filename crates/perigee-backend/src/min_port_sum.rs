@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Capacity of several paths together: the smallest sum of rates found of ports such that every path has one. It is the smaller
-//! of two: the slowest port of each path; and a greedy choice, the port with the least rate for each path that
-//! has none yet (Chvátal's rule for weighted set cover). Where paths share nothing, or all have the same slowest port, the
-//! two are equal and the first is known at once: thousands of flows may begin one after the other.
+//! Capacity of several paths together: the smallest sum of rates found of ports such that every
+//! path has one. It is the smaller of two: the slowest port of each path; and a greedy choice, the
+//! port with the least rate for each path that has none yet (Chvátal's rule for weighted set
+//! cover). Where paths share nothing, or all have the same slowest port, the two are equal and the
+//! first is known at once: thousands of flows may start one after the other.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Paths that are in use. Ports stand in order of their numbers.
+/// Paths that are in use, with ports in order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
     /// How often each path is in use, and its slowest port.
@@ -64,7 +65,7 @@ impl Cover {
         }
     }
 
-    /// What they can carry together; `None` without paths.
+    /// Joint capacity of the paths; `None` without paths.
     pub fn rate_bps(&self, rates_bps: &[u64]) -> Option<f64> {
         if self.paths.is_empty() {
             return None;

@@ -28,7 +28,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     failed: Rc<Cell<bool>>,
     infos: Vec<FlowInfo>,
     flows: FlowTable,
-    /// Internals of their schemes, row by row beside `flows`.
+    /// Internals of their schemes, row by row alongside `flows`.
     internals: Internals,
     links: LinkTable,
     events: EventTable,
@@ -39,7 +39,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     /// RTT samples by flow.
     rtts: Vec<Rtts>,
     changes: RttChanges,
-    /// Payload that each flow had delivered when its goodput window began.
+    /// Payload that each flow had delivered at the start of its goodput window.
     delivered_at_warmup: Vec<u64>,
     /// Names of nodes, for events.
     nodes: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
 }
 
 impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
-    /// Begins a record.
+    /// Starts a record.
     ///
     /// # Errors
     /// Those of the sink.
@@ -95,7 +95,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         self.failed.clone()
     }
 
-    /// Writes what is left, the totals, and the end.
+    /// Writes the remaining rows, the totals, and the end.
     ///
     /// # Errors
     /// The first error of the sink.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Start of a record whose rows come from the simulator's observer.
+//! Start of a record with rows that come from the simulator's observer.
 
 use crate::application_metrics::Calls;
 use crate::goodput_windows::Windows;
@@ -11,7 +11,7 @@ use perigee_sim::{FlowSetup, Options};
 use perigee_timeline::{ChunkSource, Flow, Header, Workload};
 use perigee_units::Nanos;
 
-/// A backend whose record has packets where the sink wants them.
+/// A backend with a record that has packets where the sink wants them.
 pub trait Records {
     /// As `Backend::run`; without `PACKETS` nothing is spent on them.
     fn record<const PACKETS: bool>(
@@ -36,10 +36,10 @@ pub fn run_and_record(
     }
 }
 
-/// What a record is of: the backend's name, the network, the traffic, and how it is run.
+/// Subject of a record: the backend's name, the network, the traffic, and the options of the run.
 pub type About<'a> = (&'static str, &'a Header, &'a Workload, &'a RunOptions);
 
-/// Begins the record of a run.
+/// Starts the record of a run.
 ///
 /// # Errors
 /// Those of the sink.
@@ -57,7 +57,7 @@ pub fn begin_record<'s, const PACKETS: bool>(
     Ok(recorder.with_rtt_changes(options.rtt_changes))
 }
 
-/// What a record begins with.
+/// Header of a record.
 pub fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
     RunHeader {
         backend,

@@ -50,7 +50,7 @@ pub struct RouteListener<S> {
 }
 
 impl<S: ChunkSource> RouteListener<S> {
-    /// Begins with the network at time zero.
+    /// Starts with the network at time zero.
     pub fn new(inner: S, header: &Header) -> Self {
         let mut l = RouteListener {
             inner,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! First RTT samples of each flow that differ from the one before: what a recorder without repeated values keeps
-//! (OMNeT++: `removeRepeats`). With timestamps of one millisecond most samples of a steady path repeat.
+//! First RTT samples of each flow that differ from the one before: the samples kept by a recorder
+//! without repeated values (OMNeT++: `removeRepeats`). With timestamps of one millisecond most
+//! samples of a steady path repeat.
 
 use perigee_units::Nanos;
 
@@ -12,7 +13,7 @@ pub struct RttChanges {
 }
 
 impl RttChanges {
-    /// For so many flows, at most `limit` samples of each; 0 = none.
+    /// For `flows` flows, at most `limit` samples of each; 0 = none.
     pub fn new(limit: u32, flows: usize) -> Self {
         RttChanges { limit, flows: vec![(None, 0); flows] }
     }

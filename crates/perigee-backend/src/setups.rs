@@ -33,7 +33,7 @@ pub fn flow_setups(
                 (tcp, scheme(flow, plugins).map_err(wrong)?)
             }
         };
-        // A proxy carries on what it holds when the application has stopped.
+        // A proxy carries on its buffered data when the application has stopped.
         let carries_on = flow.leg.is_some_and(|l| l.before.is_some());
         setups.push(FlowSetup {
             name: flow.name.clone(),

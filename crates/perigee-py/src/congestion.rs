@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A Python class as a congestion control.
 //!
-//! The class sees three objects, made once per connection and filled anew for every call: what the host knows, the
-//! window that it may change, the ACK. Only methods that it defines are called. Its first exception ends the run: it is
-//! kept with the simulated time, and every later call is left out.
+//! The class receives three objects, made once per connection and refilled for every call: the
+//! state of the host, the window that it may change, the ACK. Only methods that it defines are
+//! called. Its first exception ends the run: it is kept with the simulated time, and every later
+//! call is left out.
 
 use perigee_run::Plugins;
 use perigee_scenario::cc::{
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex};
 /// Windows and rates beyond this are mistakes: a terabyte, or a terabit per second.
 const TOO_MUCH: f64 = 1e12;
 
-/// What the host knows at the time of a call. Sizes in bytes, times in nanoseconds.
+/// State of the host at the time of a call. Sizes in bytes, times in nanoseconds.
 #[pyclass(name = "Cx", module = "perigee_lab._core")]
 #[derive(Default)]
 pub struct PyCx(Cx);
@@ -42,12 +43,12 @@ impl PyCx {
     fn in_flight(&self) -> u64 {
         self.0.in_flight
     }
-    /// Bytes delivered since the connection began.
+    /// Bytes delivered since the connection started.
     #[getter]
     fn delivered(&self) -> u64 {
         self.0.delivered
     }
-    /// Bytes marked lost since the connection began.
+    /// Bytes marked lost since the connection started.
     #[getter]
     fn lost(&self) -> u64 {
         self.0.lost
@@ -89,7 +90,7 @@ impl PyCx {
     }
 }
 
-/// What the scheme decides. The transport edits it too (recovery, undo, timeout).
+/// Decisions of the scheme. The transport edits them as well (recovery, undo, timeout).
 #[pyclass(name = "Window", module = "perigee_lab._core")]
 pub struct PyWindow(Window);
 
@@ -141,7 +142,7 @@ fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number: f64 = value
         .extract()
         .map_err(|_| PyTypeError::new_err(format!("{name} must be a number, not {}", shown(value))))?;
-    // Written so that NaN fails, too.
+    // Written so that NaN also fails.
     if !(1.0..=TOO_MUCH).contains(&number) {
         return Err(PyValueError::new_err(format!(
             "{name} must be from 1 to {TOO_MUCH:.0}, not {}",
@@ -173,11 +174,12 @@ pub struct PyAck {
     may_grow: bool,
     /// Newly marked with congestion experienced.
     ece: u64,
-    /// Telemetry of each hop, in path order; empty unless the class asks for it and the path gives it.
+    /// Telemetry of each hop, in path order; empty unless the class requests it and the path
+    /// provides it.
     hops: Vec<PyHop>,
 }
 
-/// What one switch says (with `telemetry = True`).
+/// Telemetry of one switch (with `telemetry = True`).
 #[pyclass(name = "Hop", module = "perigee_lab._core", get_all, frozen)]
 #[derive(Clone)]
 pub struct PyHop {
@@ -238,8 +240,8 @@ impl Failure {
         first.get_or_insert((scheme.to_string(), now, error));
         self.happened.store(true, Ordering::Relaxed);
     }
-    /// The run's error, if a scheme failed: it says when, and what the scheme raised is its cause. An interrupt that came
-    /// while a scheme was asked is none of its doing.
+    /// The run's error, if a scheme failed, with the time; its cause is the exception of the
+    /// scheme. An interrupt during a call of a scheme is not an error of the scheme.
     pub fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let (scheme, now, cause) = self.first.lock().expect("nobody panics while holding it").take()?;
         if cause.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -286,7 +288,7 @@ struct Class {
     name: String,
     class: Py<PyAny>,
     caps: Caps,
-    /// Which methods it defines, and whether it tells internals.
+    /// The methods that it defines, and whether it reports internals.
     defines: [bool; METHODS.len()],
     internals: bool,
 }
@@ -324,7 +326,7 @@ struct PyScheme {
     class: Arc<Class>,
     failure: Arc<Failure>,
     init: ConnInit,
-    /// Made when the connection starts: hosts make controllers only to ask for their needs, too.
+    /// Made when the connection starts: hosts also make controllers merely to query their needs.
     live: Option<Live>,
 }
 
@@ -355,7 +357,7 @@ impl Live {
     }
 }
 
-/// What every method is told.
+/// Arguments of every method.
 struct Told<'py> {
     py: Python<'py>,
     cx: Bound<'py, PyCx>,
@@ -367,8 +369,9 @@ impl PyScheme {
         PyScheme { class: class.clone(), failure: failure.clone(), init: *init, live: None }
     }
 
-    /// Calls a method: `how` adds to the host's knowledge and the window what the method wants. Reads the window back;
-    /// `read` makes sense of the answer. None if the class has no such method, or failed.
+    /// Calls a method: `how` adds the arguments of that method to the host's state and the window.
+    /// Reads the window back; `read` converts the return value. None if the class has no such
+    /// method, or failed.
     fn call<R>(
         &mut self,
         method: Method,
@@ -397,7 +400,7 @@ impl PyScheme {
         answer.map_err(|e| self.failure.note(&self.class.name, cx.now, e)).ok()
     }
 
-    /// The call without anything more, whose answer does not matter.
+    /// A call without further arguments; the return value is ignored.
     fn tell(&mut self, method: Method, cx: &Cx, w: &mut Window) {
         self.call(method, cx, w, |f, _, t| f.call1((t.cx, t.window)), |_| Ok(()));
     }

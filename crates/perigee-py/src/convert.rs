@@ -72,7 +72,8 @@ impl TableHasher {
     }
 }
 
-/// The hash of a whole table in a record of some format, given its columns in the form in which a run returns them.
+/// The hash of a complete table in a record of some format, given its columns in the form in which
+/// a run returns them.
 #[pyfunction]
 pub fn hash_table(py: Python<'_>, columns: Vec<Parts<'_>>, record_format: u32) -> PyResult<String> {
     let table = rows(columns)?;

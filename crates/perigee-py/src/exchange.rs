@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Writes what a scenario's network does: `what` is "timeline", "hypatia" or "leoem". Returns what to look at before
-/// trusting it.
+/// Writes a scenario's network to a file: `what` is "timeline", "hypatia" or "leoem". Returns
+/// warnings.
 #[pyfunction]
 #[pyo3(signature = (scenario, what, out, ends, seed=None))]
 pub fn export(

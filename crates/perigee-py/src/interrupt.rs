@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ctrl-C during long work in Rust: the work has a thread of its own, the thread that asked for it listens.
+//! Ctrl-C during long work in Rust: the work runs on a thread of its own, the calling thread waits
+//! for signals.
 
 #![expect(clippy::disallowed_methods, reason = "a grace period in real time")]
 
@@ -14,13 +15,14 @@ use std::time::{Duration, Instant};
 
 /// Time between looks for a signal.
 const SLICE: Duration = Duration::from_millis(50);
-/// Longest that an interrupt waits for the work to notice: what it was writing can be removed once it is over.
+/// Longest that an interrupt waits for the work to end: its partial files can be removed
+/// afterwards.
 const GRACE: Duration = Duration::from_secs(1);
 /// As much as a main thread has.
 const STACK: usize = 8 << 20;
 
-/// Does `work` without the interpreter lock. A signal's exception (`KeyboardInterrupt`) is returned soon after it came;
-/// loops of the work that ask [`stop::check`] then end, too.
+/// Runs `work` without the interpreter lock. A signal's exception (`KeyboardInterrupt`) is returned
+/// soon after it came; loops of the work that call [`stop::check`] then end as well.
 pub fn interruptible<R: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> R + Send + 'static,
@@ -30,7 +32,7 @@ pub fn interruptible<R: Send + 'static>(
     let (give, mut take) = sync_channel(1);
     let thread = Builder::new().name("perigee".into()).stack_size(STACK).spawn(move || {
         stop::set_flag(theirs);
-        // Nobody may wait any more.
+        // The caller may have stopped waiting.
         let _ = give.send(work());
     });
     let thread = thread.map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;

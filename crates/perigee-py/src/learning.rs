@@ -62,8 +62,8 @@ impl VecEnv {
         Ok(VecEnv(Mutex::new(Inside { decisions: vec![Decision::Step(0.0); count * flows], envs })))
     }
 
-    /// Goes on by one decision; `actions` are Astraea's steps, or windows in packets where `rates` (bytes/s; 0 = the
-    /// transport's) are given, too. The arrays are filled.
+    /// Advances by one decision; `actions` are Astraea's steps, or windows in packets where `rates`
+    /// (bytes/s; 0 = the transport's) are given as well. The arrays are filled.
     #[allow(clippy::too_many_arguments)] // the arrays of a step
     #[pyo3(signature = (actions, rates, observations, active, whole, rewards, metrics, ended))]
     fn step<'py>(
@@ -261,7 +261,7 @@ pub fn policy_row(
     Ok(serde_json::json!(found).to_string())
 }
 
-/// Something to be timed, so many times: "policy" (evaluations) or "guard" (looks); in this thread.
+/// A benchmark of `count` repetitions: "policy" (evaluations) or "guard" (looks); in this thread.
 #[pyfunction]
 pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
     match what {
@@ -273,7 +273,8 @@ pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
     }
 }
 
-/// A run to be timed, over `mbps` with four flows whose windows stay: "nobody", "idle" or "policy" decides. The decisions.
+/// A benchmark run over `mbps` with four flows at constant windows: "nobody", "idle" or "policy"
+/// decides. Returns the number of decisions.
 #[pyfunction]
 pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResult<u64> {
     use perigee_learn::bench::Agent;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python functions as the functions of a sky. What they are told are small classes; docs/how-to/plugins.md is their guide.
+//! Python functions as the functions of a sky. Their arguments are small classes;
+//! docs/how-to/plugins.md is their guide.
 
 use perigee_scenario::orbit::sky::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::sources::{Function, Source, IN_MEMORY};
@@ -28,7 +29,7 @@ pub struct SeenSatellite {
     visible_for_s: f64,
 }
 
-/// What an attachment policy is told.
+/// Arguments of an attachment policy.
 #[pyclass(frozen, get_all, module = "perigee_lab._core")]
 pub struct AttachView {
     t_s: f64,
@@ -38,11 +39,11 @@ pub struct AttachView {
     satellites: Vec<Py<SeenSatellite>>,
 }
 
-/// What a routing function is told.
+/// Arguments of a routing function.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct RouteView(Arc<plugin::RouteView>);
 
-/// What a function that links satellites is told.
+/// Arguments of a function that links satellites.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct IslView {
     net: Arc<NetView>,
@@ -135,15 +136,16 @@ impl IslView {
     }
 }
 
-/// Which calls are under way, and whether more may begin. A timeline is made ahead on a thread of its own, which nobody
-/// waits for; one that asks for Python while the interpreter ends would be torn down by it with the whole process.
+/// Calls in progress, and whether more may start. A timeline is made ahead on a thread of its own,
+/// which is never joined; if it entered Python while the interpreter ends, it would be torn down
+/// together with the entire process.
 struct Gate {
     calls: Mutex<Calls>,
     left: Condvar,
 }
 
 struct Calls {
-    /// Python's number of the thread of each call under way; zero until it is known.
+    /// Python's number of the thread of each call in progress; zero until it is known.
     threads: Vec<u64>,
     closed: bool,
 }
@@ -151,21 +153,22 @@ struct Calls {
 static GATE: Gate =
     Gate { calls: Mutex::new(Calls { threads: Vec::new(), closed: false }), left: Condvar::new() };
 
-/// Longest that the end of the interpreter waits for a function under way.
+/// Longest that the end of the interpreter waits for a function in progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the process ends with if a function is under way for longer: as after an interrupt, unless told otherwise.
+/// Exit code of the process if a function is in progress for longer: as after an interrupt, unless
+/// set otherwise.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(130);
 
 impl Gate {
-    /// What a panic elsewhere left is whole: each change of it is a single step.
+    /// A panic elsewhere leaves consistent contents: each change of them is a single step.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `f` in Python, unless the interpreter is about to end.
     fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
-        // Unknown until Python has been asked; zero is no thread of Python's.
+        // Unknown until Python has been queried; zero is no thread of Python's.
         let known = THREAD.get();
         {
             let mut calls = self.calls();
@@ -216,8 +219,9 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Lets no function of a sky begin any more and waits for those under way: called when the interpreter ends. One that
-/// does not come back would make the interpreter's end an abort: the process ends here instead.
+/// Lets no further function of a sky start and waits for those in progress: called when the
+/// interpreter ends. One that does not return would make the interpreter's end an abort: the
+/// process ends here instead.
 #[pyfunction]
 pub fn close_plugins(py: Python<'_>) {
     let stuck = py.detach(|| {
@@ -235,13 +239,13 @@ pub fn close_plugins(py: Python<'_>) {
     }
 }
 
-/// The exit code of a process that ends while a function is still under way.
+/// Sets the exit code of a process that ends while a function is still in progress.
 #[pyfunction]
 pub fn ends_with(code: i32) {
     EXIT_CODE.store(code, Ordering::Relaxed);
 }
 
-/// Threads (as `threading.get_ident` numbers them) in which a function of a sky is under way.
+/// Threads (as `threading.get_ident` numbers them) in which a function of a sky is in progress.
 #[pyfunction]
 pub fn plugin_threads() -> Vec<u64> {
     GATE.calls().threads.iter().copied().filter(|&n| n != 0).collect()
@@ -254,7 +258,7 @@ struct Call {
 }
 
 impl Call {
-    /// Calls it with a view; what it answers, or why it failed, with the line where it did.
+    /// Calls it with a view; returns its result, or the cause of its failure with the line.
     fn ask<'py, V, T>(&self, py: Python<'py>, view: V, what: &str) -> Result<T, String>
     where
         V: Into<PyClassInitializer<V>> + PyClass,
@@ -267,7 +271,7 @@ impl Call {
     }
 }
 
-/// An exception with the last line of the user's file that it passed.
+/// An exception with the last line of the user-supplied file that it passed.
 fn raised(py: Python<'_>, e: &PyErr) -> String {
     let value = e.value(py);
     let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
@@ -315,7 +319,7 @@ impl AttachFunction for Call {
     }
 }
 
-/// What an attachment policy may answer.
+/// Results that an attachment policy may return.
 #[derive(FromPyObject)]
 enum Choice {
     Satellite(Py<SeenSatellite>),

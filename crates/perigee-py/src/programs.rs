@@ -56,13 +56,13 @@ pub struct Programs {
     keyboard: Option<Py<PyAny>>,
 }
 
-/// Programs and who hears of them, as a backend takes them.
+/// Programs and their listener, as a backend takes them.
 pub fn on_hosts(Programs { programs, writable, listener, keyboard }: Programs) -> HostPrograms {
     let programs = programs.into_iter().map(program).collect();
     let listener: Option<Listener> =
         Some(Arc::new(Mutex::new(move |report: &Report| tell(&listener, report))));
     let keyboard = keyboard.map(|call| -> Keyboard {
-        // An exception there is its own business, too: the run ends.
+        // Exceptions there are also left to the listener: the run ends.
         Arc::new(Mutex::new(move |time: Duration| {
             Python::attach(|py| call.call1(py, (time.as_secs_f64(),)).ok()?.extract(py).ok().flatten())
         }))
@@ -117,7 +117,7 @@ fn tell(call: &Py<PyAny>, report: &Report) {
         Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], *signal),
         _ => return,
     };
-    // What goes wrong in the listener is its own business: it keeps it and says so afterwards.
+    // The listener keeps its own exceptions and raises them afterwards.
     Python::attach(|py| {
         let _ = call.call1(py, (kind, at.0, *program, bytes, code));
     });

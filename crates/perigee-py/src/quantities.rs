@@ -11,7 +11,7 @@ pub(crate) enum Amount {
     Multiple(f64),
 }
 
-/// Kind (time, rate, size), unit of the value (ns, bit/s, B, packets, bdp) and value of what a text says.
+/// Kind (time, rate, size), unit of the value (ns, bit/s, B, packets, bdp) and value of a text.
 ///
 /// None where it is no quantity. A number alone is none: units are never guessed.
 #[pyfunction]

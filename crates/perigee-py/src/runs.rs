@@ -31,7 +31,8 @@ create_exception!(
 create_exception!(perigee_lab, RunError, PyRuntimeError, "A run failed.");
 create_exception!(perigee_lab, HostsError, RunError, "Real hosts of a run did not come up, or ended.");
 
-/// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
+/// Time between calls of the progress function: often enough for eyes and Ctrl-C, yet too rarely to
+/// cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
@@ -112,7 +113,7 @@ impl Scenario {
         programs::of(&self.0)
     }
 
-    /// Names of the plug-ins that the scenario asks for.
+    /// Names of the plug-ins that the scenario requests.
     fn plugins(&self) -> Vec<String> {
         self.0.plugins()
     }
@@ -123,12 +124,12 @@ impl Scenario {
         survey::has_sky(&self.0)
     }
 
-    /// `[sweep]`: keys with their values in TOML and the place in which they stand.
+    /// `[sweep]`: keys with their values in TOML and their place.
     fn sweep(&self) -> Vec<(String, Vec<String>, String)> {
         self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
     }
 
-    /// `[cc.CLASS]` of Python classes: class, parameter, value in JSON, and the place in which it stands.
+    /// `[cc.CLASS]` of Python classes: class, parameter, value in JSON, and its place.
     fn class_params(&self) -> Vec<(String, String, String, String)> {
         let foreign = self.0.cc.iter().filter(|(name, _)| perigee_scenario::cc::info(name).is_none());
         let rows = foreign.flat_map(|(class, given)| {
@@ -139,8 +140,8 @@ impl Scenario {
         rows.collect()
     }
 
-    /// The schemes to compare, given those that were asked for.
-    /// Those of the hosts of `backend` (see `World.run`) may be among them.
+    /// The schemes to compare, given the requested ones. Those of the hosts of `backend` (see
+    /// `World.run`) may be among them.
     #[pyo3(signature = (asked, backend=None))]
     fn schemes(&self, asked: Vec<String>, backend: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
         let of_hosts = chosen(backend)?.schemes().map_err(unusable)?;
@@ -158,7 +159,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// It is asked for all schemes that there are.
+    /// All available schemes are requested.
     fn wants_all(&self, asked: &[String]) -> bool {
         let named = if asked.is_empty() { &self.0.run.cc } else { asked };
         named.iter().any(|name| name == "all")
@@ -195,7 +196,8 @@ impl World {
         perigee_run::check(&self.0, cc, backend.as_ref()).map_err(failed)
     }
 
-    /// One run is going to be made on this network: what it has read of the timeline is not kept for others.
+    /// One run is going to be made on this network: the chunks it has read of the timeline are not
+    /// kept for others.
     fn expect_one_run(&self) {
         self.0.timeline.expect_one_reader();
     }
@@ -216,7 +218,7 @@ impl World {
         Ok(setups.iter().filter(|s| s.outside.source).map(|s| s.name.clone()).collect())
     }
 
-    /// Nodes, ports, flows and remarks, as JSON.
+    /// Nodes, ports, flows and warnings, as JSON.
     fn describe(&self) -> String {
         let flow = |f: &perigee_scenario::FlowPlan| {
             json!({

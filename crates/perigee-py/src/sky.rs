@@ -16,11 +16,11 @@ type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 /// Satellites in view and lengths of paths, by place.
 type Reach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// Satellites and ground points of a scenario, and the pairs that were asked for.
+/// Satellites and ground points of a scenario, and the requested pairs.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Sky(Arc<Look>);
 
-/// The paths of a network without satellites of its own, as `Sky.paths` tells those of a sky.
+/// The paths of a network without satellites of its own, as `Sky.paths` returns those of a sky.
 #[pyfunction]
 #[pyo3(signature = (scenario, ends, seed=None))]
 pub fn network_paths<'py>(
@@ -56,8 +56,8 @@ impl Sky {
         Ok(Sky(Arc::new(look.map_err(|e| wrong(&e))?)))
     }
 
-    /// The paths of all pairs as JSON; and for each, at every step, round-trip time in ms (NaN = unreachable) and
-    /// whether the satellites of its ends fly apart.
+    /// The paths of all pairs as JSON; and for each, at every step, round-trip time in ms (NaN =
+    /// unreachable) and whether the satellites of its ends move apart.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Steps<'py>>)> {
         let look = self.0.clone();
         let (json, series) = interruptible(py, move || look.paths())?.map_err(RunError::new_err)?;
@@ -66,15 +66,15 @@ impl Sky {
         Ok((json.to_string(), arrays.collect()))
     }
 
-    /// Remarks on satellites that terminals choose for several pairs at once.
+    /// Warnings about satellites that terminals choose for several pairs at once.
     fn shared_choices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let look = self.0.clone();
         interruptible(py, move || look.shared_choices())?.map_err(RunError::new_err)
     }
 
-    /// What places (a row of latitude and longitude in degrees for each) and then the ground points see at an instant: the satellites that
-    /// stand at least `mask_deg` above the horizon, and the length of the shortest path from the ground point `origin` in
-    /// metres (infinite = none).
+    /// View of places (a row of latitude and longitude in degrees for each) and then of the ground
+    /// points at an instant: the satellites that are at least `mask_deg` above the horizon, and the
+    /// length of the shortest path from the ground point `origin` in metres (infinite = none).
     #[pyo3(signature = (t_ns, places, mask_deg, origin=None))]
     fn reach<'py>(
         &self,

@@ -20,7 +20,7 @@ pub struct Timeline(Arc<perigee_scenario::timeline::Timeline>);
 
 #[pymethods]
 impl Timeline {
-    /// The network of a world over its whole run.
+    /// The network of a world over its entire run.
     #[staticmethod]
     fn of(py: Python<'_>, world: &World) -> PyResult<Self> {
         let world = world.0.clone();
@@ -47,7 +47,8 @@ impl Timeline {
         })?
     }
 
-    /// Title, length, numbers of things and changes, and the pairs with their ways back, as JSON.
+    /// Title, length, numbers of things and changes, and the pairs with their reverse pairs, as
+    /// JSON.
     fn describe(&self) -> PyResult<String> {
         let mut contents = Contents::new(&self.0.header);
         self.0.chunks.iter().for_each(|chunk| contents.add(chunk));
@@ -75,7 +76,7 @@ impl Timeline {
         ))
     }
 
-    /// What a pair and its way back see each `step_ns`, as JSON.
+    /// The view of a pair and its reverse pair each `step_ns`, as JSON.
     fn follow(&self, py: Python<'_>, forward: u32, reverse: u32, step_ns: u64) -> PyResult<String> {
         let pairs = self.0.header.pairs.len();
         if forward.max(reverse) as usize >= pairs {
