@@ -2,12 +2,14 @@
 //! The hash of a table's content. Equal content gives equal hashes on every machine, with every version of the file
 //! format, and however the rows were cut into batches.
 //!
-//! Format 2, [`TableHasher`]: each column has two SHA-256 of its own. One is fed the values that are there, little endian,
-//! words with their length before them; the other the places of gaps, as the numbers of the first row without a value and of
-//! the next that has one. The hash of the table is SHA-256 over the number of rows and, ordered by name, each column's name,
-//! type, number of gaps and two digests. A column that appears late has a gap before it.
+//! Format 2, [`TableHasher`]: each column has two SHA-256 of its own. One receives the values that
+//! are present, little endian, words preceded by their length; the other the places of gaps, as the
+//! numbers of the first row without a value and of the next that has one. The hash of the table is
+//! SHA-256 over the number of rows and, ordered by name, each column's name, type, number of gaps
+//! and two digests. A column that appears late starts with a gap.
 //!
-//! Format 1, [`format_1`]: one SHA-256 over whole columns, one after the other, which therefore need to be in memory.
+//! Format 1, [`format_1`]: one SHA-256 over complete columns, one after the other, which therefore
+//! need to be in memory.
 
 use crate::table::{Column, Table, Values, Words};
 use sha2::{Digest, Sha256};
@@ -15,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Hashes a table whose rows come in batches.
+/// Hashes a table with rows that come in batches.
 #[derive(Clone, Default)]
 pub struct TableHasher {
     rows: u64,
@@ -249,7 +251,7 @@ mod tests {
         [format_1(t), format_2(std::slice::from_ref(t))]
     }
 
-    /// Two tables whose hashes must differ in both formats.
+    /// Two tables that must have different hashes in both formats.
     fn differ(a: &Table, b: &Table) {
         let (a, b) = (both(a), both(b));
         assert_ne!(a[0], b[0], "format 1");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The run record: what one run leaves behind, the second waist of the laboratory.
+//! The run record: the output of one run, the second waist of the laboratory.
 //!
-//! Floors:
+//! Layers:
 //! * [`table`]: columns in memory; [`hash`]: the hash of their content.
-//! * [`tables`]: the tables of a record; units stand in the column names. [`totals`]: how a run ended, [`seen`]: packets, both
-//!   as backends report them.
+//! * [`tables`]: the tables of a record; units are in the column names. [`totals`]: how a run
+//!   ended, [`seen`]: packets, both as backends report them.
 //! * [`sink`]: where a backend writes them, batch by batch; [`tally`]: their rows and hashes on the way.
 //! * [`rtts`]: all RTT samples of a flow in little space; [`byte_rate`]: rates between rows.
 //! * [`pcap`], [`packet`]: a capture that Wireshark opens.

@@ -54,8 +54,8 @@ const WINDOW_SCALE: u8 = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Writes the headers of a TCP packet with `payload` bytes of zeros behind them; `ecn` is the ECN field of its IP header.
-/// What `out` held is gone.
+/// Writes the headers of a TCP packet with `payload` bytes of zeros after them; `ecn` is the ECN
+/// field of its IP header. What `out` held is gone.
 pub fn tcp_packet(
     out: &mut Vec<u8>,
     from: Endpoint,
@@ -71,7 +71,7 @@ pub fn tcp_packet(
     out.extend(to.port.to_be_bytes());
     out.extend(tcp.seq.to_be_bytes());
     out.extend(tcp.ack.to_be_bytes());
-    // The length of the header in words follows.
+    // The length of the header, in 32-bit words, follows.
     out.extend([0, tcp.flags]);
     out.extend(WINDOW.to_be_bytes());
     out.extend([0; 4]);
@@ -103,7 +103,7 @@ fn tcp_options(out: &mut Vec<u8>, tcp: &Tcp<'_>) {
         out.extend(value.to_be_bytes());
         out.extend(echo.to_be_bytes());
     }
-    // 40 bytes hold three blocks beside timestamps.
+    // 40 bytes hold three blocks next to timestamps.
     let fits = (40 - (out.len() - start)).saturating_sub(4) / 8;
     let blocks = &tcp.sack[..tcp.sack.len().min(fits)];
     if !blocks.is_empty() {
@@ -118,7 +118,7 @@ fn tcp_options(out: &mut Vec<u8>, tcp: &Tcp<'_>) {
     }
 }
 
-/// What IP headers of both versions say.
+/// Fields of IP headers of both versions.
 #[derive(Clone, Copy)]
 struct Ip {
     from: Endpoint,
@@ -127,7 +127,8 @@ struct Ip {
     ecn: u8,
 }
 
-/// Writes an IP header whose length and checksum are zero yet, and its extension; returns where the next header begins.
+/// Writes an IP header with a length and checksum of zero for now, and its extension; returns where
+/// the next header starts.
 fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
     out.clear();
     let (next, kind, block) = match telemetry {
@@ -148,7 +149,7 @@ fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
     out.len()
 }
 
-/// Fills in the length and the checksums of a packet whose TCP or UDP header begins at `start`.
+/// Fills in the length and the checksums of a packet with a TCP or UDP header at `start`.
 fn finish(out: &mut [u8], ip: Ip, start: usize, checksum_at: usize, payload: u32, telemetry: Telemetry<'_>) {
     let length = (out.len() - start) as u32 + payload;
     let mut sum = Sum::default();
@@ -232,7 +233,7 @@ mod tests {
     const B: Endpoint = Endpoint { host: 1, port: 5_001 };
 
     fn tcp(tcp: &Tcp<'_>, payload: u32, ecn: u8, telemetry: Telemetry<'_>) -> Vec<u8> {
-        // What was there before leaves no trace.
+        // Former contents of the buffer leave no trace.
         let mut out = vec![0xFF; 100];
         tcp_packet(&mut out, A, B, tcp, payload, ecn, telemetry);
         out

@@ -46,7 +46,7 @@ pub struct CapturePacket<'a> {
     pub telemetry: &'a [u8],
 }
 
-/// What it carries.
+/// Protocol and its header fields.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // TCP's own words
 pub enum Body<'a> {

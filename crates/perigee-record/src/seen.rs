@@ -70,7 +70,7 @@ pub struct PacketSeen<'a> {
     pub at_ns: u64,
     /// Flow.
     pub flow: u32,
-    /// What it is.
+    /// Kind of packet.
     pub kind: PacketKind,
     /// It is leaving its source (else: arriving at its destination).
     pub leaving: bool,
@@ -80,7 +80,7 @@ pub struct PacketSeen<'a> {
     pub payload: u32,
     /// Next byte expected from the peer, from 0 (Ack).
     pub ack: u64,
-    /// SACK blocks, byte ranges of the stream, newest first; a DSACK stands first.
+    /// SACK blocks, byte ranges of the stream, newest first; a DSACK comes first.
     pub sack: &'a [(u64, u64)],
     /// Timestamp value, in milliseconds.
     pub ts_val: u32,
@@ -109,6 +109,6 @@ pub struct FrameSeen<'a> {
     pub at_source: bool,
     /// All of its bytes, IP header first.
     pub packet: &'a [u8],
-    /// Bytes of it that tell something: the headers of a transfer, all of what programs send.
+    /// Bytes of it with information: the headers of a transfer, all bytes that programs send.
     pub telling: usize,
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where a backend writes what happens: the second waist. A backend tells a [`RecordSink`] when a run begins, of each flow
-//! (those that are known at once, then others as they appear), of rows in batches, and of the end. What it does not know is
-//! null, never 0; columns of its own carry its name as a prefix (`linux.rcv_space_bytes`).
+//! Sink of a backend's results: the second waist. A backend passes a [`RecordSink`] the start of a
+//! run, each flow (those that are known at once, then others as they appear), rows in batches, and
+//! the end. Unknown values are null, never 0; columns of its own carry its name as a prefix
+//! (`linux.rcv_space_bytes`).
 
 use crate::seen::{FrameSeen, PacketSeen};
 use crate::table::{Column, Table, Values};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 /// Rows of a batch, roughly: enough to be written at once, few enough that memory does not grow with a run.
 pub const BATCH_ROWS: usize = 1 << 16;
 
-/// Why a sink could not take something, for a person.
+/// Cause of a sink's failure, human-readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkError(pub String);
 
@@ -31,7 +32,7 @@ pub struct RunHeader {
     pub backend: &'static str,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Simulated (or real) time that is asked for.
+    /// Requested simulated (or real) time.
     pub duration_ns: u64,
     /// Metrics leave out what is before this.
     pub warmup_ns: u64,
@@ -70,12 +71,12 @@ pub struct FlowInfo {
     pub real: bool,
 }
 
-/// Takes what a run leaves behind. Every method but [`batch`](RecordSink::batch) has an empty default.
+/// Receives the output of a run. Every method but [`batch`](RecordSink::batch) has an empty default.
 ///
 /// # Errors
 /// The first error of a method ends the run.
 pub trait RecordSink {
-    /// The run begins.
+    /// Starts the run.
     fn begin(&mut self, _header: &RunHeader) -> Result<(), SinkError> {
         Ok(())
     }
@@ -174,7 +175,7 @@ impl RecordSink for Collector {
     }
 }
 
-/// Columns beside those of the declaration stand behind them, by name.
+/// Moves columns that are not of the declaration after those that are, by name.
 fn sort_extra(table: &mut Table) {
     let declared =
         tables::record_tables().iter().find(|t| t.name == table.name).map_or(0, |t| t.columns.len());

@@ -40,7 +40,7 @@ impl Words {
     }
 
     fn code(&mut self, word: &str) -> u32 {
-        // Rows repeat the word of the row before, as a rule.
+        // Rows usually repeat the word of the row before.
         if let Some(&last) = self.codes.last().filter(|&&last| self.words[last as usize] == word) {
             return last;
         }

@@ -13,9 +13,9 @@ pub struct ColumnSpec {
     pub name: &'static str,
     /// Type of its cells in Rust; `Option<…>` where a row may have no value.
     pub cells: &'static str,
-    /// What it means that a row has no value; empty where all have one.
+    /// Meaning of a row without a value; empty where all have one.
     pub null: &'static str,
-    /// What it means.
+    /// Meaning of the column.
     pub help: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl ColumnSpec {
 pub struct TableSpec {
     /// Name: that of its file, without the ending.
     pub name: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub help: &'static str,
     /// In order.
     pub columns: &'static [ColumnSpec],
@@ -119,7 +119,7 @@ macro_rules! table {
             pub fn take(&mut self) -> Table {
                 std::mem::take(self).finish()
             }
-            /// What the table is, as declared.
+            /// The table as declared.
             pub const SPEC: TableSpec = TableSpec {
                 name: $name,
                 help: concat!($($doc),*),

@@ -9,7 +9,7 @@ use crate::tables;
 use crate::totals::RunOutcome;
 use std::collections::BTreeMap;
 
-/// What a manifest says of a table.
+/// Digest of a table in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDigest {
     /// Its name.

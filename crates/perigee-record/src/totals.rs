@@ -30,13 +30,13 @@ impl DropCause {
     }
 }
 
-/// Amounts of payload whose arrival is noted: the first byte, and so many.
+/// Amounts of payload with a recorded time of arrival: the first byte, and these numbers of bytes.
 pub const MILESTONES: [u64; 5] = [1, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Totals of a video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VideoTotals {
-    /// When it began to play.
+    /// When it started to play.
     pub playing: Option<Nanos>,
     /// Times that it stopped for want of data.
     pub stalls: u64,
@@ -44,7 +44,7 @@ pub struct VideoTotals {
     pub played: Nanos,
     /// Media time that has arrived.
     pub media: Nanos,
-    /// Time in all that it stood still after it had begun.
+    /// Time in all that it stalled after it had started.
     pub stalled: Nanos,
     /// Segments that have arrived.
     pub segments: u64,
@@ -95,12 +95,12 @@ pub struct FlowTotals {
     pub telemetry_acks: u64,
 }
 
-/// What the application of a flow received.
+/// Totals of the application of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationTotals {
-    /// When so much payload was there, of [`MILESTONES`] each; `None` = never, or unknown.
+    /// When that amount of payload had arrived, of [`MILESTONES`] each; `None` = never, or unknown.
     pub reached: [Option<Nanos>; MILESTONES.len()],
-    /// What its viewer saw, of a video.
+    /// The video as its viewer saw it.
     pub video: Option<VideoTotals>,
 }
 
@@ -127,17 +127,17 @@ pub struct LinkTotals {
     pub waited: u64,
 }
 
-/// What is known of a run at its end, beside its rows.
+/// Results of a run at its end, in addition to its rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOutcome {
     /// Time reached.
     pub end: Nanos,
     /// It was stopped before its end.
     pub stopped: bool,
-    /// Why it could not go on, where that is the reason.
+    /// Why it could not continue, where that is the reason.
     pub broken: Option<String>,
-    /// Every packet that was sent was delivered, dropped for a reason, or is under way, per link and per flow; `None` = not
-    /// counted.
+    /// Every packet that was sent was delivered, dropped for a reason, or is in flight, per link
+    /// and per flow; `None` = not counted.
     pub conserved: Option<bool>,
     /// Link crossings of all packets, the sum of [`LinkTotals::crossed`]; `None` = not counted.
     pub packet_hops: Option<u64>,
@@ -145,7 +145,7 @@ pub struct RunOutcome {
     pub events: Option<u64>,
     /// By flow; empty where the source of the record does not know.
     pub flows: Vec<FlowTotals>,
-    /// What the applications received, by flow.
+    /// Totals of the applications, by flow.
     pub applications: Vec<ApplicationTotals>,
     /// By link.
     pub links: Vec<LinkTotals>,
@@ -153,6 +153,6 @@ pub struct RunOutcome {
     pub nodes: Vec<String>,
     /// Memory of the backend per flow; `None` = not measured.
     pub memory_per_flow_bytes: Option<u64>,
-    /// What the backend wants people to know before they trust the numbers.
+    /// Warnings of the backend about the numbers.
     pub remarks: Vec<String>,
 }

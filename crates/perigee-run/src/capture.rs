@@ -20,13 +20,14 @@ pub struct CaptureSink {
     file: Option<BufWriter<File>>,
     flows: Vec<CaptureFlow>,
     capture: Option<Capture<BufWriter<File>>>,
-    /// Where what receivers see goes, and that capture, which begins with the first packet of a real host there.
+    /// Path of the receivers' capture, which starts with the first packet of a real host there.
     receivers_path: PathBuf,
     receivers: Option<Capture<BufWriter<File>>>,
 }
 
 impl CaptureSink {
-    /// Into a new file; what the receiving ends of real flows see into `receivers.pcapng` beside it.
+    /// Into a new file; packets at the receiving ends of real flows go into `receivers.pcapng` next
+    /// to it.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -42,7 +43,7 @@ impl CaptureSink {
         })
     }
 
-    /// The capture, which begins with the first packet: all flows are known then.
+    /// The capture, which starts with the first packet: all flows are known then.
     fn capture(&mut self) -> io::Result<Option<&mut Capture<BufWriter<File>>>> {
         if let Some(file) = self.file.take() {
             self.capture = Some(Capture::new(file, self.flows.clone())?);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Running: a world under one congestion control → the tables and the manifest of a record.
 //!
-//! Floors:
-//! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
+//! Layers:
+//! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`] about its
+//!   results.
 //! * [`backends`]: the registry of backends; [`simulator`] is the default one.
 //! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated run.
 //! * [`mod@bench`]: the speed table.

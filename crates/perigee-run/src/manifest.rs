@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The manifest of a record: what was run and how it ended, without wall time and machine. Versioned; whatever reads it
-//! refuses versions that it does not know.
+//! The manifest of a record: the subject of a run and how it ended, without wall time and machine.
+//! Versioned; readers reject versions that they do not know.
 
 use perigee_backend::SIMULATOR;
 use perigee_record::{RunOutcome, TableDigest};
@@ -14,10 +14,11 @@ use std::collections::BTreeMap;
 /// Version of the record's layout: tables, hashes and manifest.
 pub const RECORD_FORMAT: u32 = 2;
 
-/// Flows that are listed: thousands of identical ones would make a manifest that nobody opens.
+/// Flows that are listed: thousands of identical ones would make a manifest that is too long to
+/// read.
 const LISTED_FLOWS: usize = 100;
 
-/// What a record says of its run.
+/// Description of a run in its record.
 #[derive(Clone, Debug, Serialize)]
 pub struct Manifest {
     /// [`RECORD_FORMAT`].
@@ -31,12 +32,12 @@ pub struct Manifest {
     /// What carried the packets: the name of the backend.
     #[serde(skip_serializing_if = "is_simulator")]
     pub backend: &'static str,
-    /// What the backend adds: `real_time` has how late packets were, of a run in real time.
+    /// Fields of the backend: `real_time` has how late packets were, of a run in real time.
     #[serde(flatten)]
     pub added: BTreeMap<&'static str, serde_json::Value>,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Time asked for.
+    /// Requested time.
     pub duration_ns: u64,
     /// Metrics leave out what is before this.
     pub warmup_ns: u64,
@@ -46,14 +47,14 @@ pub struct Manifest {
     pub simulated_ns: u64,
     /// It was stopped before its end.
     pub stopped: bool,
-    /// Why it could not go on, where that is the reason.
+    /// Why it could not continue, where that is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
     /// Link crossings of all packets.
     pub packet_hops: Option<u64>,
-    /// Every packet was delivered, dropped for a reason, or is under way.
+    /// Every packet was delivered, dropped for a reason, or is in flight.
     pub conserved: Option<bool>,
-    /// Lines for a person about the network.
+    /// Human-readable summary of the network.
     pub report: Vec<String>,
     /// Ports as resolved.
     pub ports: Vec<PortReport>,
@@ -127,7 +128,7 @@ pub struct SplitEntry {
     pub legs: Vec<usize>,
     /// Nodes with a proxy.
     pub via: Vec<String>,
-    /// What a proxy may hold.
+    /// Capacity of a proxy's buffer.
     pub buffer_bytes: u64,
     /// Proxies answer a SYN at once.
     pub spoof: bool,

@@ -13,7 +13,7 @@ use perigee_timeline::Workload;
 use perigee_units::Nanos;
 use std::path::Path;
 
-/// What a run leaves behind.
+/// Output of a run.
 pub struct Finished {
     /// All tables.
     pub tables: Vec<Table>,
@@ -62,9 +62,9 @@ impl From<SinkError> for RunError {
     }
 }
 
-/// A run whose tables went elsewhere.
+/// A run with tables that went elsewhere.
 pub struct Recorded {
-    /// What is known of the run, without wall time and machine.
+    /// The manifest, without wall time and machine.
     pub manifest: Manifest,
     /// How it ended.
     pub outcome: RunOutcome,
@@ -87,8 +87,9 @@ pub fn check(world: &World, cc: &str, backend: &dyn Backend) -> Result<(), RunEr
     Ok(backend.check(&world.header, &workload)?)
 }
 
-/// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows with the time that is
-/// simulated; `pcap` is the file of a capture. `progress` hears the simulated time and may return false to stop.
+/// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows
+/// with the time that is simulated; `pcap` is the file of a capture. `progress` is called with the
+/// simulated time and may return false to stop.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -105,7 +106,8 @@ pub fn run(
     Ok(Finished { tables: rows.finish(), manifest, outcome })
 }
 
-/// As [`run`], on any backend and with the rows written to a sink as they come: what the run itself keeps does not grow with time.
+/// As [`run`], on any backend and with the rows written to a sink as they come: the memory of the
+/// run itself does not grow with time.
 ///
 /// # Errors
 /// See [`RunError`]; those of the sink.

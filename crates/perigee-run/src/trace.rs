@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The packets of one flow in a window of time: the run is made again with the packet tap on and stops once the fate of
-//! every packet of the window is known. As the same scenario and seed give the same bits, these are the packets of the
-//! record.
+//! The packets of one flow in a window of time: the run is repeated with the packet tap on and
+//! stops once the fate of every packet of the window is known. As the same scenario and seed give
+//! the same bits, these are the packets of the record.
 
 use crate::backends::simulator::{Plugins, Simulator};
 use crate::run::run_options;

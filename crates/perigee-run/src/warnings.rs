@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! "Look before you trust": what a person should know before believing the numbers of a run.
+//! Warnings about the numbers of a run.
 
 use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
 use perigee_record::RunOutcome;
@@ -7,12 +7,12 @@ use perigee_scenario::World;
 use perigee_sim::{FlowSetup, Scheme};
 use perigee_units::Nanos;
 
-/// Remarks of one kind beyond which they are counted instead of listed.
+/// Warnings of one kind beyond which they are counted instead of listed.
 const LISTED: usize = 3;
 /// A queue that holds fewer full packets than this drops whenever two packets meet.
 const TINY_QUEUE_BYTES: u64 = 2 * 1500;
 
-/// Remarks on a finished run.
+/// Warnings about a finished run.
 pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome) -> Vec<String> {
     let mut out = world.warnings.clone();
     out.extend(outcome.remarks.iter().cloned());

@@ -70,7 +70,7 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
     let flows = t.iter().find(|t| t.name == "flows").unwrap();
     for name in ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"] {
         let valid = flows.columns.iter().find(|c| c.name == name).unwrap().valid.as_ref().unwrap();
-        // After a second: connections have begun.
+        // After a second: connections have started.
         let known: Vec<bool> = valid.iter().skip(20).copied().collect();
         assert!(
             known.chunks(2).all(|rows| rows == [true, false]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Counter-based random draws: a draw is a hash of what it is for, so that it depends on nothing that was drawn before.
-//! The functions are those of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)
-//! and FNV-1a.
+//! Counter-based random draws: a draw is a hash of its purpose, so that it is independent of
+//! earlier draws. The functions are those of SplitMix64 (Steele, Lea and Flood, "Fast splittable
+//! pseudorandom number generators", 2014) and FNV-1a.
 
 /// Increment of SplitMix64.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

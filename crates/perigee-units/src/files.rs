@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Files that people name: read or refused in words. What the operating system says ("No such file or directory (os
-//! error 2)") is meant for programmers.
+//! User-supplied files: read, or rejected with a message for users. Those of the operating system
+//! ("No such file or directory (os error 2)") are meant for programmers.
 
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -23,8 +23,8 @@ pub fn read(file: &Path) -> Result<String, String> {
 /// Bytes of a text file that are read: far more than any has, and what memory holds.
 const MOST_TEXT: u64 = 1 << 30;
 
-/// Opens a regular file for reading. A device may go on for ever, a pipe may never begin, and neither can be read a
-/// second time, which the hash in a record needs.
+/// Opens a regular file for reading. A device may never end, a pipe may never start, and neither
+/// can be read a second time, which the hash in a record needs.
 ///
 /// # Errors
 /// With the name of the file and why it cannot be read.
@@ -55,7 +55,8 @@ fn unreadable(file: &Path, e: &Error) -> String {
     format!("cannot read {}: {}", file.display(), why(e))
 }
 
-/// Writes a file in a folder, wholly or not at all. A link with its name is replaced, what it names stays.
+/// Writes a file in a folder, completely or not at all. A link with its name is replaced, its
+/// target stays.
 ///
 /// # Errors
 /// With the name of the file and why it cannot be written.
@@ -125,7 +126,7 @@ pub fn create(file: &Path) -> Result<File, String> {
     File::create(file).map_err(|e| format!("cannot write {}: {}", file.display(), why(&e)))
 }
 
-/// Why the operating system refuses, without its numbers.
+/// The operating system's reason for a failure, without its numbers.
 pub fn why(e: &Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "there is no such file or folder".into(),

@@ -11,7 +11,7 @@ pub fn is_unfit(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// Refuses a text that cannot be a name.
+/// Rejects a text that cannot be a name.
 ///
 /// # Errors
 /// The first character that has no place in it, and what to do.

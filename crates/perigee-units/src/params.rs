@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Parameters: one table beside each congestion control, queue discipline or transport, and the values that a scenario
-//! chose.
+//! Parameters: one table alongside each congestion control, queue discipline or transport, and the
+//! values that a scenario chose.
 
 use crate::{parse_size, parse_time, Nanos, Size};
 use serde::{Deserialize, Serialize};
@@ -66,11 +66,12 @@ pub enum Domain {
         /// Largest allowed.
         max: Nanos,
     },
-    /// An amount of data above zero, written like `"64 kB"`; without it, a share of a whole that the host knows.
+    /// An amount of data above zero, written like `"64 kB"`; without it, a share of a total that
+    /// the host knows.
     Data {
-        /// Share of the whole that is the default.
+        /// Share of the total that is the default.
         share: f64,
-        /// The whole, in words.
+        /// The total, as text.
         of: &'static str,
     },
     /// One of these words; the first is the default.
@@ -84,11 +85,11 @@ pub struct ParamSpec {
     pub name: &'static str,
     /// Allowed values and default.
     pub domain: Domain,
-    /// Unit in words ("", "fraction", "segments", …).
+    /// Unit as text ("", "fraction", "segments", …).
     pub unit: &'static str,
     /// Where the default comes from.
     pub source: &'static str,
-    /// What it does, one line.
+    /// Effect, one line.
     pub help: &'static str,
 }
 
@@ -97,7 +98,7 @@ pub struct ParamSpec {
 pub struct FileSpec {
     /// Name in scenario files, where the value is a path.
     pub name: &'static str,
-    /// What it is, one line.
+    /// Purpose, one line.
     pub help: &'static str,
     /// Reads its text; the result is shared by all connections.
     pub parse: fn(&str) -> Result<Arc<dyn Any + Send + Sync>, String>,
@@ -116,7 +117,7 @@ pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [P
 }
 
 impl Domain {
-    /// The default as a value; of [`Domain::Data`] in words.
+    /// The default as a value; of [`Domain::Data`] as text.
     pub fn default_value(&self) -> Value {
         match *self {
             Domain::Bool(b) => Value::Bool(b),
@@ -129,7 +130,7 @@ impl Domain {
         }
     }
 
-    /// Allowed values in words.
+    /// Allowed values as text.
     pub fn allowed(&self) -> String {
         match *self {
             Domain::Bool(_) => "true or false".into(),
@@ -166,7 +167,7 @@ fn data(text: &str) -> Option<u64> {
     }
 }
 
-/// Why parameters were refused.
+/// Why parameters were rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamError {
     /// No parameter of that name; the known names follow.
@@ -204,7 +205,7 @@ impl std::fmt::Display for ParamError {
 }
 impl std::error::Error for ParamError {}
 
-/// Why a file was refused.
+/// Why a file was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Name of its parameter.
@@ -260,7 +261,7 @@ impl Params {
     /// Adds the content of a file that the scheme wants.
     ///
     /// # Errors
-    /// The scheme wants no file of that name, or its content is not what it expects.
+    /// The scheme wants no file of that name, or its content is invalid.
     pub fn attach(&mut self, wanted: &'static [FileSpec], name: &str, text: &str) -> Result<(), FileError> {
         let refused = |reason| FileError { name: name.to_string(), reason };
         let spec = wanted.iter().find(|f| f.name == name);
@@ -299,7 +300,7 @@ impl Params {
         self.table.iter().map(|s| (s.name, self.get(s.name))).collect()
     }
 
-    /// The same, where the whole of each [`Domain::Data`] is known to be `whole` bytes.
+    /// The same, where the total of each [`Domain::Data`] is known to be `whole` bytes.
     pub fn resolved_of(&self, whole: u64) -> Vec<(&'static str, Value)> {
         let value = |s: &ParamSpec| match s.domain {
             Domain::Data { .. } => Value::Text(format!("{} B", self.data(s.name, whole))),
@@ -344,7 +345,7 @@ impl Params {
             v => panic!("{name} = {v:?} is not a time"),
         }
     }
-    /// An amount of data in bytes; not given, its share of a whole of `whole` bytes.
+    /// An amount of data in bytes; not given, its share of a total of `whole` bytes.
     pub fn data(&self, name: &str, whole: u64) -> u64 {
         match (self.given.get(name), self.spec(name).domain) {
             (Some(Value::Text(t)), _) => data(t).expect("checked when the parameters were made"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Quantities as people write them: `"100 Mbit"`, `"50 ms"`, `"1.5 bdp"`.
 //!
-//! Prefixes of rates and sizes are decimal (k = 10^3). A number without a unit is refused: units are never guessed.
+//! Prefixes of rates and sizes are decimal (k = 10^3). A number without a unit is rejected: units
+//! are never guessed.
 
 use crate::{BitRate, Nanos};
 

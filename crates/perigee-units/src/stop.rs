@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Long work that nobody waits for any more. Whoever starts it sets a flag for its thread; loops over chunks and steps
-//! ask whether it has gone up. Without a flag they never stop.
+//! Cancellation of long work after its caller has stopped waiting. The caller sets a flag for the
+//! thread of the work; loops over chunks and steps check it. Without a flag they never stop.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ pub fn set_flag(flag: Arc<AtomicBool>) {
     FLAG.set(Some(flag));
 }
 
-/// Whether the work may go on.
+/// Whether the work may continue.
 ///
 /// # Errors
 /// When the flag of this thread is up.

@@ -42,7 +42,7 @@ pub struct HostScheme {
     pub name: String,
 }
 
-/// What a backend is made from. Each backend takes what concerns it.
+/// Inputs of a backend. Each backend takes those that concern it.
 pub struct Setting<'a> {
     /// Network and flows.
     pub world: &'a World,
@@ -135,7 +135,7 @@ impl Choice {
     }
 }
 
-/// As [`Entry::schemes`], of backends whose flows use the list.
+/// As [`Entry::schemes`], of backends with flows that use the list.
 ///
 /// # Errors
 /// None.

@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
 /// The simulator, with the plug-ins that its flows may name.
 #[derive(Clone, Default)]
 pub struct Simulator {
-    /// Congestion controls beside those of the list.
+    /// Congestion controls in addition to those of the list.
     pub plugins: Plugins,
 }
 
@@ -80,7 +80,7 @@ impl Records for Simulator {
     }
 }
 
-/// Refuses flows that only real hosts have.
+/// Rejects flows that only real hosts have.
 fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
     let why = |flow: &Flow| match (flow.app, flow.hosts) {
         (App::Programs, _) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What an ACK costs each scheme: its controller alone, fed by a path of 100 Mbit/s and 50 ms whose RTT wobbles a
-//! little, an ACK for every second packet. What the transport does for the same ACK is not in it.
+//! Cost of an ACK for each scheme: its controller alone, fed by a path of 100 Mbit/s and 50 ms with
+//! an RTT that wobbles a little, an ACK for every second packet. The work of the transport for the
+//! same ACK is not included.
 
 use perigee_cc::{
     AckEvent, AckedPkt, BitRate, CongestionControl, ConnInit, Controller, Cx, Hop, Nanos, RateSample,

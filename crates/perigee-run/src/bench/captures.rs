@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How fast captures are imported: one of whole packets, as tcpdump keeps them, and one of headers alone.
+//! Import speed of captures: one of full packets, as tcpdump keeps them, and one of headers alone.
 
 use perigee_capture::reader::Packets;
 use perigee_capture::Options;

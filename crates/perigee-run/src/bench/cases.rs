@@ -12,7 +12,7 @@ pub struct Case {
     pub toml: &'static str,
     /// Overrides.
     pub sets: &'static [&'static str],
-    /// A capture is written, too (and thrown away).
+    /// A capture is also written (and thrown away).
     pub capture: bool,
 }
 
@@ -92,7 +92,7 @@ rate = "1 Gbit"
 count = 10
 "#;
 
-/// The dumbbell with a delay that is drawn anew every 5 ms, and ten flows.
+/// The dumbbell with a delay that is drawn again every 5 ms, and ten flows.
 const JITTER: &str = r#"
 [run]
 duration = "10 s"
@@ -177,7 +177,7 @@ pub const CASES: &[Case] = &[
     case("dumbbell-1G-newreno-10", "newreno", GIGABIT, &[]),
     case("dumbbell-1G-bbr-10", "bbr", GIGABIT, &[]),
     case("dumbbell-100M-bbr-1", "bbr", DUMBBELL, &[]),
-    // What users meet beside these.
+    // Cases that users meet in addition to these.
     case(
         "one-flow-10G",
         "cubic",
@@ -238,8 +238,9 @@ const HUNDRED: &[&str] = &["flow.0.count=100", "port.all.rate=1 Gbit", "run.dura
 /// The gigabit case, long enough to be timed.
 const TEN: &[&str] = &["run.duration=20 s"];
 
-/// The four cases in which other simulators are measured, too (`bench/peers`), run when they are named: 1 flow over 3 links at
-/// 100 Mbit/s; 10 flows over 3 links at 1 Gbit/s; 1 flow over 10 links at 100 Mbit/s; 100 flows over 10 links at 1 Gbit/s.
+/// The four cases in which other simulators are also measured (`bench/peers`), run when they are
+/// named: 1 flow over 3 links at 100 Mbit/s; 10 flows over 3 links at 1 Gbit/s; 1 flow over 10
+/// links at 100 Mbit/s; 100 flows over 10 links at 1 Gbit/s.
 pub const PEERS: &[Case] = &[
     case("peer-a-newreno", "newreno", DUMBBELL, &[]),
     case("peer-a-cubic", "cubic", DUMBBELL, &[]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Runs whose size is the question: `large-FLOWS-PLACES` over 7,000 satellites from a TLE for two seconds, and
-//! `memory-FLOWS` over a dumbbell for five. The record is thrown away as it comes, so that the memory is the run's own.
+//! Benchmarks of large runs: `large-FLOWS-PLACES` over 7,000 satellites from a TLE for two
+//! seconds, and `memory-FLOWS` over a dumbbell for five. The record is thrown away as it comes, so
+//! that the memory is the run's own.
 
 use super::sky::tle_of;
 use perigee_record::{RecordSink, SinkError, Table};
@@ -95,7 +96,7 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<Json, String> {
     }))
 }
 
-/// The most memory that this process has had so far, where Linux tells.
+/// The most memory that this process has had so far, where Linux reports it.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

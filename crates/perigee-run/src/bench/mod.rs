@@ -29,7 +29,7 @@ pub fn names() -> Vec<&'static str> {
     CASES.iter().map(|c| c.name).chain([acks::CASE, captures::CASE]).chain(skies).chain(experiments).collect()
 }
 
-/// Runs a case; what it measured as JSON.
+/// Runs a case; returns its measurements as JSON.
 ///
 /// # Errors
 /// An unknown name, or a case that failed.
@@ -52,7 +52,7 @@ pub fn measure(name: &str) -> Result<Json, String> {
     sky::sky(name).map_err(|e| format!("{e}; there are {}", names().join(", ")))
 }
 
-/// What a case measured.
+/// Measurements of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// Name of the case.

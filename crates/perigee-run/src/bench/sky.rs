@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The part of the speed table that moves a constellation: snapshots with routes, days of one pair, and the
-//! experiments over a whole constellation that other tools are known for.
+//! The part of the speed table that moves a constellation: snapshots with routes, days of one pair,
+//! and the experiments over an entire constellation that other tools are known for.
 
 use perigee_orbit::links::planes::PlaneOptions;
 use perigee_orbit::motion::fleet::{shell_elements, Gravity};
@@ -126,7 +126,8 @@ pub(super) fn tle_of(n: u32) -> (usize, String) {
     (sets.len(), text.map(|line| line + "\n").collect())
 }
 
-/// Snapshots 100 ms of flight apart: positions, visibility, and next hops from everywhere to all stations.
+/// Snapshots at intervals of 100 ms: positions, visibility, and next hops from everywhere to all
+/// stations.
 fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
     let destinations: Vec<usize> = (0..sky.spec().ground.len()).collect();
     let mut scratch = TableScratch::default();
