@@ -12,7 +12,7 @@
 pub mod file;
 pub mod world;
 
-// What a front end needs of the crates below; it depends on this one only.
+// Crates below that a front end uses; it depends on this one only.
 pub use perigee_cc as cc;
 pub use perigee_orbit as orbit;
 pub use perigee_timeline as timeline;

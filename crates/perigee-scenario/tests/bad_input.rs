@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Every kind of bad input is refused with its place, key and remedy, and nothing panics.
+//! Tests that every kind of bad input is rejected with its place, key and remedy, and nothing
+//! panics.
 
 use perigee_scenario::file::apps::APPS;
 use perigee_scenario::file::grammar::{Content, Section};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Names that scenario files used before: they hold for one version, with a remark that tells the new name.
+//! Former names in scenario files: they hold for one version, with a warning that has the new name.
 
 use crate::file::tree::{Raw, Table};
 
 /// A name that has changed.
 struct Old {
-    /// Tables in which it stands; `*` is any.
+    /// Tables in which it appears; `*` is any.
     within: &'static [&'static str],
-    /// What it was called.
+    /// Former name.
     old: &'static str,
-    /// What it is called.
+    /// Present name.
     new: &'static str,
     /// Values that are written differently now.
     values: &'static [(&'static str, New)],
@@ -51,7 +51,7 @@ const OLD: &[Old] = &[
     renamed(&["link"], "laser", "isl"),
 ];
 
-/// Gives everything its present name; returns a remark for each that had another.
+/// Gives everything its present name; returns a warning for each that had another.
 pub fn apply(table: &mut Table) -> Vec<String> {
     let mut remarks = Vec::new();
     for old in OLD {
@@ -103,7 +103,8 @@ fn rename(table: &mut Table, old: &Old, remarks: &mut Vec<String>) {
     remarks.push(format!(
         "{place}: {before} is now written {now}; the next version no longer knows the old name"
     ));
-    // An override by the old name counts more than what the file says by the new one, and the other way round.
+    // An override by the old name takes precedence over the new one in the file, and the other way
+    // round.
     let twin = table.0.iter().enumerate().position(|(i, e)| i != at && e.key.replace('-', "_") == old.new);
     if let Some(twin) = twin {
         if table.0[twin].place.is_above(&place) {

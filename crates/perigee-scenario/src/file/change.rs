@@ -40,9 +40,9 @@ impl FromPart for Direction {
 pub enum When {
     /// Once.
     At(Nanos),
-    /// First time and distance; drawn anew each time.
+    /// First time and distance; drawn again each time.
     Every(Nanos, Nanos),
-    /// As a file says.
+    /// From a file.
     File(PathBuf),
     /// As a published study drew it.
     Recipe {
@@ -103,7 +103,7 @@ impl Change {
     }
 }
 
-/// For a `[[change]]` or `[schedule]` that says how to change, but not what.
+/// For a `[[change]]` or `[schedule]` that specifies how to change, but not what.
 pub(crate) fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str]) {
     if !keys.iter().any(|k| c.has(k)) {
         let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A section whose keys and values are all valid, and which of its keys have no effect.
+//! A section with only valid keys and values, and its keys without effect.
 
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What was found behind a key.
+/// Value of a key.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// A value within its bounds.
@@ -31,7 +31,7 @@ pub enum Part {
     Tcp(Given, BTreeMap<String, Given>),
 }
 
-/// A section whose keys and values are all valid.
+/// A section with only valid keys and values.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// Where it starts.
@@ -48,7 +48,8 @@ pub struct Checked {
 #[derive(Clone, Debug)]
 pub(crate) struct Idle {
     pub problem: Problem,
-    /// What makes it so was written above it: in an override, or in a file that extends the one in which it stands.
+    /// Its cause was written above it: in an override, or in a file that extends the one with the
+    /// key.
     pub gives_way: bool,
 }
 
@@ -78,7 +79,7 @@ impl Checked {
         self.section.keys.iter().chain(own).find(|k| k.name == key)
     }
 
-    /// What a key of the section's type holds, or its default, and where it was written.
+    /// Value of a key of the section's type, or its default, and where it was written.
     pub(crate) fn part<'a>(&'a self, row: &Key) -> Option<(Cow<'a, Part>, &'a Place)> {
         if let Some((part, place)) = self.written(row.name) {
             return Some((Cow::Borrowed(part), place));
@@ -91,12 +92,12 @@ impl Checked {
         Some((Cow::Owned(part), &self.place))
     }
 
-    /// What was written behind a key, and where.
+    /// Written value of a key, and its place.
     pub(crate) fn written(&self, key: &str) -> Option<(&Part, &Place)> {
         self.parts.get(key).map(|(part, place)| (part, place))
     }
 
-    /// What was written behind a key that is a word, or its default.
+    /// Written value of a key that is a word, or its default.
     pub(crate) fn word(&self, key: &str) -> Option<String> {
         match self.part(self.row(key)?)?.0.as_ref() {
             Part::Value(Val::Text(word)) => Some(word.clone()),
@@ -104,7 +105,7 @@ impl Checked {
         }
     }
 
-    /// It stands in the file.
+    /// It is in the file.
     pub fn has(&self, key: &str) -> bool {
         self.parts.contains_key(key)
     }
@@ -122,7 +123,8 @@ impl Checked {
 }
 
 impl Checked {
-    /// Notes the keys whose conditions do not hold. What a profile sets is a default: it waits for them.
+    /// Notes the keys with conditions that do not hold. A value set by a profile is a default: it
+    /// waits for them.
     pub(crate) fn look_for_idle(&mut self, table: &Table) {
         let mut found = Vec::new();
         for (&name, (_, place)) in self.parts.iter().filter(|(_, (_, place))| !place.is_default()) {
@@ -162,7 +164,8 @@ impl Checked {
         spec.only.iter().find(|only| !holds(only)).map(|only| (*only, place(only)))
     }
 
-    /// Collects what has no effect, here and below: as problems, or as remarks where something above took its place.
+    /// Collects the keys without effect, here and below: as problems, or as warnings where
+    /// something above took their place.
     pub(crate) fn gather(&self, problems: &mut Vec<Problem>, remarks: &mut Vec<Problem>) {
         for idle in &self.idle {
             match idle.gives_way {

@@ -18,7 +18,7 @@ pub fn apply(table: &mut Table) {
                     std::mem::take(&mut t.0).into_iter().partition(is_way);
                 t.0 = rest;
                 inner = ways;
-                // A table that was written only to hold these says nothing itself.
+                // A table that was written only to hold these has no keys of its own.
                 if t.0.is_empty() && !inner.is_empty() {
                     flat.extend(named(&port.key, inner));
                     continue;

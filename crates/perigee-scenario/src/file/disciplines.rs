@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Queue disciplines in scenario files. Each declares its parameters once, in `perigee-queue`; they are keys of `[port.NAME]`
-//! beside the name of the discipline, and belong to it: a parameter of another discipline would have no effect, so it is
-//! refused.
+//! Queue disciplines in scenario files. Each declares its parameters once, in `perigee-queue`; they
+//! are keys of `[port.NAME]` next to the name of the discipline, and belong to it: a parameter of
+//! another discipline would have no effect, so it is rejected.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -29,7 +29,7 @@ pub const NAMES: &[&str] = &{
     names
 };
 
-/// What a `[port.NAME]` says of its discipline.
+/// The discipline of a `[port.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Its name, if given.
@@ -50,7 +50,7 @@ impl Field for Chosen {
 }
 
 impl Chosen {
-    /// What another table says on top.
+    /// Applies another table on top.
     pub fn add(&mut self, other: &Chosen) {
         if other.name.is_some() {
             self.name.clone_from(&other.name);
@@ -78,7 +78,7 @@ pub fn is_parameter(key: &str) -> bool {
     owners(&key.replace('-', "_")).next().is_some()
 }
 
-/// Reads parameters that stand in a table beside `name` (given there or not).
+/// Reads parameters from the table of `name` (given there or not).
 pub fn read(name: Option<&str>, entries: &[&Entry], path: &str, out: &mut Vec<Problem>) -> Given {
     let mut given = Given::new();
     for e in entries {
@@ -125,7 +125,7 @@ fn has_unit(spec: &ParamSpec) -> bool {
     matches!(spec.domain, Domain::Time { .. } | Domain::Data { .. })
 }
 
-/// Parameter `key` at a port whose discipline does not have it.
+/// Parameter `key` at a port with a discipline that does not have it.
 pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
     let names: Vec<&str> = owners(key).map(|d| d.id).collect();
     let mut p = Problem::new(
@@ -162,7 +162,8 @@ pub fn rows() -> Vec<[String; 4]> {
     rows
 }
 
-/// What several disciplines say of a parameter: each text once, after those that say it. Of a single text, `always`.
+/// Descriptions of a parameter by several disciplines: each text once, after their names. Of a
+/// single text, `always`.
 fn told(of: &[(&str, &ParamSpec)], text: &dyn Fn(&ParamSpec) -> String, always: bool) -> String {
     let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
     for (id, spec) in of {
@@ -186,10 +187,10 @@ pub(crate) fn shown(value: &Param) -> String {
     }
 }
 
-/// Checks the discipline of a timeline that somebody else made.
+/// Checks the discipline of a timeline from elsewhere.
 ///
 /// # Errors
-/// In words: an unknown name, or parameters that it does not allow.
+/// As text: an unknown name, or parameters that it does not allow.
 pub fn check(d: &Discipline) -> Result<(), String> {
     let info = info(&d.name)
         .ok_or_else(|| format!("no such queue discipline: {:?}; known: {}", d.name, NAMES.join(", ")))?;

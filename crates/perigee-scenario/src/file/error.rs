@@ -34,8 +34,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// What was written here counts more than what was written at `other`: overrides more than files, a file more than
-    /// what it extends.
+    /// Values written here take precedence over those written at `other`: overrides over files, a
+    /// file over the one it extends.
     pub fn is_above(&self, other: &Place) -> bool {
         let rank = |origin: &Origin| match origin {
             Origin::Override(_) => 0,
@@ -45,7 +45,7 @@ impl Place {
         rank(&self.origin) < rank(&other.origin)
     }
 
-    /// Nobody wrote it: it is a profile's.
+    /// It was not written by the user: it is a profile's.
     pub fn is_default(&self) -> bool {
         matches!(self.origin.as_ref(), Origin::Profile(_))
     }
@@ -67,13 +67,13 @@ impl fmt::Display for Place {
 pub struct Problem {
     /// Where, if it is at one place.
     pub place: Option<Place>,
-    /// Dotted key, such as `port.bottleneck.rate`; empty for the file as a whole.
+    /// Dotted key, such as `port.bottleneck.rate`; empty for the entire file.
     pub key: String,
-    /// What is wrong, in words.
+    /// The problem, as text.
     pub message: String,
     /// The value as written.
     pub found: Option<String>,
-    /// What may stand there.
+    /// Allowed values.
     pub allowed: Option<String>,
     /// What was probably meant, or what to do.
     pub hint: Option<String>,
@@ -101,7 +101,7 @@ impl Problem {
         self.found = Some(text.into());
         self
     }
-    /// What may stand there.
+    /// Sets the allowed values.
     pub fn allowed(mut self, text: impl Into<String>) -> Self {
         self.allowed = Some(text.into());
         self

@@ -60,7 +60,7 @@ impl<T: FromPart> Field for Option<T> {
     }
 }
 
-/// A type that is read from what a key holds.
+/// A type that is read from the value of a key.
 pub trait FromPart: Sized {
     /// The [`Shape`]s of the values from which it can be read.
     const SHAPES: u64;

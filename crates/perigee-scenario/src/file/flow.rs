@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// UDP has neither a congestion control nor transport options.
 const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice"])];
-/// Programs say themselves when they send, and what.
+/// Programs decide themselves when they send, and what.
 const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
 const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "programs"])];
 
@@ -66,7 +66,7 @@ pub struct FlowSpec {
 /// Who talks to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// A random permutation without fixed points: every node sends to one and hears from one.
+    /// A random permutation without fixed points: every node sends to one and receives from one.
     Permutation,
     /// Every other node sends to this one.
     AllToOne(String),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a grammar is made of: sections, their kinds, and keys.
+//! Elements of a grammar: sections, their kinds, and keys.
 
 use crate::file::kind::{Kind, Shape};
 use std::fmt;
@@ -11,7 +11,7 @@ pub struct Section {
     pub name: &'static str,
     /// One line for the reference.
     pub help: &'static str,
-    /// What it may hold.
+    /// Its keys.
     pub keys: &'static [Key],
     /// Kinds of it, one at a time, each with keys of its own.
     pub kinds: Option<&'static Kinds>,
@@ -29,7 +29,7 @@ impl Section {
 pub struct Kinds {
     /// What chooses among them.
     pub by: By,
-    /// Their names, what they are, and their keys.
+    /// Their names, descriptions and keys.
     pub of: &'static [&'static Section],
 }
 
@@ -47,7 +47,7 @@ pub enum By {
 pub struct Key {
     /// As written in files, with underscores; a hyphen is accepted in their place.
     pub name: &'static str,
-    /// What stands behind it.
+    /// Its content.
     pub content: Content,
     /// Used when it is absent.
     pub default: Option<&'static str>,
@@ -66,7 +66,7 @@ impl Key {
     }
 }
 
-/// What a key needs of another key of its section to have an effect.
+/// Condition on another key of its section for a key to have an effect.
 #[derive(Clone, Copy, Debug)]
 pub enum Only {
     /// That key has one of these values; [`A_FUNCTION`] stands for any Python function.
@@ -105,17 +105,17 @@ impl Only {
     }
 }
 
-/// Words as they stand in a file.
+/// Words as written in a file.
 pub(crate) fn quoted(words: &[&str]) -> String {
     words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ")
 }
 
-/// What stands behind a key.
+/// Content of a key.
 #[derive(Debug)]
 pub enum Content {
     /// A value.
     Value(Kind),
-    /// The name of a queue discipline, whose parameters are keys of the same section.
+    /// The name of a queue discipline, with parameters that are keys of the same section.
     Discipline(Kind),
     /// A section.
     One(&'static Section),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kinds of values a scenario holds: how each is read, what it allows, and how it looks in the JSON Schema.
+//! The kinds of values of a scenario: how each is read, its allowed values, and its form in the
+//! JSON Schema.
 
 use crate::file::error::{Place, Problem};
 use crate::file::suggestions;
@@ -8,7 +9,7 @@ use perigee_timeline::Law;
 use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
 use serde_json::{json, Value as Json};
 
-/// What may stand behind a key.
+/// Allowed content of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// true or false.
@@ -127,7 +128,7 @@ impl Shape {
     pub const MANY: u32 = 20;
 }
 
-/// Why a value was refused.
+/// Why a value was rejected.
 #[derive(Debug)]
 pub struct Refusal {
     message: String,
@@ -277,7 +278,7 @@ impl Kind {
         }
     }
 
-    /// What is allowed, in words.
+    /// Allowed values, as text.
     pub fn allowed(&self) -> String {
         match self {
             Kind::Bool => "true or false".into(),
@@ -342,12 +343,12 @@ impl Kind {
     }
 }
 
-/// The name says that it is a plug-in's: `file.py:Class`. Whether there is such a thing, only the caller knows.
+/// The name is that of a plug-in: `file.py:Class`. Whether it exists, the caller checks.
 pub fn is_plugin(name: &str) -> bool {
     name.split_once(':').is_some_and(|(from, what)| !from.is_empty() && !what.is_empty())
 }
 
-/// File and name of a function of the user's.
+/// File and name of a user-supplied function.
 pub fn function(text: &str) -> Option<(&str, &str)> {
     let (file, name) = text.rsplit_once(':')?;
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -361,7 +362,7 @@ impl Refusal {
     }
 }
 
-/// Bounds of what a law is made of.
+/// Bounds of the parameters of a law.
 const LONGEST_LAW: Nanos = Nanos::from_secs(86_400);
 const LARGEST_LAW: u64 = 1_000_000_000_000;
 const LAWS: &str = "\"uniform(LOW, HIGH)\", \"exponential(MEAN)\" or \"pareto(MEAN, SHAPE)\"";

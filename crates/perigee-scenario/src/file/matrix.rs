@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[flow]] matrix`: who sends how much to whom, from a CSV file.
+//! `[[flow]] matrix`: traffic demands between nodes, from a CSV file.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -15,9 +15,9 @@ pub struct Demand {
     pub ends: (String, String),
     /// Rate of a flow that keeps it, or …
     pub rate: Option<BitRate>,
-    /// … so many flows of the entry's application.
+    /// … this many flows of the entry's application.
     pub flows: u64,
-    /// When it starts; default: as the entry says.
+    /// When it starts; default: that of the entry.
     pub start: Option<Nanos>,
     /// When it stops.
     pub stop: Option<Nanos>,

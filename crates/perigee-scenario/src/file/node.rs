@@ -47,7 +47,7 @@ pub struct NodeSpec {
     pub place: Place,
 }
 
-/// Where a node stands.
+/// Position of a node.
 #[derive(Clone, Debug)]
 pub enum Position {
     /// A city of the list.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[notices]`: what schemes and programs are told of handovers, outages and reconfigurations.
+//! `[notices]`: notices of handovers, outages and reconfigurations to schemes and programs.
 
 use crate::file::kind::{Draw, Kind};
 use crate::file::parameters::parameters;
@@ -21,7 +21,7 @@ parameters! {
 }
 
 impl NoticeSpec {
-    /// For the simulator; `None` = nobody is told anything.
+    /// For the simulator; `None` = no notices.
     pub fn notices(&self) -> Option<Notices> {
         let (low, high) = (self.error.low.0, self.error.high.0);
         let errors = (0..ERROR_QUANTILES).flat_map(|k| {

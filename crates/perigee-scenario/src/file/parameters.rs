@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One declaration of a section's keys gives its type, its grammar, and so its JSON Schema and page of the reference.
 
-/// Declares a section as a type: a row `field: Type = form(kind, default or nothing, help)` for each key, where the form is a
-/// function of [`rows`](crate::file::rows), and what the key needs to have an effect. A key whose name is not that of the
-/// field is given behind `as`. An `Option` is `Some` where the key was written. A type that the row's kind cannot give, or a
-/// key without default in a type that needs a value, does not compile.
+/// Declares a section as a type: a row `field: Type = form(kind, default or nothing, help)` for
+/// each key, where the form is a function of [`rows`](crate::file::rows), and the condition under
+/// which the key has an effect. A key with another name than the field is given after `as`. An
+/// `Option` is `Some` where the key was written. A type that the row's kind cannot give, or a key
+/// without default in a type that needs a value, does not compile.
 macro_rules! parameters {
     (
         $(#[$doc:meta])*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[port.NAME]`: rate and queue of a port or of a class of ports. What several tables say of one port is put together in
-//! [`ports`](crate::world).
+//! `[port.NAME]`: rate and queue of a port or of a class of ports. The keys of several tables for
+//! one port are merged in [`ports`](crate::world).
 
 use crate::file::disciplines::Chosen;
 use crate::file::field::Bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The check that keys and texts are one line of visible characters, wherever they stand: they become names in tables,
-//! pages, scripts and terminals. What programs read and run is content, and may be anything.
+//! The check that keys and texts are one line of visible characters, wherever they appear: they
+//! become names in tables, pages, scripts and terminals. Input and source text of programs is
+//! content, and may be anything.
 
 use crate::file::error::{Place, Problem};
 use crate::file::programs::Program;
@@ -10,7 +11,7 @@ use perigee_units::names;
 /// Keys of `[[program]]` that are content.
 const CONTENT: [&str; 3] = ["command", "input", "environment"];
 
-/// Refuses a tree with a key or text that is not.
+/// Rejects a tree with a key or text that is not.
 ///
 /// # Errors
 /// The first one, with its place.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transport profiles: named sets of defaults, `[tcp] profile = "…"`. A profile fills in what the scenario leaves open,
-//! before anything is interpreted; whatever the file or an override says explicitly stays. The resolved scenario in the
-//! manifest shows the outcome.
+//! Transport profiles: named sets of defaults, `[tcp] profile = "…"`. A profile fills in values
+//! that the scenario leaves open, before anything is interpreted; explicit values of the file or an
+//! override stay. The resolved scenario in the manifest shows the outcome.
 //!
-//! The default is `linux`: Linux 6.12, which is what every option's own default describes.
+//! The default is `linux`: Linux 6.12, to which every option's own default corresponds.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::suggestions;
@@ -41,9 +41,9 @@ pub struct Profile {
     pub id: &'static str,
     /// One line.
     pub help: &'static str,
-    /// What it sets.
+    /// Its settings.
     pub settings: &'static [Setting],
-    /// Another profile, for what it does not set itself.
+    /// Another profile, for keys that it does not set itself.
     pub base: Option<&'static str>,
 }
 
@@ -277,7 +277,7 @@ pub fn profile(id: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|p| p.id == id)
 }
 
-/// Fills in what the scenario leaves open; returns the profile's name.
+/// Fills in values that the scenario leaves open; returns the profile's name.
 ///
 /// # Errors
 /// When `tcp.profile` is not the name of a profile.
@@ -318,13 +318,13 @@ fn lookup<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Entry> {
     }
 }
 
-/// The file says something of this key. `[link.X]` is `[port.X]`.
+/// The file sets this key. `[link.X]` is `[port.X]`.
 fn is_said(table: &Table, keys: &[&str]) -> bool {
     let link: Vec<&str> = std::iter::once("link").chain(keys[1..].iter().copied()).collect();
     lookup(table, keys).is_some() || (keys[0] == "port" && lookup(table, &link).is_some())
 }
 
-/// Puts a default before whatever the file says: of two sections of one name the later counts.
+/// Puts a default before the contents of the file: of two sections of one name the later counts.
 fn fill(table: &mut Table, keys: &[&str], value: Preset, place: &Place) {
     let Some((first, rest)) = keys.split_first() else { return };
     if !table.0.iter().any(|e| same(&e.key, first)) {

@@ -53,7 +53,7 @@ impl ProgramSpec {
     }
 }
 
-/// What a program reads.
+/// Input of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A file of this machine.

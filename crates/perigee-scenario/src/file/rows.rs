@@ -53,7 +53,7 @@ pub(crate) const fn some<T: Field + Table>(name: &'static str, help: &'static st
     checked::<T>(Key { required: true, ..row(name, Content::List(T::TABLE), help) })
 }
 
-/// The name of a queue discipline, whose parameters are keys of the same section.
+/// The name of a queue discipline, with parameters that are keys of the same section.
 pub(crate) const fn discipline<T: Field>(name: &'static str, help: &'static str) -> Key {
     let content = Content::Discipline(Kind::Word(disciplines::NAMES));
     checked::<T>(Key { default: Some(disciplines::DEFAULT), ..row(name, content, help) })
@@ -103,7 +103,7 @@ pub(crate) const fn loss<T: Field>(name: &'static str) -> Key {
     key::<T>(name, Kind::Number(0.0, 1.0), "0", help)
 }
 
-/// What a shrinking delay does.
+/// Effect of a shrinking delay.
 pub(crate) const fn reordering<T: Field>(name: &'static str) -> Key {
     let help = "packets that follow a shrinking delay may overtake earlier ones (as with netem)";
     key::<T>(name, Kind::Bool, "false", help)
@@ -121,7 +121,7 @@ pub(crate) const fn direction<T: Field>(name: &'static str) -> Key {
     key::<T>(name, Kind::Word(&["both", "forward", "reverse"]), "both", help)
 }
 
-/// What an outage does to packets.
+/// Effect of an outage on packets.
 pub(crate) const fn outage_mode<T: Field>(name: &'static str) -> Key {
     let help = "what an outage does: flush = all packets at the link are lost, hold = all are kept, blackhole = the queue is served and what leaves it is lost";
     key::<T>(name, Kind::Word(&["flush", "hold", "blackhole"]), "flush", help)

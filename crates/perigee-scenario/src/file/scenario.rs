@@ -28,7 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of the flow table beyond which a run is refused: they are kept in memory until the run is over.
+/// Rows of the flow table beyond which a run is rejected: they are kept in memory until the run is
+/// over.
 const MAX_ROWS: u128 = 50_000_000;
 
 /// A scenario that is valid as far as it can be known before its network is built.
@@ -54,7 +55,7 @@ pub struct Scenario {
     pub handover: Handover,
     /// `[bursts]`.
     pub bursts: Option<Bursts>,
-    /// `[notices]`; `None` = nobody is told anything.
+    /// `[notices]`; `None` = no notices.
     pub notices: Option<perigee_timeline::Notices>,
     /// `[hosts]`.
     pub hosts: Hosts,
@@ -76,11 +77,11 @@ pub struct Scenario {
     pub programs: Vec<ProgramSpec>,
     /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
     pub resolved_toml: String,
-    /// What a person should know of the file itself: keys that give way, names that are about to go.
+    /// Warnings about the file itself: keys that are overridden, names that are deprecated.
     pub remarks: Vec<String>,
     /// Files of data that it names, all of them: results depend on their contents.
     pub files: Vec<PathBuf>,
-    /// The functions that the source names, once somebody has loaded them.
+    /// The functions that the source names, once a caller has loaded them.
     pub plugins: perigee_orbit::Plugins,
 }
 
@@ -118,8 +119,8 @@ impl Scenario {
         let scenario = Reader { nodes: Vec::new(), problems: &mut problems }.scenario(name, Top::read(&top));
         match scenario {
             Some(s) if problems.is_empty() => {
-                // What gives way is not in the scenario as resolved: read again, it would be a key without effect.
-                // Of a sweep, each cell is a scenario of its own.
+                // Overridden keys are not in the scenario as resolved: read again, they would be
+                // keys without effect. Of a sweep, each cell is a scenario of its own.
                 let idle: Vec<String> =
                     remarks.iter().map(|r| r.key.clone()).chain(["sweep".into()]).collect();
                 let resolved_toml = crate::file::write::toml(&table.without(&idle));
@@ -272,7 +273,7 @@ impl Reader<'_> {
     /// Adds the nodes of `[[nodes]]`; the files that they come from.
     fn node_sets(&mut self, sets: &[NodeSet]) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        // Names of stations give way to those of cities, wherever these stand.
+        // Names of stations yield to those of cities, wherever these appear.
         let (stations, plain): (Vec<_>, Vec<_>) = sets.iter().partition(|set| node_sets::are_stations(set));
         for set in plain.into_iter().chain(stations) {
             match node_sets::read(set) {

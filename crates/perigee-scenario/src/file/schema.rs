@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The grammar as JSON Schema (for editors) and as a reference page (for people).
+//! The grammar as JSON Schema (for editors) and as a human-readable reference page.
 
 use crate::file::disciplines;
 use crate::file::grammar::{By, Content, Key, Only, Section};
@@ -14,7 +14,7 @@ pub fn json_schema() -> Json {
     let mut schema = section(&Top::SECTION);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Perigee scenario");
-    // `extends` may supply what a file leaves out, so nothing is required of a single file.
+    // `extends` may supply keys that a file leaves out, so nothing is required of a single file.
     if let Some(object) = schema.as_object_mut() {
         object.remove("required");
     }
@@ -84,7 +84,8 @@ fn kind_rules(s: &Section) -> Vec<Json> {
     kinds.of.iter().map(rule).collect()
 }
 
-/// Keys that exclude each other. (What else a key needs may stand in a file that this one extends.)
+/// Keys that exclude each other. (Other requirements of a key may be met in a file that this one
+/// extends.)
 fn absence(k: &Key) -> Option<Json> {
     k.only.iter().find_map(|only| match only {
         Only::Absent(other) => Some(json!({"not": {"required": [k.name, other]}})),
@@ -160,7 +161,7 @@ fn key(k: &Key) -> Json {
     schema
 }
 
-/// What a key means, and when.
+/// Meaning of a key, and its conditions.
 fn meaning(k: &Key) -> String {
     let only: Vec<String> = k.only.iter().map(|only| only.to_string()).collect();
     if only.is_empty() {
@@ -194,7 +195,7 @@ fn discipline_params() -> Vec<(String, Json)> {
         let of: Vec<&ParamSpec> = perigee_queue::owners(&name).filter_map(|d| d.parameter(&name)).collect();
         let mut schema = param(of[0]);
         if let Some(object) = schema.as_object_mut() {
-            // A port's own discipline decides; the description tells.
+            // A port's own discipline decides; the description has the values.
             for key in ["default", "minimum", "maximum"].into_iter().filter(|_| of.len() > 1) {
                 object.remove(key);
             }

@@ -10,12 +10,12 @@ impl Scenario {
     /// The schemes to compare: `--cc`, else `run.cc`, else those that the flows name.
     ///
     /// # Errors
-    /// When a flow wants to be compared and nothing says with what.
+    /// When a flow is to be compared and no scheme is given.
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
         self.schemes_with(asked, &[])
     }
 
-    /// As [`schemes`](Scenario::schemes), where a kernel has `others` beside ours.
+    /// As [`schemes`](Scenario::schemes), where a kernel has `others` in addition to ours.
     ///
     /// # Errors
     /// As there.
@@ -28,7 +28,7 @@ impl Scenario {
             every = whole.map(|s| s.id.to_string()).collect();
             list = &every;
         }
-        // What stands for a scenario without open flows may be asked for by that name.
+        // The name that represents a scenario without open flows may be requested.
         let own = self.own_scheme();
         let known = |id: &str| {
             perigee_cc::info(id).is_some()
@@ -37,7 +37,8 @@ impl Scenario {
                 || (open.is_none() && id == own)
         };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
-            // Real hosts have what their kernel has; that a flow of the simulator may have more is said elsewhere.
+            // Real hosts have the schemes of their kernel; that a flow of the simulator may have
+            // more is reported elsewhere.
             let ids: Vec<_> = match others {
                 [] => perigee_cc::SCHEMES.iter().map(|s| s.id).collect(),
                 _ => others.iter().map(String::as_str).collect(),
@@ -57,14 +58,14 @@ impl Scenario {
         }
     }
 
-    /// Names of the plug-ins that the flows or `run.cc` ask for.
+    /// Names of the plug-ins that the flows or `run.cc` request.
     pub fn plugins(&self) -> Vec<String> {
         let named = self.flows.iter().flat_map(FlowSpec::schemes).chain(&self.run.cc);
         let found: BTreeSet<&String> = named.filter(|id| crate::file::kind::is_plugin(id)).collect();
         found.into_iter().cloned().collect()
     }
 
-    /// Schemes were asked for, and every flow has its own.
+    /// Schemes were requested, and every flow has its own.
     fn nothing_open(&self, asked: &[String], own: &str) -> ScenarioError {
         let fixed = self.flows.iter().find(|f| f.app.is_tcp());
         if fixed.is_none() {
@@ -86,7 +87,7 @@ impl Scenario {
             .into()
     }
 
-    /// A folder name for a scenario whose flows all name their scheme.
+    /// A folder name for a scenario in which all flows name their scheme.
     fn own_scheme(&self) -> String {
         let names: BTreeSet<&str> = self.flows.iter().flat_map(flow::own_schemes).collect();
         names.into_iter().collect::<Vec<_>>().join("+")

@@ -15,7 +15,7 @@ pub struct Split {
     pub via: Vec<String>,
     /// Congestion control of each leg; empty = the flow's.
     pub cc: Vec<String>,
-    /// What a proxy may hold, in bytes.
+    /// Capacity of a proxy's buffer, in bytes.
     pub buffer: u64,
     /// A proxy answers a SYN at once.
     pub spoof: bool,

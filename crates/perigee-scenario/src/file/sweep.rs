@@ -14,7 +14,7 @@ pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Vec<Axi
 
 fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &mut Vec<Problem>) {
     for e in &table.0 {
-        // A key in quotes is a whole one at the top, and one part below it.
+        // A key in quotes is a full key at the top, and one part below it.
         let part =
             if prefix.is_empty() || !e.key.contains('.') { e.key.clone() } else { format!("{:?}", e.key) };
         let key = if prefix.is_empty() { part } else { format!("{prefix}.{part}") };
@@ -34,7 +34,7 @@ fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &
     }
 }
 
-/// What a run that is no sweep says of it.
+/// The warning about a sweep in a run that is not a sweep.
 pub(crate) fn remark(sweep: &[Axis]) -> Option<String> {
     let first = sweep.first()?;
     Some(format!(

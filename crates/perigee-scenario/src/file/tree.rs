@@ -47,7 +47,7 @@ pub struct Table(pub Vec<Entry>);
 pub struct Entry {
     /// As written.
     pub key: String,
-    /// Where the key stands.
+    /// Place of the key.
     pub place: Place,
     /// Its value.
     pub item: Item,
@@ -105,7 +105,7 @@ pub struct Axis {
     pub key: String,
     /// Values in TOML, as an override takes them.
     pub values: Vec<String>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
@@ -139,7 +139,7 @@ impl Raw {
     }
 }
 
-/// Reads a file, what it extends, and the overrides (`key=value`).
+/// Reads a file, the files it extends, and the overrides (`key=value`).
 ///
 /// # Errors
 /// When a file cannot be read or parsed, or an override does not fit the tree.
@@ -259,7 +259,7 @@ fn table(source: &DeTable<'_>, lines: &Lines<'_>) -> Result<Table, Problem> {
         let place = lines.place(key.span().start);
         entries.push(Entry { key: key.get_ref().to_string(), item: item(value, &place, lines)?, place });
     }
-    // People read from top to bottom; what stands on one line goes by its name.
+    // People read from top to bottom; keys on one line are sorted by name.
     entries.sort_by(|a, b| a.place.line.cmp(&b.place.line).then_with(|| a.key.cmp(&b.key)));
     Ok(Table(entries))
 }
@@ -282,7 +282,7 @@ fn item(value: &Spanned<DeValue<'_>>, key: &Place, lines: &Lines<'_>) -> Result<
     Ok(Item { place, value })
 }
 
-/// `above` wins; tables merge, everything else (lists of flows too) is replaced as a whole.
+/// `above` wins; tables merge, everything else (lists of flows as well) is replaced entirely.
 fn merge(below: &mut Table, above: Table) {
     for entry in above.0 {
         match (below.get_mut(&entry.key), entry) {
@@ -336,7 +336,7 @@ fn segments(path: &str) -> Vec<&str> {
     starts.zip(cuts.iter().copied().chain([path.len()])).map(part).collect()
 }
 
-/// Where a character stands outside quotes.
+/// Positions of a character outside quotes.
 fn outside_quotes(text: &str, wanted: char) -> impl Iterator<Item = usize> + '_ {
     let mut quote = None;
     text.char_indices().filter_map(move |(at, c)| match quote {

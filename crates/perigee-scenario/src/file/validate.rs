@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// More problems than this are not read by anybody.
 const MAX_PROBLEMS: usize = 20;
 
-/// Checks a tree against a section. Returns remarks, too.
+/// Checks a tree against a section. Also returns warnings.
 ///
 /// # Errors
 /// Every problem found, up to a readable number.
@@ -91,7 +91,7 @@ fn table_has(section: &'static Section, kind: Option<&'static Section>, table: &
     table.0.iter().any(|e| known(section, kind, &e.key).is_some_and(|k| k.name == key.name))
 }
 
-/// Without a kind (its name is wrong, which is said elsewhere) the keys of all kinds are known.
+/// Without a kind (its name is wrong, which is reported elsewhere) the keys of all kinds are known.
 fn known(section: &'static Section, kind: Option<&'static Section>, name: &str) -> Option<&'static Key> {
     let name = normal(section, name);
     let common = section.keys.iter().find(|k| k.name == name);
@@ -287,7 +287,7 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     Some(Part::ByScheme(found))
 }
 
-/// Parameters of a scheme of the list; those without effect beside the others are refused.
+/// Parameters of a scheme of the list; those without effect next to the others are rejected.
 fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
     let given = params(info.params, info.files(), table, path, out);
     let values = given.iter().filter(|(name, _)| info.params.iter().any(|p| p.name == name.as_str()));

@@ -60,8 +60,8 @@ impl Vary {
         }
     }
 
-    /// How much later in the motion of the satellites the run with `seed` begins, in whole seconds: a function of the seed
-    /// alone.
+    /// How much later in the motion of the satellites the run with `seed` starts, in full seconds:
+    /// a function of the seed alone.
     pub fn phase(&self, seed: u64) -> Nanos {
         match self.seed_of(Varied::Phase, seed) {
             AS_WRITTEN => Nanos::ZERO,

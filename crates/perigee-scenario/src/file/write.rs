@@ -7,8 +7,8 @@ use crate::file::top::Top;
 use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
-/// The tree as TOML; paths become paths from where the scenario was loaded. Keys are sorted, but for named sections,
-/// whose order numbers nodes.
+/// The tree as TOML; paths become paths from where the scenario was loaded. Keys are sorted, except
+/// for named sections: their order numbers nodes.
 pub fn toml(table: &Table) -> String {
     toml::to_string(&tree(table, Some(&Top::SECTION))).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A scenario with one seed: what all schemes of the comparison share.
 pub struct World {
-    /// What it was made from.
+    /// The scenario it was made from.
     pub scenario: Arc<Scenario>,
     /// Seed of all draws.
     pub seed: u64,
@@ -30,9 +30,9 @@ pub struct World {
     pub timeline: SharedTimeline,
     /// Ports as resolved.
     pub ports: Vec<PortReport>,
-    /// Lines for a person.
+    /// Human-readable summary of the network.
     pub report: Vec<String>,
-    /// What a person should look at before trusting it.
+    /// Warnings to read before trusting its results.
     pub warnings: Vec<String>,
     /// Hops that fit the telemetry of a packet.
     pub max_hops: usize,
@@ -65,11 +65,11 @@ pub struct FlowPlan {
 }
 
 impl FlowPlan {
-    /// What it sends.
+    /// Its application.
     pub fn app(&self) -> App {
         self.spec.app
     }
-    /// What it offers to the network.
+    /// Load that it offers to the network.
     fn offered(&self) -> Offered {
         Offered { forward: self.pair.forward, bottleneck: self.bottleneck, app: self.spec.app }
     }
@@ -132,10 +132,10 @@ impl World {
         })
     }
 
-    /// The network over the whole run, to be saved.
+    /// The network over the entire run, to be saved.
     ///
     /// # Errors
-    /// When the source cannot go on.
+    /// When the source cannot continue.
     pub fn whole_timeline(&self) -> Result<Timeline, String> {
         Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }

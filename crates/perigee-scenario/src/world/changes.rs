@@ -53,7 +53,7 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
 /// A recorded schedule ends early if more than this many of its usual steps are missing.
 const MISSING_STEPS: u64 = 2;
 
-/// Remarks on files of changes that end long before the run.
+/// Warnings about files of changes that end long before the run.
 pub fn early_ends(scenario: &Scenario) -> Vec<String> {
     let ends = |path: &std::path::PathBuf| {
         let steps = schedule::read_csv(&files::read(path).ok()?).ok()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The keys of ports that ask for their capacity, and what is wrong with them.
+//! The keys of ports that request their capacity, and their checks.
 
 use super::ports::Settled;
 use crate::file::error::Problem;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// All but the one that makes a port such a one.
 const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
 
-/// What tables have said so far.
+/// Keys found in the tables so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct DamaKeys {
     delay: Option<Nanos>,
@@ -24,7 +24,7 @@ pub(crate) struct DamaKeys {
 }
 
 impl DamaKeys {
-    /// What a further table says on top.
+    /// Applies the keys of a further table on top.
     pub(crate) fn apply(&mut self, port: &Port) {
         self.delay = port.dama_delay.or(self.delay);
         self.frame = port.dama_frame.or(self.frame);
@@ -52,8 +52,8 @@ impl DamaKeys {
 /// Of `dama_frame`.
 const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
 
-/// What is wrong with a table, given the ports for which it holds; rates of these count where tables say them, not where a
-/// trace or a row of a network does.
+/// Problems of a table, given the ports for which it holds; their rates count where tables specify
+/// them, not where a trace or a row of a network does.
 pub(crate) fn problems(
     own: &str,
     section: &Port,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a run will cost, before it is begun.
+//! Cost of a run, estimated before it starts.
 
 use crate::file::sources::Source;
 use crate::world::assembly::{FlowPlan, World};
@@ -8,15 +8,16 @@ use perigee_units::Nanos;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Packet-hops that one core does in a second; the benchmark (`perigee bench`) prints what it is here.
+/// Packet-hops that one core does in a second; the benchmark (`perigee bench`) prints the figure of
+/// this machine.
 const PACKET_HOPS_PER_S: f64 = 10e6;
 /// Bytes of a full packet.
 const PACKET_BYTES: f64 = 1500.0;
-/// An ACK for every second packet, on the way back.
+/// An ACK for every second packet, on the return path.
 const ACKS_PER_PACKET: f64 = 0.5;
 /// Rates that change are looked at for this long.
 const LOOKED_AT: Nanos = Nanos::from_secs(600);
-/// More than this is refused: about four months of one core.
+/// More than this is rejected: about four months of one core.
 pub const MAX_PACKET_HOPS: f64 = 1e14;
 
 /// A rough guess.
@@ -90,7 +91,7 @@ fn mean_rates(world: &World) -> Vec<f64> {
         world.header.ports.iter().map(|p| (p.spec.rate.0 as f64, Nanos::ZERO)).collect();
     let mut bits = vec![0.0; now.len()];
     let mut reader = world.timeline.reader();
-    // What is wrong with the timeline is said by whoever runs it.
+    // Errors of the timeline are reported when it is run.
     while let Ok(Some(chunk)) = reader.next_chunk() {
         if chunk.start >= end {
             break;

@@ -48,14 +48,14 @@ pub struct Passed {
     pub header: Header,
     /// What there was.
     pub contents: Contents,
-    /// What the first pairs saw.
+    /// Views of the first pairs.
     pub views: Vec<PairView>,
-    /// What to look at before trusting it.
+    /// Warnings about the conversion.
     pub warnings: Vec<String>,
 }
 
-/// Makes the network of a scenario chunk by chunk: writes it to a file, if one is named, and notes what the first
-/// `watched` pairs see every `step`.
+/// Makes the network of a scenario chunk by chunk: writes it to a file, if one is named, and
+/// records the view of the first `watched` pairs every `step`.
 ///
 /// # Errors
 /// When it cannot be built or written.
@@ -106,7 +106,7 @@ pub fn export_leoem(
     file: &Path,
 ) -> Result<Vec<String>, ScenarioError> {
     let (log, warnings) = leoem_log(scenario, ends, seed)?;
-    // What the path names was made by the caller.
+    // The folder of the path was made by the caller.
     let done = files::create(file).and_then(|mut out| {
         out.write_all(log.to_text().as_bytes())
             .map_err(|e| format!("cannot write {}: {}", file.display(), files::why(&e)))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Terrestrial links beside a constellation: `[[source.constellation.fibre]]` between stations and places that no satellite
-//! serves, such as data centres.
+//! Terrestrial links alongside a constellation: `[[source.constellation.fibre]]` between stations
+//! and places without satellites, such as data centres.
 //!
-//! The sky is built with gateways in the places of such ends; nodes and links of the fibres are laid beside it, and each path
-//! of the sky gets the links that lead to its gateways. Flows whose ends fibres connect never see a satellite.
+//! The sky is built with gateways in the places of such ends; nodes and links of the fibres are
+//! added to it, and each path of the sky gets the links that lead to its gateways. Flows between
+//! ends that fibres connect never use a satellite.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
@@ -41,7 +42,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     plan.lay(c, net)
 }
 
-/// The scenario as its sky sees it: flows begin and end at gateways.
+/// The scenario as its sky sees it: flows start and end at gateways.
 ///
 /// # Errors
 /// As of [`build`].
@@ -143,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// Lays the fibres beside a sky.
+    /// Adds the fibres to a sky.
     fn lay(&self, c: &Constellation, sky: Network) -> Result<Network, ScenarioError> {
         let mut legs: Vec<(String, String)> = self.ways.iter().flat_map(Way::legs).collect();
         legs.retain(|(a, b)| a != b);

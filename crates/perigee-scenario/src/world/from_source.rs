@@ -16,7 +16,7 @@ use perigee_units::names;
 /// When the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let net = bare(scenario, seed)?;
-    // Readers of files refuse such names with their lines; this holds for sources to come, too.
+    // Readers of files reject such names with their lines; this also holds for sources to come.
     let h = &net.header;
     let named = h.nodes.iter().map(|n| &n.name).chain(h.ports.iter().map(|p| &p.name)).chain([&h.title]);
     for name in named {

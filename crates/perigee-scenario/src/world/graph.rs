@@ -11,11 +11,10 @@ use std::collections::BTreeMap;
 /// Light in glass: 4.9 us per km.
 const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
 
-/// The links of a graph. An edge without a delay has that of light along the great circle between its ends; where no place
-/// of them is known, `delay`.
+/// The links of a graph. An edge without a delay has that of light along the great circle between
+/// its ends; where these have no place, `delay`.
 ///
-/// # Errors
-/// As [`graphml::parse`], and edges of which nothing says the delay.
+/// As [`graphml::parse`], and edges without any source of a delay.
 pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
     let mut graph = graphml::parse(text).map_err(|e| e.to_string())?;
     let missing = graph.rows.iter().any(|row| row.delay.is_none());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[jitter]`: the RTT of a path as a measured distribution, and rare events in which packets are lost.
 //!
-//! Each step draws the RTT anew: a stationary Gaussian process with an exponential autocorrelation passes through its own
-//! distribution function and then through the measured quantiles. So each value has exactly the measured distribution,
-//! and neighbours resemble each other over the time of correlation. What was late is released in order, unless the source
-//! says that a shrinking delay reorders.
+//! Each step draws the RTT again: a stationary Gaussian process with an exponential autocorrelation
+//! passes through its own distribution function and then through the measured quantiles. So each
+//! value has exactly the measured distribution, and neighbours resemble each other over the time of
+//! correlation. Late packets are released in order, unless the source specifies that a shrinking
+//! delay reorders.
 
 use crate::file::change::Direction;
 use crate::file::error::{Problem, ScenarioError};
@@ -34,7 +35,7 @@ impl Jitter {
         if high.0 < 1.0 {
             return from + (to - from) * (decades(u) - decades(low.0)) / (decades(high.0) - decades(low.0));
         }
-        // The last stretch goes on as the one before it, up to the largest value.
+        // The last stretch continues the one before it, up to the largest value.
         let before = q[above.max(2) - 2];
         let slope = (from - before.1.as_secs_f64()) / (decades(low.0) - decades(before.0)).max(1e-9);
         (from + slope * (decades(u) - decades(low.0))).min(to)
@@ -44,7 +45,7 @@ impl Jitter {
 /// The changes that `[jitter]` makes.
 ///
 /// # Errors
-/// An unknown port; an RTT below what the other links take; too many steps.
+/// An unknown port; an RTT below the sum of the other links; too many steps.
 pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
     let Some(jitter) = &scenario.jitter else { return Ok(Vec::new()) };
     let duration = scenario.run.duration;

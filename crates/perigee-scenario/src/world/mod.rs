@@ -5,8 +5,10 @@
 //!   recorded (`replay`) and [`saved`] ones, [`sky`]; `own_network`; [`ports`], `radio`: rates and queues, [`dama`]:
 //!   capacity on request; [`fading`]: bursts and weather.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
-//! * [`assembly`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: what a run will cost.
-//! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky ([`timeline_paths`]: of other networks).
+//! * [`assembly`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: cost of a
+//!   run.
+//! * [`exchange`], [`survey`]: networks to and from other tools' files, and views of a sky by pairs
+//!   ([`timeline_paths`]: of other networks).
 
 pub mod assembly;
 pub mod changes;

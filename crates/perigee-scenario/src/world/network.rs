@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What every source is turned into: a network with sized queues, its changes, and the pairs that may talk.
+//! The network of a source: sized queues, changes, and the pairs that may talk.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -25,13 +25,13 @@ pub struct Network {
     pub longest: usize,
     /// Number of each pair's slowest port at time zero: pairs with the same number share it.
     pub bottlenecks: Vec<u32>,
-    /// Lines for a person: what flies, what is doubtful.
+    /// Human-readable summary: satellites, assumptions.
     pub report: Vec<String>,
-    /// What a person should look at before trusting it.
+    /// Warnings to read before trusting its results.
     pub warnings: Vec<String>,
 }
 
-/// A traffic pair with its way back.
+/// A traffic pair with its reverse pair.
 #[derive(Clone, Debug)]
 pub struct PairPlace {
     /// Name of the sending node.
@@ -46,7 +46,7 @@ pub struct PairPlace {
     pub part: bool,
 }
 
-/// Changes that a source cannot take are refused rather than ignored.
+/// Rejects changes at a source that cannot take them, rather than ignore them.
 ///
 /// # Errors
 /// When the scenario has any.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[source.network]`: a network of one's own.
+//! `[source.network]`: a user-defined network.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// Builds the network; traffic is between the ends of the scenario's flows.
 ///
 /// # Errors
-/// Files that cannot be read, nodes that no link has, links of which nobody says the rate.
+/// Files that cannot be read, nodes without a link, links without a rate.
 pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Network, ScenarioError> {
     let read = |key: &str, file: &crate::file::field::Named| {
         files::read(&file.path)

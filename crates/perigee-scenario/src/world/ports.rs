@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
-//! bytes behind `bdp`.
+//! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`,
+//! `[port.NAME]`; and the number of bytes of a `bdp`.
 
 use super::dama::{self, DamaKeys, DamaReport};
 use crate::file::disciplines::{not_its_own, Chosen};
@@ -34,7 +34,7 @@ pub struct Settled {
     probe_priority: bool,
     metered: bool,
     integer_meter: bool,
-    /// Probability that a packet is lost on each of its links; `None` = as the source says.
+    /// Probability that a packet is lost on each of its links; `None` = that of the source.
     pub loss: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ fn defaults(class: &str) -> Settled {
 }
 
 impl Settled {
-    /// What `[port.NAME]` says on top.
+    /// Applies the keys of `[port.NAME]` on top.
     fn apply(&mut self, port: &file::Port) {
         self.discipline.add(&port.discipline);
         self.rate = port.rate.unwrap_or(self.rate);
@@ -80,7 +80,7 @@ impl Settled {
         self.loss = port.loss.or(self.loss);
     }
 
-    /// What it asks for.
+    /// Its request for capacity.
     pub(crate) fn dama(&self) -> DamaKeys {
         self.dama
     }
@@ -106,7 +106,7 @@ impl Settled {
             discipline: self.discipline.resolve(&setup(limit, self.framing)),
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
-            // Nothing can be told of a meter that is not there.
+            // A meter that does not exist has no options.
             integer_meter: self.metered && self.integer_meter,
         };
         let Settled { rate, framing, burst, metered, .. } = *self;
@@ -114,7 +114,7 @@ impl Settled {
     }
 }
 
-/// What a discipline is told of its queue.
+/// Setup of a discipline for its queue.
 fn setup(limit: QueueLimit, framing: u32) -> Setup {
     match limit {
         QueueLimit::Bytes(n) => Setup::bytes(n),
@@ -125,7 +125,7 @@ fn setup(limit: QueueLimit, framing: u32) -> Setup {
 /// The tables that hold for a class, the most general first.
 fn layers(class: &str) -> Vec<&str> {
     match class {
-        // What is said of the data direction holds for the way back too, unless that is spoken of.
+        // Settings of the data direction also hold for the return path, unless that has its own.
         "reverse" => vec!["all", "bottleneck", "reverse"],
         "dish" | "host" => vec!["all", "hop", class],
         _ => vec!["all", class],
@@ -138,7 +138,7 @@ pub struct PortTable<'a> {
     settings: &'a [(String, file::Port)],
 }
 
-/// A port, or a class of ports, as the manifest tells it.
+/// A port, or a class of ports, as it appears in the manifest.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct PortReport {
@@ -191,8 +191,9 @@ impl<'a> PortTable<'a> {
         }
     }
 
-    /// Parameters of disciplines, and orders of service, that no port has a use for. What a table with a `discipline` of
-    /// its own says is checked with the grammar; here those that rely on another table's.
+    /// Parameters of disciplines, and orders of service, that no port uses. The keys of a table
+    /// with a `discipline` of its own are checked with the grammar; here those that rely on another
+    /// table's.
     fn without_effect(&self, classes: &[&str]) -> Vec<Problem> {
         let mut problems = Vec::new();
         // Every port that a table names, as a port of any class: which class it is of is not known here.
@@ -207,7 +208,7 @@ impl<'a> PortTable<'a> {
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
-            // Rows of a network, or a trace, may say another rate than what is said of all.
+            // Rows of a network, or a trace, may specify another rate than the tables of all ports.
             let as_own = |n: &str| n == own || (n != "all" && layers(own).contains(&n));
             let says_rate = |(n, c): &(String, file::Port)| c.rate.is_some() && as_own(n);
             let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
@@ -248,7 +249,7 @@ impl<'a> PortTable<'a> {
         self.settings
     }
 
-    /// What is wrong with what the tables say, their names apart.
+    /// Problems of the tables' contents, except for their names.
     pub(crate) fn problems(&self, classes: &[&str]) -> Vec<Problem> {
         self.without_effect(classes)
     }
@@ -262,7 +263,7 @@ impl<'a> PortTable<'a> {
         s
     }
 
-    /// Refuses the random loss of a port where the source knows it.
+    /// Rejects the random loss of a port where the source determines it.
     ///
     /// # Errors
     /// When one is given.
@@ -273,7 +274,7 @@ impl<'a> PortTable<'a> {
         }
     }
 
-    /// Whether anything is said of this class.
+    /// Whether any table is for this class.
     pub fn names(&self, class: &str) -> bool {
         self.settings.iter().any(|(name, _)| name == class)
     }
@@ -300,10 +301,10 @@ impl<'a> PortTable<'a> {
         apply_settled(header, &settled, ways)
     }
 
-    /// The settings of a link of a network of one's own: what its row says counts more than what is said of all.
+    /// The settings of a link of a user-defined network: its row takes precedence over the tables.
     ///
     /// # Errors
-    /// Nobody says its rate.
+    /// No rate in the row or the tables.
     pub(crate) fn of_row(
         &self,
         name: &str,

@@ -28,7 +28,7 @@ impl<'a> RadioTable<'a> {
     /// Checks all names; `satellites` are those of the sky.
     ///
     /// # Errors
-    /// Names that are nobody's, directions that have no port, values without effect.
+    /// Unknown names, directions without a port, values without effect.
     pub fn new(
         scenario: &'a Scenario,
         c: &Constellation,
@@ -49,7 +49,7 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// As `new`, of a scenario whose sky is not there yet.
+    /// As `new`, of a scenario with a sky that is not built yet.
     pub fn unchecked(scenario: &'a Scenario, c: &Constellation) -> Self {
         let kind = |kind: &str| if kind == "station" { "station" } else { "terminal" };
         let nodes = scenario.nodes.iter().map(|n| (n.name.as_str(), kind(&n.kind))).collect();
@@ -124,7 +124,7 @@ impl<'a> RadioTable<'a> {
     fn layers(&self, node: usize, direction: &str, first: &[&'static str]) -> Vec<&str> {
         let (name, kind) = self.nodes[node];
         let other = if kind == "station" { "gateway" } else { kind };
-        // 0 kind, 1 pattern, 2 name; then whether it says a direction.
+        // 0 kind, 1 pattern, 2 name; then whether it has a direction.
         let rank = |table: &str| {
             let (base, of) = split(table);
             let level = match base {
@@ -141,7 +141,7 @@ impl<'a> RadioTable<'a> {
         first.iter().copied().chain(own.into_iter().map(|(_, t)| t)).collect()
     }
 
-    /// The port of radios of which nothing more special is said.
+    /// The port of radios without a more specific table.
     pub fn usual(&self, rtt: Nanos) -> PortSpec {
         self.shared().spec(rtt)
     }

@@ -48,18 +48,18 @@ pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, Scen
 /// Reads a saved timeline.
 ///
 /// # Errors
-/// In words that name the file.
+/// A message with the name of the file.
 pub fn load(file: &Path) -> Result<Timeline, String> {
     let input = files::open(file)?;
     store::load(BufReader::new(input)).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Each pair with the one that leads back.
+/// Each pair with its reverse pair.
 ///
 /// # Errors
-/// When a pair has no way back, or there is no pair.
+/// When a pair has no reverse pair, or there is no pair.
 pub fn ways(pairs: &[Pair]) -> Result<Vec<[PairId; 2]>, String> {
-    // Pairs that wait for their way back, by the ends that it must have.
+    // Pairs without a reverse pair so far, by the ends that it must have.
     let mut waiting: BTreeMap<[u32; 2], Vec<usize>> = BTreeMap::new();
     let mut found = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {

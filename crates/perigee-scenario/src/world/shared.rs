@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the fastest reader.
-//! The thread starts with the first reader: who only asks what a world contains makes nothing.
+//! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the
+//! fastest reader. The thread starts with the first reader: a query of a world's contents makes
+//! nothing.
 //!
 //! A timeline of days does not fit the memory: beyond `KEPT_BYTES` the oldest chunks are forgotten, and at once where only one
 //! reader is expected ([`SharedTimeline::expect_one_reader`]). A reader that needs them, because it is late or slow, makes the
@@ -27,7 +28,7 @@ struct State {
     bytes: usize,
     /// The source has ended, or failed with these words.
     end: Option<Result<(), String>>,
-    /// Chunks that the fastest reader has asked for.
+    /// Chunks that the fastest reader has requested.
     wanted: usize,
     closed: bool,
 }
@@ -40,7 +41,7 @@ impl State {
     fn push(&mut self, chunk: Arc<Chunk>) {
         self.bytes += size(&chunk);
         self.chunks.push_back(chunk);
-        // Never the one that somebody waits for.
+        // Never the one that a reader waits for.
         while self.bytes > self.budget && self.first + 1 < self.wanted {
             if let Some(old) = self.chunks.pop_front() {
                 self.bytes -= size(&old);
@@ -66,7 +67,7 @@ struct Board {
 }
 
 impl Board {
-    /// A poisoned lock means that the maker panicked; what it left behind is still consistent.
+    /// A poisoned lock means that the maker panicked; the state is still consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,7 +85,7 @@ pub struct SharedTimeline {
 }
 
 impl SharedTimeline {
-    /// The chunks of `source`; `again` makes the same source anew.
+    /// The chunks of `source`; `again` rebuilds the same source.
     pub fn new(source: Box<dyn ChunkSource>, again: Maker) -> Self {
         Self::within(KEPT_BYTES, source, again)
     }
@@ -94,7 +95,7 @@ impl SharedTimeline {
         SharedTimeline { board: Arc::new(board), again, source: Mutex::new(Some(source)) }
     }
 
-    /// Nobody is expected to read what one reader has read: it is forgotten at once.
+    /// No further reader is expected: chunks that one reader has read are dropped at once.
     pub fn expect_one_reader(&self) {
         self.board.lock().budget = 0;
     }
@@ -111,7 +112,7 @@ impl SharedTimeline {
     /// All chunks, once they are made.
     ///
     /// # Errors
-    /// When the source cannot go on.
+    /// When the source cannot continue.
     pub fn all(&self) -> Result<Vec<Arc<Chunk>>, String> {
         let mut reader = self.reader();
         let mut chunks = Vec::new();

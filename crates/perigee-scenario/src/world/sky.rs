@@ -35,7 +35,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     sky.check().map_err(wrong)?;
     let table = RadioTable::new(scenario, c, &sky.constellation().names)?;
     let isl = table.isl();
-    // Every second pair is a way back.
+    // Every second pair is a reverse pair.
     let routes: Vec<Option<Route>> =
         sky.routes_at(Nanos::ZERO).map_err(wrong)?.into_iter().step_by(2).collect();
     let base_rtts: Vec<Option<Nanos>> =

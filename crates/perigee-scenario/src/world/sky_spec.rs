@@ -30,7 +30,7 @@ use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Elevation below which a satellite is not used, where nothing else is said (Starlink's filing).
+/// Elevation below which a satellite is not used, by default (Starlink's filing).
 pub(crate) const MASK_DEG: f64 = 25.0;
 
 /// Longest outage of a recorded distribution that is believed.
@@ -194,7 +194,7 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     };
     match c.satellites() {
         sources::Satellites::Preset(name) => {
-            // Another tool's sky replaces what stands here.
+            // Another tool's sky replaces this preset.
             let known = presets::find(name).or_else(|| presets::find("starlink-shell1"));
             let preset = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
             let moved = |shell: &Shell| match shell.propagation {

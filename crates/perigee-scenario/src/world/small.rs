@@ -71,8 +71,8 @@ pub(crate) fn parking_lot(f: &ParkingLot) -> topology::ParkingLotSpec {
     }
 }
 
-/// A small network with the scenario's changes; `more` sets what the source knows of it, before `[port.NAME]` is
-/// applied, and returns the source's own changes.
+/// A small network with the scenario's changes; `more` applies the source's settings, before
+/// `[port.NAME]` is applied, and returns the source's own changes.
 ///
 /// # Errors
 /// When it cannot be built, or names of ports or files are wrong.
@@ -116,8 +116,8 @@ fn spread_rtts(scenario: &Scenario, built: &mut Built, seed: u64) -> Result<(), 
 /// Base RTTs, and ports for the manifest.
 type Ports = (Vec<Nanos>, Vec<PortReport>);
 
-/// The network of what is built: its first `whole` flows are whole ones, the others legs. `apply` sets the ports, given the links
-/// of each pair's two ways.
+/// The network of what is built: its first `whole` flows are entire ones, the others legs. `apply`
+/// sets the ports, given the links of each pair's two directions.
 ///
 /// # Errors
 /// Those of `apply`.

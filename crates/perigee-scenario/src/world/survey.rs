@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What `perigee paths` and `perigee sky` ask: a scenario's constellation without its packets, as JSON.
+//! A scenario's constellation without its packets, as JSON, for `perigee paths` and `perigee sky`.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::node::{NodeSpec, Position};
@@ -17,12 +17,12 @@ use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::sync::Arc;
 
-/// Terminals of which something is said.
+/// Terminals named in a warning.
 const REMARKS: usize = 3;
 /// Light in fibre is this much slower.
 const FIBRE: f64 = 1.47;
 
-/// A sky with the pairs that were asked for.
+/// A sky with the requested pairs.
 pub struct Look {
     /// The sky.
     pub sky: Arc<Sky>,
@@ -34,7 +34,7 @@ pub struct Look {
     own: Vec<bool>,
     /// Nothing but these pairs is in the sky.
     alone: bool,
-    /// What a person should look at before trusting it.
+    /// Warnings to read before trusting its results.
     pub warnings: Vec<String>,
 }
 
@@ -43,9 +43,9 @@ pub fn has_sky(scenario: &Scenario) -> bool {
     matches!(&scenario.source, Source::Constellation(c) if c.fibres.is_empty())
 }
 
-/// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
-/// `"lat, lon"` in degrees. The scenario's own pairs are there, too, unless the others are `alone`: terminals choose their
-/// satellites for all their peers.
+/// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node,
+/// a city, or `"lat, lon"` in degrees. The scenario's own pairs are also there, unless the others
+/// are `alone`: terminals choose their satellites for all their peers.
 ///
 /// # Errors
 /// A source without satellites, an unknown place.
@@ -82,7 +82,7 @@ pub fn look(
         pairs = sky::pairs(&scenario)?;
     }
     let mut spec: SkySpec = sky_spec::spec(&scenario, c, &pairs, seed)?;
-    // A pair and its way back may both be listed.
+    // A pair and its reverse pair may both be listed.
     let mut seen = Vec::new();
     pairs.retain(|&(a, b)| {
         let new = !seen.contains(&(a, b)) && !seen.contains(&(b, a));
@@ -90,7 +90,8 @@ pub fn look(
         new
     });
     let own = sky::pairs(&scenario).unwrap_or_default();
-    // Others fill links, too. Those of the scenario come first: they decide whose flow is a terminal's first.
+    // Other pairs fill links as well. Those of the scenario come first: they decide which flow is a
+    // terminal's first.
     let mut all = if alone { Vec::new() } else { own.clone() };
     for &(a, b) in &pairs {
         if !all.contains(&(a, b)) && !all.contains(&(b, a)) {
@@ -122,7 +123,7 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
         let (lat, lon) = name.split_once(',')?;
         Some(Position::Degrees(lat.trim().parse().ok()?, lon.trim().parse().ok()?))
     };
-    // What the scenario's own nodes are, its guests are too.
+    // Guests have the kind of the scenario's own nodes.
     let kind = scenario.nodes.first().map_or("terminal".into(), |n| n.kind.clone());
     scenario.nodes.push(NodeSpec {
         name: name.into(),
@@ -165,7 +166,7 @@ impl Look {
         &self.sky.spec().ground[ground].name
     }
 
-    /// The paths of all pairs as JSON, and what they are at every step.
+    /// The paths of all pairs as JSON, and their values at every step.
     ///
     /// # Errors
     /// When a satellite decays during the run.
@@ -185,7 +186,7 @@ impl Look {
         Ok((paths, found.into_iter().map(Series::of).collect()))
     }
 
-    /// Remarks on satellites that are chosen for several pairs at once.
+    /// Warnings about satellites that are chosen for several pairs at once.
     ///
     /// # Errors
     /// When a satellite decays during the run.

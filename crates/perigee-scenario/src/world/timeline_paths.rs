@@ -24,10 +24,10 @@ struct Course {
     rtt_ms: Vec<f64>,
 }
 
-/// The paths between `ends`, or else of the flows, of any network, in the form in which those of a sky are told.
+/// The paths between `ends`, or else of the flows, of any network, in the format of those of a sky.
 ///
 /// # Errors
-/// What the network cannot be built for, pairs that are not in it.
+/// When the network cannot be built, or pairs are not in it.
 pub fn paths(
     scenario: Arc<Scenario>,
     ends: &[(String, String)],

@@ -81,7 +81,8 @@ fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
     }
 }
 
-/// A flow whose transfers arrive one by one becomes a flow for each; its name is the prefix of theirs.
+/// Splits a flow with transfers that arrive one by one into a flow for each; its name is the prefix
+/// of theirs.
 fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<FlowSpec> {
     let Some((gap, size)) = &flow.arrivals else { return vec![flow.clone()] };
     let stop = flow.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
@@ -93,7 +94,7 @@ fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<
         found.push(FlowSpec {
             name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", n + 1)),
             start: at,
-            // A transfer that has begun is carried through.
+            // A transfer that has started is carried through.
             stop: None,
             app: App::Bulk { bytes: Some(size.bytes(draws, 2 * n)) },
             arrivals: None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications: what a flow sends. Each declares its own keys of `[[flow]]` in a file of its own; a line of `apps!` makes
-//! it known to the grammar, the schema and the reference.
+//! Applications of flows. Each declares its own keys of `[[flow]]` in a file of its own; a line of
+//! `apps!` registers it in the grammar, the schema and the reference.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -8,11 +8,11 @@ use crate::file::grammar::Section;
 use perigee_timeline::{App, Law};
 use std::sync::Arc;
 
-/// An application as it stands in a file.
+/// An application as written in a file.
 pub struct Spec {
-    /// What the simulator runs.
+    /// The simulator's application.
     pub app: App,
-    /// Time between arrivals and size of each, where the flow stands for many transfers.
+    /// Time between arrivals and size of each, where the flow represents many transfers.
     pub arrivals: Option<(Law, Law)>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[schedule] every`: drawn anew again and again.
+//! `[schedule] every`: a fresh draw at each interval.
 
 use crate::file::change::{some_effect, Changes, When};
 use crate::file::error::Problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[schedule] file`: as a file says.
+//! `[schedule] file`: changes from a file.
 
 use crate::file::change::{Changes, When};
 use crate::file::error::Problem;

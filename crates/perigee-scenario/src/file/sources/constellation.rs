@@ -37,7 +37,7 @@ pub const IN_MEMORY: &str = "in-memory";
 
 /// Paths that avoid links which others fill.
 const LOAD: &[Only] = &[Only::With("route", &["load-aware"])];
-/// Links between satellites that are chosen anew now and then.
+/// Links between satellites that are chosen again now and then.
 const CHOSEN_LINKS: &[Only] = &[Only::With("isls", &["nearest", A_FUNCTION]), Only::Absent("isl_list")];
 
 parameters! {

@@ -42,7 +42,7 @@ pub fn is_graphml(path: &Path) -> bool {
 }
 
 impl Network {
-    /// Routes follow changes, so much later.
+    /// Routes follow changes after this delay.
     pub fn reroute(&self) -> Option<Nanos> {
         (self.reroute == "changes").then_some(self.reroute_after)
     }
