@@ -14,8 +14,8 @@ pub struct Calls {
     over_tcp: Vec<bool>,
 }
 
-/// One listening end: a packet is played when the playout delay of its talk spurt is over, which is the delay of the first
-/// packet that arrived of the spurt and the playout buffer.
+/// One listening end: a packet is played when the playout delay of its talk spurt is over, which is
+/// the delay of the first packet that arrived of the spurt and the playout buffer.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     voice: Voice,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Capacity of the network while a flow was active: the denominator of "of achievable".
 //!
-//! * The capacity of a *way* is the rate of its slowest port; nothing while there is no route, or a link of it is down.
+//! * The capacity of a *way* is the rate of its slowest port; nothing while there is no route, or a
+//!   link of it is down.
 //! * A flow is *present* from its start (the start of the goodput window, if that is later) to its
 //!   stop, its completion or the end, without the silences of its application: times in which that
 //!   has nothing to send or to request and nothing of it is in flight.
@@ -284,7 +285,8 @@ impl Capacity {
         }
     }
 
-    /// Ports of a pair's route, in order of their numbers; none without a route, or if a link of it is down.
+    /// Ports of a pair's route, in order of their numbers; none without a route, or if a link of it
+    /// is down.
     fn open_ports(&self, pair: usize) -> Option<Vec<usize>> {
         let links = self.routes[pair].as_ref().filter(|links| !links.is_empty())?;
         let port = |l: &LinkId| {

@@ -19,8 +19,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// For the flows of a workload. Goodput counts from the sample that stands for the end of the warm-up on: the latest
-    /// that is not after it.
+    /// For the flows of a workload. Goodput counts from the sample that stands for the end of the
+    /// warm-up on: the latest that is not after it.
     pub fn new(workload: &Workload, warmup: Nanos, sample: Nanos, duration: Nanos, steps: Steps) -> Self {
         let begin = Nanos(warmup.0 - warmup.0 % sample.0.max(1));
         let flows = workload.flows.len();
@@ -137,7 +137,8 @@ struct Datagrams {
     /// Sum of their one-way delays, and the longest.
     delay_sum: Nanos,
     delay_max: Nanos,
-    /// Sum of |D| of RFC 3550 section 6.4.1: differences between the delays of one and the one that arrived before it.
+    /// Sum of |D| of RFC 3550 section 6.4.1: differences between the delays of one and the one that
+    /// arrived before it.
     jitter_sum: Nanos,
     last: Option<Nanos>,
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Backend interface, between the two waists: a [`Backend`] takes a timeline and a workload and writes a record, so that
-//! neither side depends on which one it is. The packet-level simulator is one (`perigee-run`); Linux hosts are another
-//! (`perigee-linux`).
+//! Backend interface, between the two waists: a [`Backend`] takes a timeline and a workload and
+//! writes a record, so that neither side depends on which one it is. The packet-level simulator is
+//! one (`perigee-run`); Linux hosts are another (`perigee-linux`).
 //!
 //! The modules are the common parts of backends with packets:
 //! * [`setups`]: the flows as the simulator takes them;
 //! * [`recording`]: the start of a record; [`recorder`]: its rows;
-//! * [`routes`], [`goodput_windows`], [`capacity`], [`application_metrics`]: tables that are computed during the run.
+//! * [`routes`], [`goodput_windows`], [`capacity`], [`application_metrics`]: tables that are
+//!   computed during the run.
 
 pub mod application_metrics;
 pub mod capacity;
@@ -53,7 +54,8 @@ pub struct RunOptions {
     pub start_jitter: Nanos,
     /// Each packet leaves its host later by a seeded draw from 0 to this.
     pub host_jitter: Nanos,
-    /// RTT samples of each flow, from the first on, that are recorded as events where they differ from the one before.
+    /// RTT samples of each flow, from the first on, that are recorded as events where they differ
+    /// from the one before.
     pub rtt_changes: u32,
     /// Most hops of one telemetry stack.
     pub max_hops: usize,

@@ -89,8 +89,8 @@ impl Cover {
             }
         }
         let mut covered = vec![false; self.paths.len()];
-        // Costs only grow while paths are covered: what is popped with its present gain is the cheapest. Bits of numbers
-        // that are not negative are in their order.
+        // Costs only grow while paths are covered: what is popped with its present gain is the
+        // cheapest. Bits of numbers that are not negative are in their order.
         let cost = |k: usize, gain: usize| ((rates_bps[users[k].0] as f64 / gain as f64).to_bits(), k, gain);
         let mut cheapest: BinaryHeap<_> =
             users.iter().enumerate().map(|(k, (_, paths))| Reverse(cost(k, paths.len()))).collect();

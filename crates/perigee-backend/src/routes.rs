@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Listens to a timeline on its way to the simulator and keeps what maps need: routes of the traffic pairs and where
-//! the nodes were.
+//! Listens to a timeline on its way to the simulator and keeps what maps need: routes of the
+//! traffic pairs and where the nodes were.
 
 use crate::capacity::{Step, Steps};
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};

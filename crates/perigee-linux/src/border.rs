@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Frame ingress and egress between real hosts and the simulated network, in virtual and in real time.
+//! Frame ingress and egress between real hosts and the simulated network, in virtual and in real
+//! time.
 
 use crate::frames;
 use crate::observe::Hosted;

@@ -38,8 +38,9 @@ pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
     packet.get(..length).filter(|packet| packet.len() >= IP_HEADER)
 }
 
-/// The end of a flow that sent an IP packet from one host to another: that of the packet's port, or of a flow that carries
-/// whatever programs send between these hosts; `None` = it belongs to no flow.
+/// The end of a flow that sent an IP packet from one host to another: that of the packet's port, or
+/// of a flow that carries whatever programs send between these hosts; `None` = it belongs to no
+/// flow.
 pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
     transfer(plan, from, to, packet).or_else(|| {
         let carrier = |ends: (usize, usize), side: Side| {
@@ -92,7 +93,8 @@ pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     out.into()
 }
 
-/// The same for a packet that the network has delivered, perhaps marked on its way, with what ports wrote into it.
+/// The same for a packet that the network has delivered, perhaps marked on its way, with what ports
+/// wrote into it.
 pub fn delivered(
     packet: &[u8],
     from: usize,

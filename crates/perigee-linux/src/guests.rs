@@ -14,7 +14,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
 
-/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
+/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs
+/// cannot be repeated.
 const MEMORY_MIB: u32 = 1024;
 /// Most kernels of a run: each is some processes and a hundred MB of memory.
 const MAX_KERNELS: usize = 64;
@@ -103,14 +104,16 @@ impl Guests {
         self.0.iter().filter_map(|member| member.guest.wakes_at()).min()
     }
 
-    /// A frame reaches a host at an instant of the guests' time. Calls come in the order of these instants.
+    /// A frame reaches a host at an instant of the guests' time. Calls come in the order of these
+    /// instants.
     pub fn deliver(&mut self, host: usize, at: Nanos, frame: Box<[u8]>) {
         if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
             member.guest.deliver(1 + host - member.hosts.start, at, frame);
         }
     }
 
-    /// A frame reaches the agents of all kernels at an instant of their time, in order with those that are delivered.
+    /// A frame reaches the agents of all kernels at an instant of their time, in order with those
+    /// that are delivered.
     pub fn tell(&mut self, at: Nanos, frame: &[u8]) {
         self.0.iter_mut().for_each(|member| member.guest.deliver(REPORTS, at, frame.into()));
     }
@@ -122,7 +125,8 @@ impl Guests {
         }
     }
 
-    /// A host's interface loses its carrier at an instant of the guests' time, or gets it back; in order with frames.
+    /// A host's interface loses its carrier at an instant of the guests' time, or gets it back; in
+    /// order with frames.
     pub fn set_carrier(&mut self, host: usize, at: Nanos, carrier: bool) {
         if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
             member.guest.set_carrier(1 + host - member.hosts.start, at, carrier);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Real Linux hosts as a backend: the flows' ends are kernels, the network is the simulator's, in virtual time.
+//! Real Linux hosts as a backend: the flows' ends are kernels, the network is the simulator's, in
+//! virtual time.
 //!
 //! Layers:
 //! * [`plan`]: which flows are real, and the jobs of their hosts; [`options`]: of the transport;
@@ -80,7 +81,8 @@ pub const FRAME_CPU_S: f64 = 7e-6;
 /// Linux hosts.
 #[derive(Clone, Default)]
 pub struct LinuxHosts {
-    /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as `perigee kernel build` makes it.
+    /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as `perigee kernel build`
+    /// makes it.
     pub kernel: PathBuf,
     /// Congestion controls of that kernel in addition to those of our configuration.
     pub modules: Vec<String>,
@@ -231,8 +233,8 @@ impl LinuxHosts {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
     }
 
-    /// Whether the kernel has a congestion control, by our name or its own; with programs, [`PROGRAMS`] stands for whatever
-    /// they use.
+    /// Whether the kernel has a congestion control, by our name or its own; with programs,
+    /// [`PROGRAMS`] stands for whatever they use.
     pub fn has(&self, scheme: &str) -> bool {
         let theirs = scheme == PROGRAMS && !self.programs.is_empty();
         theirs || Schemes::Built(&self.modules).find(scheme).is_ok()
@@ -348,7 +350,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         self.pace.as_mut().map_or(Waited::Due, |pace| pace.wait(now, due))
     }
 
-    /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
+    /// Gives hosts what will certainly be delivered to them; before the instant that is returned
+    /// nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
         // Notices are delivered when the network reaches them.

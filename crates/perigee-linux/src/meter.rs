@@ -158,7 +158,8 @@ pub(super) mod tests {
         assert_eq!(m.arrived(NOW, &packet(0, 1001, 16, 0), 0), None);
         assert_eq!(m.arrived(NOW, &packet(0, 3001, 16, 0), 0), Some(Nanos(90)));
         assert_eq!(m.data_packets, 4);
-        // An ACK that covers it and others may answer either transmission (FLAG_RETRANS_DATA_ACKED).
+        // An ACK that covers it and others may answer either transmission
+        // (FLAG_RETRANS_DATA_ACKED).
         assert_eq!(sent().arrived(NOW, &packet(0, 3001, 16, 0), 0), None);
     }
 

@@ -154,7 +154,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.completion(&CompletionRow { flow, object: 0, bytes, asked_ns, first_ns, done_ns });
     }
 
-    /// The first leg of the split connection that ends with a flow; the flow itself where it is none.
+    /// The first leg of the split connection that ends with a flow; the flow itself where it is
+    /// none.
     fn first_leg(&self, mut flow: u32) -> u32 {
         while let Some(relay) = self.plan.job.relays.iter().find(|r| r.next == flow) {
             flow = relay.flow;

@@ -7,10 +7,12 @@ use perigee_timeline::Flow;
 use perigee_units::params::Value;
 use perigee_units::parse_time;
 
-/// Linux's least buffer, and a send buffer with room for several gigabits: at the start, and at most.
+/// Linux's least buffer, and a send buffer with room for several gigabits: at the start, and at
+/// most.
 pub const LEAST_RECEIVE_MEMORY: u64 = 4096;
 const SEND_MEMORY: (u64, u64) = (262_144, 67_108_864);
-/// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
+/// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives
+/// one back.
 const QUICK_ACKS: i64 = 16;
 /// Memory that a full packet takes of a receive buffer fed by the guests' devices.
 const TRUESIZE: i64 = 2176;

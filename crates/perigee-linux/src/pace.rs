@@ -18,7 +18,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Virtual time that lags by more than this does not catch up.
 const LAG: Duration = Duration::from_millis(50);
 
-/// Ethernet header of frames to the agent: its interface of reports, and an EtherType for experiments (IEEE 802).
+/// Ethernet header of frames to the agent: its interface of reports, and an EtherType for
+/// experiments (IEEE 802).
 const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb6];
 
 /// What happened while the run waited.

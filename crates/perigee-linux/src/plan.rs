@@ -74,7 +74,7 @@ pub struct Program {
     pub first_namespace: bool,
 }
 
-/// Programs on real hosts in addition to those of a scenario, and what they may use.
+/// Programs on real hosts in addition to those of a scenario, and the resources that they may use.
 #[derive(Clone, Default)]
 pub struct HostPrograms {
     /// The programs.
@@ -174,9 +174,11 @@ struct Kept {
 pub struct Plan {
     /// Nodes of the timeline that are real hosts, by number of the host.
     pub nodes: Vec<NodeId>,
-    /// By flow: numbers of the hosts at its source and its destination; `None` = the flow is simulated.
+    /// By flow: numbers of the hosts at its source and its destination; `None` = the flow is
+    /// simulated.
     pub ends: Vec<Option<(usize, usize)>>,
-    /// Flows that carry all packets of programs between their ends, instead of a transfer of their own.
+    /// Flows that carry all packets of programs between their ends, instead of a transfer of their
+    /// own.
     pub carriers: Vec<u32>,
     /// The hosts of each kernel.
     pub kernels: Vec<Range<usize>>,
@@ -208,7 +210,8 @@ impl Plan {
         ends.is_some_and(|(from, to)| kernel(&from) != kernel(&to))
     }
 
-    /// The hosts that a packet comes from and goes to which arrives at an end of a flow; `None` = that is simulated.
+    /// The hosts that a packet comes from and goes to which arrives at an end of a flow; `None` =
+    /// that is simulated.
     pub fn way_to(&self, end: EndpointId) -> Option<(usize, usize)> {
         let (source, destination) = self.ends.get(end.flow as usize).copied().flatten()?;
         Some(match end.side {
@@ -221,7 +224,8 @@ impl Plan {
     /// the flows that represent them, and by those with the scheme [`PROGRAMS`].
     ///
     /// # Errors
-    /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads to.
+    /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads
+    /// to.
     pub fn new(
         header: &Header,
         workload: &Workload,

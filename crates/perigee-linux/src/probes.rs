@@ -14,7 +14,8 @@ const HEADERS: usize = 28;
 pub struct Probes {
     /// Packets sent.
     pub packets: u64,
-    /// Payload bytes that have arrived at the receiver; of pings, bytes of the IP packets that came back.
+    /// Payload bytes that have arrived at the receiver; of pings, bytes of the IP packets that came
+    /// back.
     pub received_bytes: u64,
     /// When those were sent that were not answered, by number.
     waiting: BTreeMap<u64, Nanos>,

@@ -54,7 +54,8 @@ impl<'a> Programs<'a> {
         all.filter(|(_, state)| **state == State::Runs).map(|(p, _)| named(p)).collect()
     }
 
-    /// What people should know at the end: those that failed, and those for which the run waited in vain.
+    /// What people should know at the end: those that failed, and those for which the run waited in
+    /// vain.
     pub fn remarks(&self) -> Vec<String> {
         let remark = |(p, state): (&Program, &State)| {
             let how = match state {

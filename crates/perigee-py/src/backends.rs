@@ -22,7 +22,8 @@ enum Value {
 /// The backend that a dictionary names; `None` = the simulator.
 ///
 /// # Errors
-/// RunError for names that are not registered; ValueError and TypeError for dictionaries of another form.
+/// RunError for names that are not registered; ValueError and TypeError for dictionaries of another
+/// form.
 pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
     let Some(given) = given else { return Ok(Choice::default()) };
     let name = given.get_item(NAME)?;

@@ -14,9 +14,9 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Reads a capture; `batches` is called with the name of a table and further rows of it. `place` is "sender", "receiver" or
-/// None. `progress` gets the bytes read a few times a second and stops the import by returning False. Returns what was
-/// found, as JSON; None if it was stopped.
+/// Reads a capture; `batches` is called with the name of a table and further rows of it. `place` is
+/// "sender", "receiver" or None. `progress` gets the bytes read a few times a second and stops the
+/// import by returning False. Returns what was found, as JSON; None if it was stopped.
 #[pyfunction]
 #[pyo3(signature = (path, batches, cc, sample_ns, warmup_ns=0, place=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords in Python

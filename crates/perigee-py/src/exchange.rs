@@ -54,8 +54,8 @@ pub fn import_state(
         .map_err(RunError::new_err)
 }
 
-/// Compares two saved timelines, both with their nodes `renamed`, and with those of number n called as satellites of a
-/// `shell` of planes and slots; JSON.
+/// Compares two saved timelines, both with their nodes `renamed`, and with those of number n called
+/// as satellites of a `shell` of planes and slots; JSON.
 #[pyfunction]
 #[pyo3(signature = (a, b, step_ns, tolerance_ns, renamed, shell=None))]
 pub fn diff_timelines(

@@ -107,7 +107,8 @@ fn schemes() -> String {
     json!(perigee_scenario::cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
 }
 
-/// The tables of a record as JSON, in their order: name, help, columns (name, type, unit, when it is null, help).
+/// The tables of a record as JSON, in their order: name, help, columns (name, type, unit, when it
+/// is null, help).
 #[pyfunction]
 fn record_tables() -> String {
     let column = |c: &perigee_record::tables::ColumnSpec| json!({"name": c.name, "type": c.kind(), "unit": c.unit(), "null": c.null, "help": c.help.trim()});

@@ -346,7 +346,8 @@ impl IslFunction for Call {
     }
 }
 
-/// Loads the functions that a scenario names; `given` holds those that exist in memory only, by key.
+/// Loads the functions that a scenario names; `given` holds those that exist in memory only, by
+/// key.
 pub fn load(
     py: Python<'_>,
     mut scenario: perigee_scenario::Scenario,

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A program, as a dictionary with these keys. Its standard input is a file, bytes, a terminal, or empty.
+/// A program, as a dictionary with these keys. Its standard input is a file, bytes, a terminal, or
+/// empty.
 #[derive(FromPyObject, IntoPyObject)]
 pub struct OneProgram {
     #[pyo3(item)]
@@ -46,12 +47,13 @@ pub struct Programs {
     /// Folders that they may change.
     #[pyo3(item)]
     writable: Vec<PathBuf>,
-    /// Called with kind ("begun", "output", "errors", "exited", "killed"), simulated time in ns, number of the program
-    /// (the scenario's come first), bytes that it wrote, and exit code or signal.
+    /// Called with kind ("begun", "output", "errors", "exited", "killed"), simulated time in ns,
+    /// number of the program (the scenario's come first), bytes that it wrote, and exit code or
+    /// signal.
     #[pyo3(item)]
     listener: Py<PyAny>,
-    /// Of a program with a terminal: called with a time in seconds, it waits for keys that long and returns the message
-    /// to the agent, which is empty when there are none; `None` ends the run.
+    /// Of a program with a terminal: called with a time in seconds, it waits for keys that long and
+    /// returns the message to the agent, which is empty when there are none; `None` ends the run.
     #[pyo3(item)]
     keyboard: Option<Py<PyAny>>,
 }

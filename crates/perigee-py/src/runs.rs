@@ -45,7 +45,8 @@ pub struct Scenario(pub(crate) Arc<perigee_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks a file; `sets` are overrides `key=value`, `functions` those that its source names in memory.
+    /// Reads and checks a file; `sets` are overrides `key=value`, `functions` those that its source
+    /// names in memory.
     #[staticmethod]
     #[pyo3(signature = (path, sets, functions=None))]
     fn load(
@@ -236,12 +237,13 @@ impl World {
         .to_string()
     }
 
-    /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
-    /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
-    /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
-    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time.
-    /// `backend` is a dictionary with the backend's name and its options; default: the simulator. `programs` run on its
-    /// hosts: see `programs.rs`.
+    /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped.
+    /// `progress` is called a few times a second with the simulated time in nanoseconds and stops
+    /// the run by returning False. `plugins` has the classes of plug-ins by name; the first
+    /// exception in one of them ends the run. `batches` is called with the name of a table and
+    /// further rows of it, as they come: then no tables are kept, and memory does not grow with
+    /// time. `backend` is a dictionary with the backend's name and its options; default: the
+    /// simulator. `programs` run on its hosts: see `programs.rs`.
     #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, backend=None, programs=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
@@ -282,7 +284,8 @@ impl World {
         Ok((json!(done.manifest).to_string(), convert::tables(py, tables)?, done.outcome.stopped))
     }
 
-    /// The packets of flow `flow` between two times, with the time series and events until then: tables by name.
+    /// The packets of flow `flow` between two times, with the time series and events until then:
+    /// tables by name.
     #[pyo3(signature = (cc, flow, from_ns, to_ns, plugins=None))]
     fn trace<'py>(
         &self,

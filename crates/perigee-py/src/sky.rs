@@ -40,7 +40,8 @@ pub fn network_paths<'py>(
 
 #[pymethods]
 impl Sky {
-    /// The sky of a scenario with traffic between `ends` (nodes, cities or "lat, lon"), or else that of its flows.
+    /// The sky of a scenario with traffic between `ends` (nodes, cities or "lat, lon"), or else
+    /// that of its flows.
     #[new]
     #[pyo3(signature = (scenario, ends, seed=None, alone=false))]
     fn new(

@@ -36,7 +36,8 @@ impl Timeline {
         Ok(Timeline(Arc::new(read)))
     }
 
-    /// Writes the timeline: a line of JSON for the network at time zero, and one per chunk of changes.
+    /// Writes the timeline: a line of JSON for the network at time zero, and one per chunk of
+    /// changes.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = File::create(path)?;
         let timeline = self.0.clone();
@@ -55,8 +56,9 @@ impl Timeline {
         facts(&self.0.header, &contents, &[])
     }
 
-    /// Makes the network of a scenario without keeping it: writes it, if a path is given, and watches the first pairs
-    /// with a sample each `step_ns`. Returns what `describe` and `follow` return.
+    /// Makes the network of a scenario without keeping it: writes it, if a path is given, and
+    /// watches the first pairs with a sample each `step_ns`. Returns what `describe` and `follow`
+    /// return.
     #[staticmethod]
     fn pass_by(
         py: Python<'_>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The hash of a table's content. Equal content gives equal hashes on every machine, with every version of the file
-//! format, and however the rows were cut into batches.
+//! The hash of a table's content. Equal content gives equal hashes on every machine, with every
+//! version of the file format, and however the rows were cut into batches.
 //!
 //! Format 2, [`TableHasher`]: each column has two SHA-256 of its own. One receives the values that
 //! are present, little endian, words preceded by their length; the other the places of gaps, as the
@@ -31,7 +31,8 @@ impl TableHasher {
         self.rows
     }
 
-    /// Further rows. Columns that these do not have, or have with another type than before, have a gap here.
+    /// Further rows. Columns that these do not have, or have with another type than before, have a
+    /// gap here.
     pub fn update(&mut self, rows: &Table) {
         let more = rows.rows() as u64;
         for column in &rows.columns {
@@ -139,10 +140,11 @@ impl ColumnHasher {
     }
 }
 
-/// The hash of a table in records of format 1: over names, types, values (little endian) and gaps, in column order.
+/// The hash of a table in records of format 1: over names, types, values (little endian) and gaps,
+/// in column order.
 ///
-/// That format had NaN in a scheme's own columns, and 0 in a few others, where there is no value; tables of format 2
-/// give the hash that they had there.
+/// That format had NaN in a scheme's own columns, and 0 in a few others, where there is no value;
+/// tables of format 2 give the hash that they had there.
 pub fn format_1(table: &Table) -> String {
     let mut h = Sha256::new();
     for c in &table.columns {

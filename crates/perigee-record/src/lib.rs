@@ -5,12 +5,13 @@
 //! * [`table`]: columns in memory; [`hash`]: the hash of their content.
 //! * [`tables`]: the tables of a record; units are in the column names. [`totals`]: how a run
 //!   ended, [`seen`]: packets, both as backends report them.
-//! * [`sink`]: where a backend writes them, batch by batch; [`tally`]: their rows and hashes on the way.
+//! * [`sink`]: where a backend writes them, batch by batch; [`tally`]: their rows and hashes on the
+//!   way.
 //! * [`rtts`]: all RTT samples of a flow in little space; [`byte_rate`]: rates between rows.
 //! * [`pcap`], [`packet`]: a capture that Wireshark opens.
 //!
-//! No table holds wall time or a path of the machine: the same run gives the same hashes everywhere. Parquet is
-//! written on the Python side from these batches.
+//! No table holds wall time or a path of the machine: the same run gives the same hashes
+//! everywhere. Parquet is written on the Python side from these batches.
 
 pub mod byte_rate;
 pub mod hash;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Headers of captured packets: IPv4 or IPv6, TCP or UDP, with valid checksums. Payloads are zeros that are not
-//! stored; their checksum is therefore the checksum of the headers.
+//! Headers of captured packets: IPv4 or IPv6, TCP or UDP, with valid checksums. Payloads are zeros
+//! that are not stored; their checksum is therefore the checksum of the headers.
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A pcapng capture of a run, as each flow's sender sees it: data before it can be lost, ACKs after. One interface
-//! per sending host, nanosecond times, headers only (the original length is kept).
+//! A pcapng capture of a run, as each flow's sender sees it: data before it can be lost, ACKs
+//! after. One interface per sending host, nanosecond times, headers only (the original length is
+//! kept).
 //!
-//! Seen from one end, every packet appears once, so that a protocol analyser finds exactly the retransmissions of the
-//! simulated sender. The handshake, which the simulator leaves out, is added before the first packet. Packets of real hosts
-//! are written as they are.
+//! Seen from one end, every packet appears once, so that a protocol analyser finds exactly the
+//! retransmissions of the simulated sender. The handshake, which the simulator leaves out, is added
+//! before the first packet. Packets of real hosts are written as they are.
 
 use crate::packet::{flag, tcp_packet, udp_packet, Endpoint, Tcp, Telemetry};
 use perigee_units::Nanos;
@@ -13,7 +14,8 @@ use std::io::{self, Write};
 
 /// Link type of raw IP packets.
 const LINKTYPE_RAW: u16 = 101;
-/// Time zero of a capture: 2000-01-01 00:00:00 UTC, so that handshakes before time zero have a time too.
+/// Time zero of a capture: 2000-01-01 00:00:00 UTC, so that handshakes before time zero have a time
+/// too.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 /// Initial sequence numbers: the stream's byte 0 follows the SYN.
 const ISN: u32 = 1000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! All RTT samples of a flow, counted by microsecond: percentiles over them are exact to a microsecond, and a long
-//! run keeps thousands of numbers instead of millions.
+//! All RTT samples of a flow, counted by microsecond: percentiles over them are exact to a
+//! microsecond, and a long run keeps thousands of numbers instead of millions.
 
 use perigee_units::Nanos;
 use std::collections::BTreeMap;

@@ -9,7 +9,8 @@ pub enum PacketKind {
     Syn,
     /// Its answer.
     SynAck,
-    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave that to the data).
+    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave
+    /// that to the data).
     Opened,
     /// TCP with payload.
     Data,
@@ -92,7 +93,8 @@ pub struct PacketSeen<'a> {
     pub retrans: bool,
     /// Number of this transmission in its flow and direction, from 1.
     pub number: u32,
-    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2 ECT(0), 3 marked.
+    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2
+    /// ECT(0), 3 marked.
     pub ecn: u8,
     /// Telemetry in its wire form, where it is on the wire.
     pub telemetry: &'a [u8],

@@ -10,7 +10,8 @@ use crate::tables;
 use crate::totals::RunOutcome;
 use std::collections::BTreeMap;
 
-/// Rows of a batch, roughly: enough to be written at once, few enough that memory does not grow with a run.
+/// Rows of a batch, roughly: enough to be written at once, few enough that memory does not grow
+/// with a run.
 pub const BATCH_ROWS: usize = 1 << 16;
 
 /// Cause of a sink's failure, human-readable.
@@ -71,7 +72,8 @@ pub struct FlowInfo {
     pub real: bool,
 }
 
-/// Receives the output of a run. Every method but [`batch`](RecordSink::batch) has an empty default.
+/// Receives the output of a run. Every method but [`batch`](RecordSink::batch) has an empty
+/// default.
 ///
 /// # Errors
 /// The first error of a method ends the run.

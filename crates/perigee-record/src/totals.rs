@@ -54,7 +54,8 @@ pub struct VideoTotals {
     pub switches: u64,
 }
 
-/// Totals of a flow at the end. Packets are conserved: `sent = delivered + Σ dropped + under_way`, for each direction.
+/// Totals of a flow at the end. Packets are conserved: `sent = delivered + Σ dropped + under_way`,
+/// for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowTotals {
     /// Packets put into the network (data and ACKs; pings and echoes).
@@ -83,9 +84,11 @@ pub struct FlowTotals {
     pub completed: Option<Nanos>,
     /// Time within the flow's life during which a route existed.
     pub routed: Nanos,
-    /// Integral of the slowest port's rate over that time, in bits: divided by `routed` it is the capacity.
+    /// Integral of the slowest port's rate over that time, in bits: divided by `routed` it is the
+    /// capacity.
     pub capacity_bits: f64,
-    /// Payload bytes of its largest packet over that packet's bytes on the slowest port (framing and telemetry included).
+    /// Payload bytes of its largest packet over that packet's bytes on the slowest port (framing
+    /// and telemetry included).
     pub payload_share: f64,
     /// Route changes during the flow's life (forward direction).
     pub path_changes: u64,

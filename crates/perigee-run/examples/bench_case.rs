@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Runs one case of the benchmark without Python: for profilers. With `--json` it prints all that was measured.
+//! Runs one case of the benchmark without Python: for profilers. With `--json` it prints all that
+//! was measured.
 //!
 //! ```text
 //! CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release -p perigee-run --example bench_case

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A capture as one more sink of a run: each flow as its sender's end sees it; those of real hosts also at the other end.
+//! A capture as one more sink of a run: each flow as its sender's end sees it; those of real hosts
+//! also at the other end.
 
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
 use perigee_record::{FlowInfo, FrameSeen, PacketKind, PacketSeen, RecordSink, RunOutcome, SinkError, Table};

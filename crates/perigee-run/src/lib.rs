@@ -5,10 +5,12 @@
 //! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`] about its
 //!   results.
 //! * [`backends`]: the registry of backends; [`simulator`] is the default one.
-//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated run.
+//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated
+//!   run.
 //! * [`mod@bench`]: the speed table.
 
-// An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
+// An error carries the scenario's problem; it is made once per mistake, never in a loop that
+// matters.
 #![allow(clippy::result_large_err)]
 
 pub mod backends;

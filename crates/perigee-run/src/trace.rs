@@ -28,8 +28,8 @@ pub struct TraceWindow {
     pub to: Nanos,
 }
 
-/// Runs a world under `cc` and returns the tables `packets`, `flows` and `events` (the latter two until shortly after the
-/// window, of all flows); `progress` may return false to stop.
+/// Runs a world under `cc` and returns the tables `packets`, `flows` and `events` (the latter two
+/// until shortly after the window, of all flows); `progress` may return false to stop.
 ///
 /// # Errors
 /// See [`RunError`].

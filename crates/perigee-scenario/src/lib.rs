@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenario files, and the worlds built from them.
 //!
-//! Two rooms: [`mod@file`] is the file, from text to types; [`world`] builds worlds from it. `world` may use `file`, never the
-//! other way round.
+//! Two rooms: [`mod@file`] is the file, from text to types; [`world`] builds worlds from it.
+//! `world` may use `file`, never the other way round.
 //!
-//! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here panics on input.
+//! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here
+//! panics on input.
 
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]

@@ -182,7 +182,8 @@ mod tests {
     fn what_is_no_regular_file_is_refused_instead_of_waited_for() {
         let why = read(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(why, "cannot read /dev/zero: it is a device, not a file");
-        // A socket stands for whatever else would block: the standard library cannot make a named pipe.
+        // A socket stands for whatever else would block: the standard library cannot make a named
+        // pipe.
         let socket = std::env::temp_dir().join(format!("perigee-socket-{}", std::process::id()));
         let _kept = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         assert!(open(&socket).unwrap_err().ends_with("it is a pipe, not a file"));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities with their unit in the type; [`params`], tables of parameters that are declared once; [`files`] that people
-//! name; [`names`], what may be one; [`stop`], long work that can be interrupted. The one leaf that every other crate may use.
+//! Quantities with their unit in the type; [`params`], tables of parameters that are declared once;
+//! [`files`] that people name; [`names`], what may be one; [`stop`], long work that can be
+//! interrupted. The one leaf that every other crate may use.
 //!
-//! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes are integer
-//! bytes: integers, because a simulation must give the same bits on every machine.
+//! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes
+//! are integer bytes: integers, because a simulation must give the same bits on every machine.
 
 pub mod draw;
 pub mod files;
@@ -163,7 +164,8 @@ impl BitRate {
     }
 }
 
-/// `ceil(a * b / c)`, stopping at `u64::MAX`. The wide division is only paid for where the product is wide.
+/// `ceil(a * b / c)`, stopping at `u64::MAX`. The wide division is only paid for where the product
+/// is wide.
 #[inline]
 fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
     match a.checked_mul(b) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Names and other words of files: one line of visible characters. Line breaks would become lines of what is written with
-//! them (scripts, tables), escape sequences commands of a terminal; marks of direction show another text than there is.
+//! Names and other words of files: one line of visible characters. Line breaks would become lines
+//! of what is written with them (scripts, tables), escape sequences commands of a terminal; marks
+//! of direction show another text than there is.
 
 use std::fmt::Write;
 
 /// Whether a character has no place in a name.
 pub fn is_unfit(c: char) -> bool {
-    // Line and paragraph separators, embeddings and overrides of direction, isolates, the byte order mark.
+    // Line and paragraph separators, embeddings and overrides of direction, isolates, the byte
+    // order mark.
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }

@@ -8,7 +8,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A parameter's value. In scenario files: a boolean, a number, or a text (choices, and times such as `"200 ms"`).
+/// A parameter's value. In scenario files: a boolean, a number, or a text (choices, and times such
+/// as `"200 ms"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -93,7 +94,8 @@ pub struct ParamSpec {
     pub help: &'static str,
 }
 
-/// A file that a scheme wants. This crate does no I/O: the host reads it and calls [`Params::attach`].
+/// A file that a scheme wants. This crate does no I/O: the host reads it and calls
+/// [`Params::attach`].
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
     /// Name in scenario files, where the value is a path.
@@ -104,7 +106,8 @@ pub struct FileSpec {
     pub parse: fn(&str) -> Result<Arc<dyn Any + Send + Sync>, String>,
 }
 
-/// A scheme's table that continues the table of the scheme that it builds on; `N` is the length of both.
+/// A scheme's table that continues the table of the scheme that it builds on; `N` is the length of
+/// both.
 pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [ParamSpec; N] {
     assert!(N == base.len() + own.len() && !own.is_empty());
     let mut all = [own[0]; N];

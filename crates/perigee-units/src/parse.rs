@@ -6,7 +6,8 @@
 
 use crate::{BitRate, Nanos};
 
-/// Why a quantity could not be read; the text names the value, the reason and the forms that are allowed.
+/// Why a quantity could not be read; the text names the value, the reason and the forms that are
+/// allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError(pub String);
 

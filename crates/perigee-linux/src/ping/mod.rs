@@ -113,8 +113,8 @@ impl<'a> Pings<'a> {
         Pings { plan, setups, flows, job }
     }
 
-    /// Sends them, and follows them over the network from end to end and back; `source` is the network of the run, `timeline`
-    /// what is known of it. Which flows were not followed, and why.
+    /// Sends them, and follows them over the network from end to end and back; `source` is the
+    /// network of the run, `timeline` what is known of it. Which flows were not followed, and why.
     ///
     /// # Errors
     /// The first ping that does not go as it should: where, and what happens instead.
@@ -153,7 +153,8 @@ impl<'a> Pings<'a> {
         })
     }
 
-    /// The frames of both versions that one end of a flow has sent to the other, and that one's number.
+    /// The frames of both versions that one end of a flow has sent to the other, and that one's
+    /// number.
     fn frames<'f>(
         &self,
         trip: &Trip,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Faults that a ping has to find: each is put into a network or into hosts that are right otherwise.
+//! Faults that a ping has to find: each is put into a network or into hosts that are right
+//! otherwise.
 
 use super::*;
 use crate::frames::frame;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lateness of packets in real time: a histogram with classes a sixteenth of their value wide, from a microsecond on.
+//! Lateness of packets in real time: a histogram with classes a sixteenth of their value wide, from
+//! a microsecond on.
 
 use perigee_units::Nanos;
 use serde::Serialize;
@@ -32,7 +33,8 @@ pub(crate) const LATE: Nanos = Nanos::from_millis(1);
 pub struct Measured {
     /// Lateness of packets delivered to hosts.
     pub delivered: Summary,
-    /// Packets that were seen later than the network could take them, so that they entered it later than they were sent.
+    /// Packets that were seen later than the network could take them, so that they entered it later
+    /// than they were sent.
     pub entered: Summary,
     /// Times that the run lagged by more than 20 ms.
     pub stalls: u64,
@@ -92,7 +94,8 @@ pub struct Summary {
     pub p999_us: f64,
     /// The latest.
     pub max_us: f64,
-    /// Upper bound of a class in microseconds, and packets in it; classes without packets are left out.
+    /// Upper bound of a class in microseconds, and packets in it; classes without packets are left
+    /// out.
     pub histogram: Vec<(f64, u64)>,
 }
 
@@ -139,7 +142,8 @@ fn class(late: Nanos) -> usize {
     if late.0 < MICROSECOND {
         return 0;
     }
-    // In units of a sixteenth of a microsecond the four bits below the highest count within a doubling.
+    // In units of a sixteenth of a microsecond the four bits below the highest count within a
+    // doubling.
     let scaled = late.0.saturating_mul(u64::from(STEPS)) / MICROSECOND;
     let doubling = scaled.ilog2() - STEPS.ilog2();
     let within = (scaled >> doubling) as u32 - STEPS;

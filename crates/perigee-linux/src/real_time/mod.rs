@@ -287,7 +287,8 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         Ok(())
     }
 
-    /// Samples of the end may come after it, on a busy machine: without them totals would be those of an earlier one.
+    /// Samples of the end may come after it, on a busy machine: without them totals would be those
+    /// of an earlier one.
     fn hear_last_samples(&mut self) -> Result<(), BackendError> {
         let until = self.live.now() + LAST_SAMPLES;
         while self.observer.awaits_last_samples() && self.live.now() < until {

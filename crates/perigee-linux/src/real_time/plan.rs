@@ -36,7 +36,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Fixed sizes of buffers as settings of namespaces: sockets get such ones from the machine's root only.
+    /// Fixed sizes of buffers as settings of namespaces: sockets get such ones from the machine's
+    /// root only.
     ///
     /// # Errors
     /// Proxies of two kinds at one host, or a proxy where other flows start or end.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The speed table: cases that print rates, never asserted as times.
 //!
-//! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each 100 ms), as in any
-//! run, so that the numbers are those that a user gets.
+//! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each
+//! 100 ms), as in any run, so that the numbers are those that a user gets.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
@@ -75,7 +75,8 @@ pub struct Measured {
     pub memory_per_flow_bytes: usize,
     /// The reported packet-hops are the sum of the link counters.
     pub hops_match_links: bool,
-    /// One word for the hashes of all tables: equal where two builds gave the same results to the bit.
+    /// One word for the hashes of all tables: equal where two builds gave the same results to the
+    /// bit.
     pub tables: String,
 }
 

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// CPU-seconds that Hypatia's own routing needs for one state of 1,584 satellites and 100 stations, as its authors'
-/// code was measured for this project's specification.
+/// CPU-seconds that Hypatia's own routing needs for one state of 1,584 satellites and 100 stations,
+/// as its authors' code was measured for this project's specification.
 const HYPATIA_CPU_S: f64 = 23.6;
 
 /// Cases without packets.
@@ -26,7 +26,8 @@ pub const SKIES: &[&str] = &["sky-snapshot-100", "sky-200s-100", "sky-7000x1000"
 /// Cases with packets, and whether they run unless they are named.
 pub const EXPERIMENTS: &[(&str, bool)] =
     &[("hypatia-100-10M", true), ("hypatia-100-100M", false), ("flows-10000", true)];
-/// Cases of the growth table, run when they are named: `grow-sats-N`, `grow-places-N`, `grow-flows-N`, `grow-rate-N`.
+/// Cases of the growth table, run when they are named: `grow-sats-N`, `grow-places-N`,
+/// `grow-flows-N`, `grow-rate-N`.
 pub const GROWTH: &str = "grow-";
 
 /// Runs a case without packets.
@@ -78,8 +79,8 @@ pub fn experiment(name: &str) -> Option<(String, &'static str)> {
     Some((text, "newreno"))
 }
 
-/// The largest cities, each with a flow to another one; every port has the same rate and 100 packets (Hypatia's
-/// traffic matrix; the permutation is drawn, not theirs).
+/// The largest cities, each with a flow to another one; every port has the same rate and 100
+/// packets (Hypatia's traffic matrix; the permutation is drawn, not theirs).
 fn permutation(cities: u32, duration: &str, rate: &str, flows: u32) -> String {
     format!(
         "[run]\nduration = \"{duration}\"\nsample = \"1 s\"\n[source.constellation]\npreset = \"starlink-shell1\"\n\

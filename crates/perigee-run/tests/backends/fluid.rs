@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fluid model as a backend: one RTT after its start each flow has the rate of its slowest port, as if it were alone.
+//! Fluid model as a backend: one RTT after its start each flow has the rate of its slowest port, as
+//! if it were alone.
 
 use perigee_backend::recording::{failed, flow_infos, run_header};
 use perigee_backend::{Backend, BackendError, Inputs};

@@ -144,7 +144,8 @@ impl Checked {
         self.idle.extend(found);
     }
 
-    /// The first condition of a key that does not hold, and where the key that it is about was written.
+    /// The first condition of a key that does not hold, and where the key that it is about was
+    /// written.
     fn unmet(&self, spec: &Key) -> Option<(Only, Option<&Place>)> {
         let word = |key: &str| match self.word(key) {
             Some(word) if function(&word).is_some() => A_FUNCTION.to_string(),

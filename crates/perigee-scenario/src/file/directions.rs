@@ -3,7 +3,8 @@
 
 use crate::file::tree::{Entry, Raw, Table};
 
-/// Tables `up` and `down` within those of ports become tables of their own, after those that hold them.
+/// Tables `up` and `down` within those of ports become tables of their own, after those that hold
+/// them.
 pub fn apply(table: &mut Table) {
     for entry in table.0.iter_mut().filter(|e| e.key == "port" || e.key == "link") {
         let Raw::Table(ports) = &mut entry.item.value else { continue };

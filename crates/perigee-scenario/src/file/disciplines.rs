@@ -143,7 +143,8 @@ pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
     p
 }
 
-/// The parameters of all disciplines as rows of a reference: name, what is allowed, default, meaning.
+/// The parameters of all disciplines as rows of a reference: name, what is allowed, default,
+/// meaning.
 pub fn rows() -> Vec<[String; 4]> {
     let mut rows: Vec<[String; 4]> = Vec::new();
     for p in DISCIPLINES.iter().flat_map(|d| d.params) {

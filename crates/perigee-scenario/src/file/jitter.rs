@@ -9,8 +9,8 @@ use crate::file::parameters::parameters;
 use crate::file::rows::SOME_TIME;
 use perigee_units::{parse_time, Nanos};
 
-/// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in 625 to 1500 ms,
-/// 0.001 % in 1700 to 2200 ms.
+/// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in
+/// 625 to 1500 ms, 0.001 % in 1700 to 2200 ms.
 const GEO: &[(f64, u64)] =
     &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
 

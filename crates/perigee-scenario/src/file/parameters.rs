@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One declaration of a section's keys gives its type, its grammar, and so its JSON Schema and page of the reference.
+//! One declaration of a section's keys gives its type, its grammar, and so its JSON Schema and page
+//! of the reference.
 
 /// Declares a section as a type: a row `field: Type = form(kind, default or nothing, help)` for
 /// each key, where the form is a function of [`rows`](crate::file::rows), and the condition under

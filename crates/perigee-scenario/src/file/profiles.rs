@@ -26,7 +26,8 @@ pub enum Preset {
 /// One row of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Dotted key of the scenario. Keys below `source.X` hold only where the scenario has that source.
+    /// Dotted key of the scenario. Keys below `source.X` hold only where the scenario has that
+    /// source.
     pub key: &'static str,
     /// Its value.
     pub value: Preset,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rows of the grammar: keys with a default, optional and required ones, and tables; bounds that several sections share.
-//! Each is made for the type of its field.
+//! Rows of the grammar: keys with a default, optional and required ones, and tables; bounds that
+//! several sections share. Each is made for the type of its field.
 
 use crate::file::disciplines;
 use crate::file::field::{Field, Table};
@@ -129,7 +129,8 @@ pub(crate) const fn outage_mode<T: Field>(name: &'static str) -> Key {
 
 /// Longest run: a week. Longer ones are several runs.
 pub const MAX_DURATION: Nanos = Nanos::from_secs(7 * 86_400);
-/// Most flows of one scenario; each holds its own connection, queue of segments and column of samples.
+/// Most flows of one scenario; each holds its own connection, queue of segments and column of
+/// samples.
 pub const MAX_FLOWS: i64 = 100_000;
 
 pub(crate) const ANY_TIME: Kind = Kind::Time(Nanos::ZERO, MAX_DURATION);

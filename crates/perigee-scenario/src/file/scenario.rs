@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The scenario as types: every value read, every name resolved that can be resolved without building the network.
+//! The scenario as types: every value read, every name resolved that can be resolved without
+//! building the network.
 
 use crate::file::aliases;
 use crate::file::bursts::Bursts;

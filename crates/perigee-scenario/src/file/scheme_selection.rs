@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Selection of the congestion controls that a scenario compares: `--cc`, else `run.cc`, else those that its flows name.
+//! Selection of the congestion controls that a scenario compares: `--cc`, else `run.cc`, else those
+//! that its flows name.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::{self, FlowSpec};

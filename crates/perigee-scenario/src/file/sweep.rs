@@ -5,7 +5,8 @@ use crate::file::error::Problem;
 use crate::file::tree::{Axis, Raw, Table};
 use crate::file::write;
 
-/// Reads the section: `port.bottleneck.queue = ["1 bdp", "4 bdp"]`, with or without quotes around the key.
+/// Reads the section: `port.bottleneck.queue = ["1 bdp", "4 bdp"]`, with or without quotes around
+/// the key.
 pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Vec<Axis> {
     let mut found = Vec::new();
     gather(table, "", path, &mut found, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The top level of the scenario file: its sections. Validation, the JSON Schema and the reference page of the guide are all
-//! made from the tables of these types, so a key that is added to one exists everywhere.
+//! The top level of the scenario file: its sections. Validation, the JSON Schema and the reference
+//! page of the guide are all made from the tables of these types, so a key that is added to one
+//! exists everywhere.
 
 use crate::file::bursts::Bursts;
 use crate::file::change::Change;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TOML text → a tree in which every value knows where it was written; `extends` and overrides are merged here,
-//! before anything is interpreted.
+//! TOML text → a tree in which every value knows where it was written; `extends` and overrides are
+//! merged here, before anything is interpreted.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use perigee_units::files;
@@ -276,7 +276,8 @@ fn item(value: &Spanned<DeValue<'_>>, key: &Place, lines: &Lines<'_>) -> Result<
         DeValue::Float(f) => Raw::Float(f.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
         DeValue::Datetime(d) => Raw::Text(d.to_string()),
         DeValue::Array(a) => Raw::List(a.iter().map(|v| item(v, key, lines)).collect::<Result<_, _>>()?),
-        // A table may be opened by a deeper header ([a.b]): its own span is then not a useful place.
+        // A table may be opened by a deeper header ([a.b]): its own span is then not a useful
+        // place.
         DeValue::Table(t) => return Ok(Item { place: key.clone(), value: Raw::Table(table(t, lines)?) }),
     };
     Ok(Item { place, value })

@@ -300,8 +300,8 @@ fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem
     given
 }
 
-/// What is no scheme of the list and looks like the name of a Python class is one; whether the class declares the
-/// parameters is known once it is loaded.
+/// What is no scheme of the list and looks like the name of a Python class is one; whether the
+/// class declares the parameters is known once it is loaded.
 fn is_class(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

@@ -13,7 +13,7 @@ pub const VARIED: [&str; 5] = ["phase", "outages", "changes", "traffic", "packet
 /// Something that may depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varied {
-    /// Where the satellites are when the run begins.
+    /// Positions of the satellites at the start of the run.
     Phase,
     /// Lengths of the outages at handovers.
     Outages,

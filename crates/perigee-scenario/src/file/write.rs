@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A resolved tree back to TOML, for manifests: a record can be run again without the file it came from.
+//! A resolved tree back to TOML, for manifests: a record can be run again without the file it came
+//! from.
 
 use crate::file::grammar::{Content, Section};
 use crate::file::kind::{function, Kind};

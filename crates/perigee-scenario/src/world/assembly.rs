@@ -99,7 +99,8 @@ impl World {
     /// Builds the world; chunks of its timeline are made on their own thread.
     ///
     /// # Errors
-    /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
+    /// Whatever can only be known when the network is built: unknown ports and nodes, files,
+    /// unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
         let scenario = crate::world::traffic::expand(&scenario, seed);
         if scenario.flows.len() > crate::file::rows::MAX_FLOWS as usize {
@@ -140,8 +141,8 @@ impl World {
         Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }
 
-    /// The flows under `cc` (which replaces `"*"`), as data. Of schemes for which `foreign` holds, plug-ins, only the name is
-    /// known here.
+    /// The flows under `cc` (which replaces `"*"`), as data. Of schemes for which `foreign` holds,
+    /// plug-ins, only the name is known here.
     ///
     /// # Errors
     /// Parameters that contradict each other, files that cannot be read.
@@ -159,7 +160,8 @@ impl World {
         }
     }
 
-    /// Transport options of a flow under `cc`, as the transport takes them and as the manifest lists them.
+    /// Transport options of a flow under `cc`, as the transport takes them and as the manifest
+    /// lists them.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -379,13 +381,14 @@ impl<'a> PairIndex<'a> {
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
-    /// By prefix: every smaller number is taken. Without it each of many unnamed flows would count up from one again.
+    /// By prefix: every smaller number is taken. Without it each of many unnamed flows would count
+    /// up from one again.
     free: HashMap<String, u64>,
 }
 
 impl Names {
-    /// The name of the `k`-th flow of an entry. Draws depend on names, so a name depends on nothing but its own entry
-    /// and the ends.
+    /// The name of the `k`-th flow of an entry. Draws depend on names, so a name depends on nothing
+    /// but its own entry and the ends.
     fn unique(&mut self, spec: &FlowSpec, pair: &PairPlace, k: u64) -> Result<String, ScenarioError> {
         let base = spec.name.clone().unwrap_or_else(|| format!("{}->{}", pair.from, pair.to));
         let numbered = |n: u64| if n == 0 { base.clone() } else { format!("{base}.{}", n + 1) };

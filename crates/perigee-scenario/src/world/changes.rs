@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[change]]` and `[schedule]` → changes of a timeline.
 //!
-//! Draws are hashed from (seed, entry, event, quantity), so that adding an entry changes no other entry's values. In
-//! an outage a new delay and loss hold from its beginning and a new rate from its end, as in the testbeds that are
-//! imitated (the shaper is changed when the interface is back).
+//! Draws are hashed from (seed, entry, event, quantity), so that adding an entry changes no other
+//! entry's values. In an outage a new delay and loss hold from its beginning and a new rate from
+//! its end, as in the testbeds that are imitated (the shaper is changed when the interface is
+//! back).
 
 use crate::file::change::{ChangeSpec, Direction, When};
 use crate::file::error::{Problem, ScenarioError};
@@ -29,7 +30,8 @@ const MAX_CHANGES: usize = 20_000_000;
 /// Unknown ports, RTTs that are too short, files that cannot be read.
 pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
     let mut out = Vec::new();
-    // Entries that are applied alike are applied together, so that their overlapping outages become one.
+    // Entries that are applied alike are applied together, so that their overlapping outages become
+    // one.
     let mut alike: Vec<(Application, Vec<Step>, &ChangeSpec)> = Vec::new();
     for (entry, spec) in scenario.changes.iter().enumerate() {
         let how = application(spec, built)?;

@@ -35,7 +35,8 @@ impl DamaKeys {
         self.fca = port.dama_fca.or(self.fca);
     }
 
-    /// The port's demand assignment; `None` without a delay, which means that it sends whenever it wants.
+    /// The port's demand assignment; `None` without a delay, which means that it sends whenever it
+    /// wants.
     pub(crate) fn resolved(&self) -> Option<Dama> {
         let none = BitRate(0);
         Some(Dama {

@@ -31,8 +31,8 @@ pub struct Estimate {
     pub tcp_packets: f64,
 }
 
-/// Assumes that flows over TCP share the slowest port of their route evenly and keep it busy, and that the packets of others
-/// get no further than its rate lets them.
+/// Assumes that flows over TCP share the slowest port of their route evenly and keep it busy, and
+/// that the packets of others get no further than its rate lets them.
 pub fn estimate(world: &World) -> Estimate {
     let rate = slowest_rate(world);
     let mut sharing: HashMap<(&str, &str), f64> = HashMap::new();
@@ -69,8 +69,8 @@ fn packets(f: &FlowPlan, rate: f64, users: f64) -> f64 {
     }
 }
 
-/// Rate of the slowest port, bit/s, in the mean over the run where it changes: small networks have one bottleneck, skies a
-/// rate of all radios.
+/// Rate of the slowest port, bit/s, in the mean over the run where it changes: small networks have
+/// one bottleneck, skies a rate of all radios.
 fn slowest_rate(world: &World) -> f64 {
     let resolved = world.ports.iter().map(|p| p.rate_bps as f64).fold(f64::INFINITY, f64::min);
     let rate = match world.scenario.source {

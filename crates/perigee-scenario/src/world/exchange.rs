@@ -30,8 +30,8 @@ fn problem(key: &str, why: String) -> ScenarioError {
     Problem::new(key, why).into()
 }
 
-/// Writes the network of a scenario, whatever its source. Returns what to look at before trusting it, as all exports
-/// do.
+/// Writes the network of a scenario, whatever its source. Returns what to look at before trusting
+/// it, as all exports do.
 ///
 /// # Errors
 /// When it cannot be built or written.
@@ -106,7 +106,7 @@ pub fn export_leoem(
     file: &Path,
 ) -> Result<Vec<String>, ScenarioError> {
     let (log, warnings) = leoem_log(scenario, ends, seed)?;
-    // The folder of the path was made by the caller.
+    // The caller has created the file at this path.
     let done = files::create(file).and_then(|mut out| {
         out.write_all(log.to_text().as_bytes())
             .map_err(|e| format!("cannot write {}: {}", file.display(), files::why(&e)))
@@ -138,7 +138,8 @@ fn leoem_log(
     Ok((log, look.warnings))
 }
 
-/// Reads a folder of Hypatia and writes the timeline of a pair of its stations (all pairs, if none is named).
+/// Reads a folder of Hypatia and writes the timeline of a pair of its stations (all pairs, if none
+/// is named).
 ///
 /// # Errors
 /// Files that are missing or damaged, unknown stations.

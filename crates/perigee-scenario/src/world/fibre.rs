@@ -62,7 +62,8 @@ struct Way {
 }
 
 impl Way {
-    /// Stretches of fibre, each from the flow's end: all the way, or to the gateways (an end may be its own).
+    /// Stretches of fibre, each from the flow's end: all the way, or to the gateways (an end may be
+    /// its own).
     fn legs(&self) -> Vec<(String, String)> {
         let [from, to] = &self.ends;
         match &self.gates {
@@ -303,7 +304,8 @@ mod tests {
                      [[flow]]\nfrom = \"dc\"\nto = \"home\"\ncc = \"cubic\"\n\
                      [[flow]]\nfrom = \"pop\"\nto = \"dc\"\ncc = \"cubic\"\n";
         let w = world(&format!("{FIBRES}{flows}")).unwrap();
-        // 5 ms each way, 1500 bytes there and 52 back at 10 Gbit/s (1.2 us, 42 ns) and at 1 Gbit/s (12 us, 416 ns).
+        // 5 ms each way, 1500 bytes there and 52 back at 10 Gbit/s (1.2 us, 42 ns) and at 1 Gbit/s
+        // (12 us, 416 ns).
         let more = w.flows[0].base_rtt.unwrap() - plain.flows[0].base_rtt.unwrap();
         assert!(more.0.abs_diff(10_000_000 + 1_242 + 12_416) <= 2, "{more}");
         assert_eq!(w.flows[0].hops, plain.flows[0].hops + 2);

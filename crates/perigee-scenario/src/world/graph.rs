@@ -55,8 +55,9 @@ pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Res
 /// Means are taken as directions: those of longitudes would fail at the date line.
 const SPHERE: Ellipsoid = Ellipsoid { a_m: 1.0, f: 0.0 };
 
-/// Puts each node without a place into the middle of its neighbours, those first that have some with places: clouds of
-/// many links ("hyperedges" of the Topology Zoo) and routers of other networks. Returns how many.
+/// Puts each node without a place into the middle of its neighbours, those first that have some
+/// with places: clouds of many links ("hyperedges" of the Topology Zoo) and routers of other
+/// networks. Returns how many.
 fn place_by_neighbours(graph: &mut Graph) -> usize {
     let mut placed = 0;
     loop {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[jitter]`: the RTT of a path as a measured distribution, and rare events in which packets are lost.
+//! `[jitter]`: the RTT of a path as a measured distribution, and rare events in which packets are
+//! lost.
 //!
 //! Each step draws the RTT again: a stationary Gaussian process with an exponential autocorrelation
 //! passes through its own distribution function and then through the measured quantiles. So each
@@ -17,8 +18,8 @@ use perigee_units::Nanos;
 
 /// Steps of one run beyond which something is mistyped.
 const MAX_STEPS: u64 = 10_000_000;
-/// Up to this share of the samples lies the body of a distribution, interpolated linearly; beyond is the tail, linear in
-/// the logarithm of the share that exceeds it.
+/// Up to this share of the samples lies the body of a distribution, interpolated linearly; beyond
+/// is the tail, linear in the logarithm of the share that exceeds it.
 const BODY: f64 = 0.999;
 
 impl Jitter {

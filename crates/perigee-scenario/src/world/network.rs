@@ -42,7 +42,8 @@ pub struct PairPlace {
     pub forward: PairId,
     /// Way of the ACKs.
     pub reverse: PairId,
-    /// Only flows that name its ends take it: the way of a split flow's leg, or a saved pair the other way round.
+    /// Only flows that name its ends take it: the way of a split flow's leg, or a saved pair the
+    /// other way round.
     pub part: bool,
 }
 

@@ -190,7 +190,8 @@ mod tests {
             (8_000_000, 8_000_000, 4_000_000, 80_000_000)
         );
         assert_eq!((w.flows[0].hops, w.flows[1].hops), (2, 2));
-        // 1500 bytes at 8 and at 4 Mbit/s take 1.5 and 3 ms, 52 bytes at 80 and at 8 Mbit/s 5.2 and 52 us; 30 ms of light.
+        // 1500 bytes at 8 and at 4 Mbit/s take 1.5 and 3 ms, 52 bytes at 80 and at 8 Mbit/s 5.2 and
+        // 52 us; 30 ms of light.
         assert_eq!(w.flows[0].base_rtt.unwrap().0, 34_557_200);
         let t = w.whole_timeline().unwrap();
         let rates: Vec<_> = t.chunks[0]

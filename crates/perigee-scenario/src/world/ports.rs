@@ -196,7 +196,8 @@ impl<'a> PortTable<'a> {
     /// table's.
     fn without_effect(&self, classes: &[&str]) -> Vec<Problem> {
         let mut problems = Vec::new();
-        // Every port that a table names, as a port of any class: which class it is of is not known here.
+        // Every port that a table names, as a port of any class: which class it is of is not known
+        // here.
         let is_port = |name: &&str| *name != "all" && !classes.contains(name);
         let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
@@ -254,7 +255,8 @@ impl<'a> PortTable<'a> {
         self.without_effect(classes)
     }
 
-    /// The settings of a port of `class` for which the tables with these names hold, the most general first.
+    /// The settings of a port of `class` for which the tables with these names hold, the most
+    /// general first.
     pub(crate) fn layered(&self, class: &str, names: &[&str]) -> Settled {
         let mut s = defaults(class);
         for name in names {
@@ -288,8 +290,8 @@ impl<'a> PortTable<'a> {
         s
     }
 
-    /// Sets every port of a header that is complete; `ways` are the links of each pair, forward and back. Returns the
-    /// base RTT of each pair at time zero.
+    /// Sets every port of a header that is complete; `ways` are the links of each pair, forward and
+    /// back. Returns the base RTT of each pair at time zero.
     pub fn apply_to(
         &self,
         header: &mut Header,
@@ -327,7 +329,8 @@ impl<'a> PortTable<'a> {
     }
 }
 
-/// Sets every port of a header that is complete, each to its settings. Returns the base RTT of each pair at time zero.
+/// Sets every port of a header that is complete, each to its settings. Returns the base RTT of each
+/// pair at time zero.
 pub(crate) fn apply_settled(
     header: &mut Header,
     settled: &[Settled],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The radios of a constellation: which `[port.NAME]` hold for which, by kind of node, direction, pattern and name.
+//! The radios of a constellation: which `[port.NAME]` hold for which, by kind of node, direction,
+//! pattern and name.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -166,7 +167,8 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// The number of the slowest radio of a path: that of the sender, or that which sends to the receiver.
+    /// The number of the slowest radio of a path: that of the sender, or that which sends to the
+    /// receiver.
     pub fn slowest(&self, from: usize, to: usize) -> u32 {
         let down = self.per_link && self.down(to).rate < self.up(from).rate;
         (if down { self.nodes.len() + to } else { from }) as u32

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Warnings about runs that are too regular: seeds that change nothing, and phases that drop-tail queues lock.
+//! Warnings about runs that are too regular: seeds that change nothing, and phases that drop-tail
+//! queues lock.
 
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
@@ -45,8 +46,8 @@ fn draws_packets(scenario: &Scenario, header: &Header, flows: &[Offered]) -> boo
         || flows.iter().any(|f| !regular(f.app))
 }
 
-/// The network over time is the same for the next seed. Networks over moving satellites count as different: their seeds draw
-/// outages and phases.
+/// The network over time is the same for the next seed. Networks over moving satellites count as
+/// different: their seeds draw outages and phases.
 fn has_one_network(scenario: &Scenario, seed: u64) -> bool {
     if matches!(scenario.source, Source::Constellation(_)) {
         return false;
@@ -70,8 +71,8 @@ fn next(net: &mut Network) -> Option<Option<std::sync::Arc<perigee_timeline::Chu
     net.source.next_chunk().ok()
 }
 
-/// Datagrams at constant rates through a drop-tail port that cannot carry all of them: without jitter the same flows find
-/// the queue full again and again.
+/// Datagrams at constant rates through a drop-tail port that cannot carry all of them: without
+/// jitter the same flows find the queue full again and again.
 fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Option<String> {
     if scenario.run.host_jitter.0 > 0 {
         return None;

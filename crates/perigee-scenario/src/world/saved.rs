@@ -86,8 +86,8 @@ fn places(header: &Header) -> Result<Vec<PairPlace>, String> {
         PairPlace { from: name(pair.from), to: name(pair.to), forward, reverse, part: false }
     };
     let there: Vec<PairPlace> = ways(&header.pairs)?.into_iter().map(place).collect();
-    // A flow may also run against a pair; unnamed ends mean the first, which stays first. Where both directions have
-    // pairs of their own, each is found before.
+    // A flow may also run against a pair; unnamed ends mean the first, which stays first. Where
+    // both directions have pairs of their own, each is found before.
     let back = |p: &PairPlace| PairPlace {
         from: p.to.clone(),
         to: p.from.clone(),

@@ -3,9 +3,10 @@
 //! fastest reader. The thread starts with the first reader: a query of a world's contents makes
 //! nothing.
 //!
-//! A timeline of days does not fit the memory: beyond `KEPT_BYTES` the oldest chunks are forgotten, and at once where only one
-//! reader is expected ([`SharedTimeline::expect_one_reader`]). A reader that needs them, because it is late or slow, makes the
-//! timeline again for itself: the same chunks, by construction.
+//! A timeline of days does not fit the memory: beyond `KEPT_BYTES` the oldest chunks are forgotten,
+//! and at once where only one reader is expected ([`SharedTimeline::expect_one_reader`]). A reader
+//! that needs them, because it is late or slow, makes the timeline again for itself: the same
+//! chunks, by construction.
 
 use perigee_timeline::{Change, Chunk, ChunkSource};
 use std::collections::VecDeque;

@@ -64,7 +64,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     })
 }
 
-/// The path that LeoEM would have logged between two nodes, over ISLs or, without them, over all stations.
+/// The path that LeoEM would have logged between two nodes, over ISLs or, without them, over all
+/// stations.
 fn leoem(
     scenario: &Scenario,
     c: &Constellation,
@@ -113,7 +114,8 @@ pub(crate) fn leoem_log(
     Ok(interop::leoem::path_log([place(from)?, place(to)?], &way, seconds))
 }
 
-/// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, ISLs between.
+/// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends,
+/// ISLs between.
 fn base_rtt(route: &Route, radios: &RadioTable, (from, to): (usize, usize), isl: &Settled) -> Nanos {
     let mut sum = route.one_way() * 2;
     for (bytes, [a, b]) in [(1500, [from, to]), (52, [to, from])] {
@@ -124,8 +126,8 @@ fn base_rtt(route: &Route, radios: &RadioTable, (from, to): (usize, usize), isl:
     sum
 }
 
-/// One link more than the longest route that is seen at a few instants: a route that is longer for a moment loses the
-/// telemetry of its last hop, no more.
+/// One link more than the longest route that is seen at a few instants: a route that is longer for
+/// a moment loses the telemetry of its last hop, no more.
 fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     const INSTANTS: u64 = 64;
     let step = (duration / INSTANTS).max(Nanos::from_secs(10));
@@ -137,7 +139,8 @@ fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     Ok(longest + 1)
 }
 
-/// Each pair of nodes that some flow connects, once, in the order of the flows and the direction of the first.
+/// Each pair of nodes that some flow connects, once, in the order of the flows and the direction of
+/// the first.
 pub(crate) fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (from, to) in directions(scenario)? {

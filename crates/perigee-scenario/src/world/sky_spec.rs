@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
+//! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of
+//! `perigee-orbit`.
 
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
@@ -123,8 +124,8 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
     }
 }
 
-/// What flows from node to node, in bit/s. A flow without a rate of its own fills its sender's radio, with all others
-/// of that sender.
+/// What flows from node to node, in bit/s. A flow without a rate of its own fills its sender's
+/// radio, with all others of that sender.
 fn demands(
     scenario: &Scenario,
     each: Option<BitRate>,

@@ -38,7 +38,8 @@ pub struct Look {
     pub warnings: Vec<String>,
 }
 
-/// Whether a scenario has satellites of its own and nothing else: then its paths are those of [`look`].
+/// Whether a scenario has satellites of its own and nothing else: then its paths are those of
+/// [`look`].
 pub fn has_sky(scenario: &Scenario) -> bool {
     matches!(&scenario.source, Source::Constellation(c) if c.fibres.is_empty())
 }
@@ -237,8 +238,8 @@ impl Look {
         })
     }
 
-    /// What places (degrees north and east) and then the ground points of the sky see at an instant, with the paths from the
-    /// ground point `origin`: see [`Sky::reach`].
+    /// What places (degrees north and east) and then the ground points of the sky see at an
+    /// instant, with the paths from the ground point `origin`: see [`Sky::reach`].
     ///
     /// # Errors
     /// When a satellite has decayed by then.

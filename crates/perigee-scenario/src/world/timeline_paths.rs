@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Paths of networks without satellites of their own, followed along the timeline (`perigee paths`).
+//! Paths of networks without satellites of their own, followed along the timeline (`perigee
+//! paths`).
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;

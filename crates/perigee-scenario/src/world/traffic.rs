@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for each pair it draws.
-//! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
+//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for
+//! each pair it draws. The draws depend on the seed and on the number of the entry, so that other
+//! entries change nothing.
 
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::matrix::Demand;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Schedules: when and how links change again and again. Each declares its own keys of `[schedule]` in a file of its own; a
-//! line of `schedules!` makes it known to the grammar, the schema and the reference. A schedule is chosen by the key that
-//! is called as it is.
+//! Schedules: when and how links change again and again. Each declares its own keys of `[schedule]`
+//! in a file of its own; a line of `schedules!` makes it known to the grammar, the schema and the
+//! reference. A schedule is chosen by the key that is called as it is.
 
 use crate::file::change::{ChangeSpec, Changes, Direction, When};
 use crate::file::checked::Checked;

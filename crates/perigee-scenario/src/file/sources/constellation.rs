@@ -12,7 +12,8 @@ use perigee_timeline::Routing;
 use perigee_units::{BitRate, Nanos};
 use std::path::{Path, PathBuf};
 
-/// Constellations known by name (those of `perigee_orbit::motion::presets`), and other tools' skies (`perigee_orbit::interop`).
+/// Constellations known by name (those of `perigee_orbit::motion::presets`), and other tools' skies
+/// (`perigee_orbit::interop`).
 pub const PRESETS: &[&str] = &[
     "starlink-shell1",
     "starlink-gen1",
@@ -119,7 +120,8 @@ pub enum Satellites<'a> {
 pub struct Function {
     /// Of `[source.constellation]`: attach, route or isls.
     pub key: &'static str,
-    /// Where it is defined. The place of a function that was handed over in memory is [`IN_MEMORY`].
+    /// Where it is defined. The place of a function that was handed over in memory is
+    /// [`IN_MEMORY`].
     pub file: PathBuf,
     /// Its name there.
     pub name: String,
@@ -128,7 +130,8 @@ pub struct Function {
 }
 
 impl Constellation {
-    /// Which satellites: a file of element sets wins over a preset, so that `--tle` needs no other change to a scenario.
+    /// Which satellites: a file of element sets wins over a preset, so that `--tle` needs no other
+    /// change to a scenario.
     pub fn satellites(&self) -> Satellites<'_> {
         match (&self.tle, &self.preset) {
             (Some(file), _) => Satellites::Elements(file),
@@ -173,7 +176,8 @@ impl Constellation {
         ["preset", "shell", "shells"].into_iter().filter(|k| self.tle.is_some() && self.written.has(k))
     }
 
-    /// One line above the other in a file is a mistake; an override, or what extends a file, is not.
+    /// One line above the other in a file is a mistake; an override, or what extends a file, is
+    /// not.
     fn gives_way(&self, other: &str) -> bool {
         let (tle, dropped) = (self.written.place_of("tle"), self.written.place_of(other));
         let of_base = dropped.line.is_some() && dropped.origin != tle.origin;
@@ -202,7 +206,8 @@ impl SourceSpec for Constellation {
             _ => {}
         }
         if self.is_leoem() {
-            // It makes the path log that LeoEM would have written: satellites, routes and times are LeoEM's.
+            // It makes the path log that LeoEM would have written: satellites, routes and times are
+            // LeoEM's.
             let keys = Self::SECTION.keys.iter().map(|k| k.name).filter(|k| c.has(k));
             for key in keys.filter(|key| !["preset", "isls", "breaks"].contains(key)) {
                 let p = c.problem(key, format!("no effect with preset = {LEOEM:?}"));

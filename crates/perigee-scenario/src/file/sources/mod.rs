@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sources: where the network comes from. Each declares its own section of `[source]` in a file of its own; a line of
-//! `sources!` makes it known to the grammar, the schema and the reference. `world` makes its network.
+//! Sources: where the network comes from. Each declares its own section of `[source]` in a file of
+//! its own; a line of `sources!` makes it known to the grammar, the schema and the reference.
+//! `world` makes its network.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
