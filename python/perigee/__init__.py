@@ -13,7 +13,7 @@ OLD, NEW = "perigee.", "perigee_lab."
 
 
 class _SameModule(Loader):
-    """The module of the new name under the old one: one object, so that classes stay identical."""
+    """Loader of a module under its former name: the same object, so that classes stay identical."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(NEW + spec.name.removeprefix(OLD))
@@ -21,13 +21,13 @@ class _SameModule(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system has put the old name's spec in its place.
+        # The import system has set the former name's spec.
         module.__spec__ = self.spec
 
 
 class _OldNames(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        # `python -m perigee` needs a file to run: the usual finder has it.
+        # `python -m perigee` needs a file to run: the default finder provides it.
         if not name.startswith(OLD) or name == OLD + "__main__":
             return None
         return ModuleSpec(name, _SameModule())

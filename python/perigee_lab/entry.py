@@ -17,12 +17,12 @@ def main() -> None:
     interpreter.leave_current_folder_out()
     _give_streams()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # As under nohup: Ctrl-C is not for this program.
+        # As under nohup: SIGINT is ignored or handled by the caller.
         from perigee_lab.cli.app import main as command_line
 
         command_line()
         return
-    # An exception in the midst of imports might be swallowed, or come out as another; nothing has been begun.
+    # An exception during imports might be swallowed or replaced; nothing has started yet.
     signal.signal(signal.SIGINT, interrupt.leave)
     from perigee_lab.cli.app import main as command_line
 
@@ -34,21 +34,21 @@ def main() -> None:
         finally:
             signal.signal(signal.SIGINT, interrupt.leave)
     finally:
-        # Whatever came of the exception on its way: it may have been caught, or become another.
+        # Regardless of the exception's fate: it may have been caught or replaced.
         if interrupt.was_interrupted():
             _leave()
 
 
 def _give_streams() -> None:
-    """Where the shell closed one of them (`>&-`), what is printed goes nowhere."""
+    """Redirects streams that the shell closed (`>&-`) to /dev/null."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
 
 
 def _leave() -> None:
-    """Ends as interrupted, without the interpreter's end: that waits for threads, also for those that never end."""
-    # What cannot be written is lost either way.
+    """Exits as interrupted without the interpreter's shutdown, which waits for all threads."""
+    # Output that cannot be written is lost either way.
     for write in (interrupt.announce, sys.stdout.flush, sys.stderr.flush):
         with suppress(OSError, ValueError):
             write()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The command line: a module per command (`groups.py` has the list), and what they share."""
+"""The command line: a module per command (`groups.py` has the list), and shared parts."""

@@ -23,26 +23,26 @@ app = typer.Typer(
     epilog="perigee COMMAND --help explains a command. To begin: perigee init mine.toml, then perigee run mine.toml",
     no_args_is_help=True,
     add_completion=False,
-    # Plain help answers in a third of the time.
+    # Plain help takes a third of the time.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
 def main() -> None:
-    """Entry point: turns the errors that users cause into messages and exit codes."""
+    """Entry point: turns user errors into messages and exit codes."""
     try:
         app(args=without_programs(sys.argv[1:]))
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:
         _ends_with(end.code if isinstance(end.code, int) else 0 if end.code is None else FAILED)
-        # Typer makes this of an interrupt, without a word.
+        # Typer's silent result of an interrupt.
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
             _interrupted()
         raise
     except BrokenPipeError:
-        # The reader (head, less) has seen enough.
+        # The reader (head, less) has closed the pipe.
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
@@ -60,7 +60,7 @@ def _interrupted() -> NoReturn:
 
 
 def _ends_with(code: int) -> None:
-    """Gives the core, if it was needed, the exit code of the process: see `close_plugins`."""
+    """Passes the exit code of the process to the core, if loaded: see `close_plugins`."""
     core = sys.modules.get("perigee_lab._core")
     if core is not None:
         core.ends_with(code)

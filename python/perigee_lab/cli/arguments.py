@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Arguments that are not Perigee's own."""
+"""Arguments that belong to programs instead of Perigee."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 
 AT = "--at"
-# After it come programs.
+# Programs follow it.
 COMMANDS = ("exec", "shell", "emulate")
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
-    """Arguments, those of `COMMANDS` from the first --at on as one hidden option: they are the programs'."""
+    """Arguments with those from the first --at of `COMMANDS` on as one hidden option."""
     if not arguments or arguments[0] not in COMMANDS or AT not in arguments:
         return list(arguments)
     first = list(arguments).index(AT)

@@ -39,7 +39,7 @@ ClockOption = Annotated[str | None, typer.Option("--clock", metavar="virtual|rea
 
 HOSTS = ("linux", "emulation")
 """Backends with hosts on which programs can run."""
-# What the older options meant: hosts and clock.
+# Backends for the older options, hosts and clock.
 OLDER = {
     ("simulated", None): "simulator",
     ("simulated", "virtual"): "simulator",
@@ -50,9 +50,9 @@ OLDER = {
 
 
 def name_of(backend: str | None, hosts: str | None, clock: str | None, default: str = "simulator") -> str:
-    """The name of the backend; ends where the options are unknown or contradict each other.
+    """The name of the backend; ends the command if options are unknown or contradictory.
 
-    `default` is that of the command, which --clock alone is about.
+    `default` is the command's own, which --clock alone refers to.
     """
     from perigee_lab.runs.backends import names
 
@@ -76,7 +76,7 @@ def name_of(backend: str | None, hosts: str | None, clock: str | None, default: 
 
 
 def chosen(name: str, kernel: str | None) -> Backend:
-    """The backend with its options; ends where this machine cannot have it. Raises KernelError."""
+    """The backend with its options; ends the command if it is unavailable. Raises KernelError."""
     from perigee_lab.hosts.real_time import why_not
     from perigee_lab.runs.backends import Backend, Emulation
 
@@ -92,7 +92,7 @@ def chosen(name: str, kernel: str | None) -> Backend:
 
 
 def linux(kernel: str | None) -> Linux:
-    """Linux hosts with a kernel of the cache. Raises KernelError where there is none."""
+    """Linux hosts with a kernel of the cache. Raises KernelError if there is none."""
     from perigee_lab.hosts import kernels
     from perigee_lab.runs.backends import Linux
 
@@ -100,19 +100,19 @@ def linux(kernel: str | None) -> Linux:
 
 
 def not_in_real_time(backend: Backend, what: str) -> None:
-    """Ends where runs would have to come one after the other."""
+    """Ends the command if runs would have to be serial."""
     if backend.in_real_time:
         stop(f"--backend {backend.name} runs in real time, {what}: use perigee run")
 
 
 def refuse_idle(scenario: Scenario, backend: Backend) -> None:
-    """Ends where a key of the scenario has no effect on this backend."""
+    """Ends the command if a key of the scenario has no effect on this backend."""
     if (why := backend.why_not(scenario.core.toml)) is not None:
         stop(why)
 
 
 def check_hosts(name: str, kernel: str | None, writable: list[Path] | None, use: list[str] | None) -> None:
-    """Ends where a backend has no hosts for programs, or does not have an option."""
+    """Ends the command if a backend has no hosts for programs, or lacks an option."""
     if name not in HOSTS:
         stop(f"--backend {name} has no hosts for programs; {' and '.join(HOSTS)} have")
     if name == "emulation" and (kernel is not None or writable):

@@ -27,7 +27,7 @@ SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "ja
 RTTS = {"rtt_mean_ms", "rtt_median_ms", "rtt_p95_ms", "rtt_p99_ms", "inflation", "inflation_min"}
 
 
-# A terminal shows so many cells; sweep.csv has all.
+# Limit of cells on a terminal; sweep.csv has all.
 MOST_LINES = 60
 
 
@@ -90,12 +90,12 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def usual_columns(found: Sweep) -> list[str]:
-    """The usual columns, as far as some run has them."""
+    """The usual columns that at least one run has."""
     return [n for n in SHOWN if any(isinstance(v := r.get(n), (int, float)) and not math.isnan(v) for r in found.rows)]
 
 
 def print_cells(found: Sweep, names: list[str]) -> None:
-    """Means per cell; with several seeds their 95 % intervals."""
+    """Means per cell, with 95 % intervals for several seeds."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -135,7 +135,7 @@ def _shown(row: dict[str, Any], name: str, form: str) -> str:
 
 
 def finite(told: Any) -> Any:
-    """JSON has no NaN."""
+    """The value without NaN, which JSON lacks."""
     if isinstance(told, dict):
         return {k: finite(v) for k, v in told.items()}
     if isinstance(told, list):

@@ -85,7 +85,7 @@ def command(
 
 @contextmanager
 def _as_problems() -> Iterator[None]:
-    """What cannot be run, and code that cannot be used, is a problem of the scenario."""
+    """Reports runs that cannot start, and unusable code, as problems of the scenario."""
     from perigee_lab import _core
     from perigee_lab.extensions.trust import PluginError
 
@@ -98,7 +98,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def _shared_choices(scenario: Scenario) -> list[str]:
-    """Warnings about satellites that terminals choose for several pairs at once; none without satellites."""
+    """Warnings about satellites that terminals choose for several pairs; none without satellites."""
     from perigee_lab import _core
 
     try:

@@ -18,7 +18,7 @@ from perigee_lab.common import quoting
 if TYPE_CHECKING:
     from perigee_lab.results.metrics import Row
 
-# Keys by which two scenarios differ that are named.
+# Number of differing scenario keys that are listed.
 MOST_KEYS = 6
 
 
@@ -72,7 +72,7 @@ def command(
 
 
 def _lines(row: dict[str, Any]) -> list[list[str]]:
-    """Heading, both values and their difference for each metric that one of them has."""
+    """Heading, both values and their difference for each metric of either record."""
     from perigee_lab.results.columns import one_line
     from perigee_lab.results.summary import COLUMNS
 
@@ -94,7 +94,7 @@ def _lines(row: dict[str, Any]) -> list[list[str]]:
 
 
 def _in_words(seeds: Sequence[int]) -> str:
-    """Seeds as a range where they are one."""
+    """Seeds as text, as a range if they are consecutive."""
     if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
         return f"{seeds[0]} to {seeds[-1]}"
     return ", ".join(map(str, seeds))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee doctor`: the state of the installation and its optional parts, a line each, with the remedy."""
+"""`perigee doctor`: the state of the installation and its optional parts, with remedies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOOLS = {
     "chromium": "the tests of reports and the globe",
     "iperf3": "perigee exec with iperf3",
 }
-# Of a run that must come out.
+# A run that must succeed.
 TINY = """
 [run]
 duration = "1 s"
@@ -47,7 +47,7 @@ cc = "cubic"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, whether it is well, and what to say of it."""
+    """A checked part, its state, and a message."""
 
     part: str
     ok: bool
@@ -75,7 +75,7 @@ def command(as_json: JsonOption = False) -> int:
 
 
 def examined() -> Iterator[Finding]:
-    """Looks at one part after the other."""
+    """Checks one part after the other."""
     yield Finding("system", True, f"{platform.platform()}, {os.cpu_count()} cores")
     version = platform.python_version()
     yield Finding("Python", sys.version_info >= (3, 10), f"{version} ({sys.executable}); 3.10 or newer is needed")
@@ -102,7 +102,7 @@ def _core() -> Finding:
 
 
 def _version(package: str) -> str | None:
-    # Imported here: it is a tenth of what every other command needs to begin.
+    # Imported here: it takes a tenth of the start-up time of other commands.
     from importlib import metadata
 
     try:
@@ -120,7 +120,7 @@ def _packages() -> Finding:
 
 
 def _run() -> Finding:
-    """A run of a second of simulated time, and its record on disk."""
+    """A run of one simulated second, and its record on disk."""
     try:
         import perigee_lab as perigee
 
@@ -129,7 +129,7 @@ def _run() -> Finding:
             file.write_text(TINY, encoding="utf-8")
             results = perigee.load(file).run_all(out=Path(name) / "out")
             goodput_mbps = results[0].summary["goodput_mbps"]
-    except Exception as error:  # whatever it is, it is the answer
+    except Exception as error:  # any failure is the finding
         return Finding("a run", False, f"{type(error).__name__}: {error}")
     return Finding("a run", goodput_mbps > 5.0, f"cubic, 1 s over 10 Mbit/s: {goodput_mbps:.2f} Mbit/s")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Errors of commands as messages and exit codes, in one place."""
+"""Conversion of errors into messages and exit codes, for all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perigee_lab.common.reading import UnreadableError
 
 
 def reported(error: Exception) -> int | None:
-    """Prints an error that users can mend, and returns the exit code; None for any other, which is a fault of ours."""
+    """Prints an error that users can fix and returns the exit code; None for an internal error."""
     if isinstance(error, PerigeeError):
         if error.has_cause:
             _print_cause(error)
@@ -25,7 +25,7 @@ def reported(error: Exception) -> int | None:
     if isinstance(error, OSError) and (has_no_room(error) or isinstance(error, UnreadableError)):
         complain(cannot_write(Path("the result"), error))
         return BAD_INPUT
-    # Only a command that has imported the core can have an error of it.
+    # Errors of the core can only occur if the command has imported it.
     core = sys.modules.get("perigee_lab._core")
     if core is not None and isinstance(error, core.ScenarioError):
         complain(error.args[0])
@@ -48,7 +48,7 @@ def _odd_word() -> int | None:
 
 
 def _print_cause(error: Exception) -> None:
-    """The traceback of a plug-in's exception, where there is one."""
+    """Prints the traceback of a plug-in's exception, if any."""
     if error.__cause__ is None:
         return
     from perigee_lab.runs.executor import RemoteError

@@ -66,7 +66,7 @@ def command(
     given.check_surroundings(env, writable)
     if stdin not in (None, "-") and not Path(stdin).is_file():
         stop(f"--stdin {stdin} is no file")
-    # All of it, at once: virtual time waits for nobody.
+    # Reads it completely up front: virtual time does not wait for input.
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], read)
     asked = Asked(out, writable or [], force, as_json, pcap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Execution of jobs for `perigee run` and `perigee run-job`: bar, table and record."""
+"""Execution of jobs for `perigee run` and `perigee run-job`: progress bar, table and record."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Results, Scenario
 
 RUNS = Path("runs")
-# An estimate is worth a line when it is longer than this.
+# Estimates above this are printed.
 LONG_RUN_S = 5.0
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """Request of the command line."""
 
     machines: Machines = HERE
     out: Path | None = None
@@ -55,7 +55,7 @@ class Asked:
 def run_command(
     scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, backend: Backend = SIMULATOR
 ) -> int:
-    """Runs, prints, writes. Returns the exit code."""
+    """Runs, prints and writes. Returns the exit code."""
     return _run(lambda: Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv)), asked)
 
 
@@ -73,7 +73,7 @@ def dry_command(
     backend: Backend = SIMULATOR,
     as_json: bool,
 ) -> None:
-    """Prints what would be run, and saves it as jobs."""
+    """Prints the planned runs, and saves them as jobs."""
     plan = Plan.of(scenario, cc, pcap=pcap, backend=backend)
     if save is not None:
         if plan.stays:
@@ -93,7 +93,7 @@ def dry_command(
 
 
 def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
-    """Where the records go, and whether the folder was made for them: what a killed call began is carried on."""
+    """Folder of the records, and whether it was created for them; a killed call is resumed."""
     if asked.out is not None:
         return asked.out, False
     begun = None if asked.force else unfinished(plan, plan.jobs[0].scenario, RUNS)
@@ -103,7 +103,7 @@ def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
 def _run(made: Callable[[], Plan], asked: Asked) -> int:
     report, as_json = asked.report, asked.as_json
     if asked.out is not None:
-        # Before anything is built for what belongs there.
+        # Before anything is built for the folder.
         refuse_file(asked.out)
     with writing(asked.out or RUNS):
         plan = made()
@@ -130,7 +130,7 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
 
 
 def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:
-    """Shows what there is of a comparison whose hosts ended. It gets no summary: the next call goes on with it."""
+    """Shows a comparison with hosts that ended, without a summary: the next call resumes it."""
     results = error.results
     report = asked.report and len(results) > 0
     if report:
@@ -186,7 +186,7 @@ def _with_bar(console: Console, plan: Plan, machines: Machines) -> Results:
 def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> None:
     from rich.console import Console
 
-    # Files and pipes have no width: cells must not be cut there.
+    # Files and pipes have no width: cells must not be truncated there.
     console = Console(width=None if sys.stdout.isatty() else 200)
     schemes = by_scheme(in_order(results))
     ended = {r.cc for r in results if "broken" in r.manifest}
@@ -205,7 +205,7 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
 
 
 def _remarks(results: Sequence[Run]) -> list[str]:
-    """Warnings of the runs; what all schemes have in common is said once."""
+    """Warnings of the runs; those common to all schemes appear once."""
     every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
     schemes = dict.fromkeys(r.cc for r in results)
     found = []

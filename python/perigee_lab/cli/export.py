@@ -46,7 +46,7 @@ def command(
 
     if what not in EXPORTS:
         stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
-    # A folder that waits to be filled is no result.
+    # An empty folder is not a result.
     check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
     loaded = given.scenario(scenario, sets, tle, trust=trust)
     if what in TRACES:

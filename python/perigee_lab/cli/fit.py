@@ -97,7 +97,7 @@ OPTIONS = {
 
 
 def _of_scenario(error: str, out: Path) -> str:
-    """What is wrong with a recording, by the option that named it; else the fault is the fit's."""
+    """An error of a recording with the option that named it; other errors unchanged."""
     for key, option in OPTIONS.items():
         if f"{key}: " in error:
             return f"{option}: {error.partition(f'{key}: ')[2]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios and surroundings of programs that arguments name; what is wrong with them ends the command."""
+"""Loading of scenarios and checks of program environments; errors end the command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def scenario(
     path: Path, sets: list[str] | None, tle: Path | None = None, *, trust: bool, as_json: bool = False
 ) -> Scenario:
-    """Loads a scenario. Raises ScenarioError with every problem it has."""
+    """Loads a scenario. Raises ScenarioError with all of its problems."""
     from perigee_lab.runs.scenario import open_file
 
     tle_set = [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
@@ -30,7 +30,7 @@ def scenario(
 
 @contextmanager
 def problems(*, as_json: bool) -> Iterator[None]:
-    """With --json the problems of a scenario are a document on the standard output."""
+    """With --json, prints the problems of a scenario as a document on standard output."""
     from perigee_lab import _core
 
     try:
@@ -43,7 +43,7 @@ def problems(*, as_json: bool) -> Iterator[None]:
 
 
 def check_surroundings(env: list[str] | None, writable: list[Path] | None) -> None:
-    """Ends where the environment of programs is wrong."""
+    """Ends the command if the environment of programs is invalid."""
     wrong = [e for e in env or [] if "=" not in e]
     if wrong:
         stop(f"--env {wrong[0]!r} is not NAME=VALUE")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""List of the commands, and their loading.
+"""List of the commands, and their loader.
 
-The command NAME is `command` in the module `perigee_lab.cli.NAME` (`-` becomes `_`, and a word of Python gets one
-behind it): a function with Typer's annotations, or a `typer.Typer` of subcommands. Its summary is the first line of its
-docstring or help. A function returns the exit code of the process; None is 0.
+The command NAME is `command` in the module `perigee_lab.cli.NAME` (`-` becomes `_`, and a keyword
+of Python gets a trailing one): a function with Typer's annotations, or a `typer.Typer` of
+subcommands. Its summary is the first line of its docstring or help. A function returns the exit
+code of the process; None is 0.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Maintenance": ("validate", "bench", "schema", "trust"),
 }
 
-# Former names, for one version: they work and are not listed.
+# Former names, for one version: they work but are not listed.
 FORMER = ("cells",)
-# Commands that distributions of their own bring: what to install.
+# Commands of separate distributions, with the package to install.
 SEPARATE = {"study": "perigee-lab-studies"}
 
 
@@ -44,7 +45,7 @@ def module_of(name: str) -> str:
 
 
 def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
-    """The command that Typer makes of a function or of an app, with plain help."""
+    """The command that Typer builds from a function or an app, with plain help."""
     holder = typer.Typer(rich_markup_mode=None, add_completion=False)
     if isinstance(command, typer.Typer):
         holder.add_typer(command, name=name)
@@ -54,25 +55,25 @@ def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
 
 
 class Commands(UserDict[str, Any]):
-    """The built-in commands by name; the module of one is imported when it is looked up."""
+    """The built-in commands by name; modules are imported on first lookup."""
 
     def __init__(self) -> None:
-        """All of `SECTIONS` and `FORMER`, without importing any."""
+        """Enters all of `SECTIONS` and `FORMER`, without importing any."""
         names = (name for section in SECTIONS.values() for name in section if name not in SEPARATE)
         super().__init__(dict.fromkeys([*names, *FORMER]))
 
     def __getitem__(self, name: str) -> Any:
-        """Imports the command. Raises KeyError where there is none."""
+        """Imports the command. Raises KeyError if there is none."""
         if self.data[name] is None:
             self.data[name] = built(name, import_module(module_of(name)).command)
         return self.data[name]
 
 
 class Grouped(typer.core.TyperGroup):
-    """The commands in sections instead of one long list; those of other distributions among them."""
+    """The commands in sections, including those of other distributions."""
 
     def __init__(self, **given: Any) -> None:
-        """As Typer calls it; commands that are registered on the app are none of `SECTIONS`."""
+        """Called by Typer; commands that are registered on the app are not in `SECTIONS`."""
         super().__init__(**given)
         self.commands = Commands()
 
@@ -81,7 +82,7 @@ class Grouped(typer.core.TyperGroup):
         return [*self.commands, *(name for name in distributions.commands() if name not in self.commands)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A built-in command, or that of an installed distribution, which is imported here."""
+        """A built-in command, or one of an installed distribution, which is imported here."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         entry = distributions.commands().get(cmd_name)
@@ -97,7 +98,7 @@ class Grouped(typer.core.TyperGroup):
         ctx.exit(super().invoke(ctx) or 0)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the sections; what belongs to none comes last."""
+        """Writes the sections, with the remaining commands at the end."""
         for title, lines in self._sections(ctx, self.list_commands(ctx)):
             with formatter.section(title):
                 formatter.write_dl(lines)

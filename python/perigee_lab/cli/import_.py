@@ -33,7 +33,7 @@ SampleOption = Annotated[str, typer.Option(help="Time between rows of the time s
 
 
 MOST_COLUMNS = 4
-"""Flows whose classification is printed; the report has more."""
+"""Number of flows with a printed classification; the report has more."""
 
 
 command = typer.Typer(no_args_is_help=True, help="Import captures, logs and networks.")
@@ -84,7 +84,7 @@ def capture(
 
 
 def _beside_wireshark(folder: Path) -> None:
-    """The classification of both, a line for each number."""
+    """Prints both classifications, a line for each number."""
     from rich.console import Console
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def _beside_wireshark(folder: Path) -> None:
     if found is None:
         return
     heads, *rows = found["table"]
-    # Addresses of IPv6 are in brackets, which mean something else to tables.
+    # IPv6 addresses have brackets, which are markup in tables.
     table = Table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]))
     for k, head in enumerate(heads[1:], 1):
         whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
 
-# Keys that reach the host at once; more wait in the terminal.
+# Keys sent to the host at once; further ones stay in the terminal's buffer.
 KEYS = 512
 END_OF_INPUT = b"\x04"
 
@@ -52,7 +52,7 @@ def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
 
 
 def shell_command(scenario: Scenario, programs: list[Program], backend: Backend, writable: Sequence[Path]) -> int:
-    """Runs the shell; its exit code, or that of `perigee exec` for other ends."""
+    """Runs the shell; returns its exit code, or that of `perigee exec` for other endings."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         stop("a shell needs a terminal; for a command there is `perigee exec`")
     check_nodes(scenario, programs)
@@ -73,7 +73,7 @@ def shell_command(scenario: Scenario, programs: list[Program], backend: Backend,
     except (RecordError, PluginError, _core.RunError) as error:
         stop(str(error), OURS)
     if signals:
-        # It came while the core was in charge, which ends the run and says nothing of it.
+        # It arrived while the core was running, which ends the run without reporting it.
         return 128 + signals[0]
     story = stories[-1]
     complain(f"{story.program.node}: {story.ending}")
@@ -82,9 +82,10 @@ def shell_command(scenario: Scenario, programs: list[Program], backend: Backend,
 
 @contextmanager
 def raw_terminal() -> Iterator[list[int]]:
-    """Keys arrive as they are pressed; the terminal is as before afterwards, also when a signal ends this.
+    """Raw mode: keys arrive as they are pressed; the previous mode is restored, also on signals.
 
-    Gives the signals that came: what a handler raises while the core calls back may not arrive here.
+    Yields the received signals: exceptions of a handler during a callback of the core may not arrive
+    here.
     """
     came: list[int] = []
 
@@ -96,7 +97,7 @@ def raw_terminal() -> Iterator[list[int]]:
     handlers = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         tty.setraw(0)
-        # Output goes on to the machine's terminal as the host's has made it.
+        # Output passes through unchanged: the host's terminal has already processed it.
         yield came
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
@@ -105,10 +106,10 @@ def raw_terminal() -> Iterator[list[int]]:
 
 
 class Keyboard:
-    """What the agent is told of the terminal: keys, and the size of its window."""
+    """Terminal input for the agent: keys, and the size of the window."""
 
     def __init__(self, signals: Sequence[int] = ()) -> None:
-        """The size is told first. Once a signal came the run should end."""
+        """The size is sent first. After a signal the run should end."""
         self.signals = signals
         self.size = (0, 0)
         self.error: BaseException | None = None

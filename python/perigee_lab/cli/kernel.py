@@ -166,7 +166,7 @@ def doctor(name: NameArg = None, as_json: JsonOption = False) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, elsewhere a line for each thing that begins."""
+    """A bar on a terminal, elsewhere a line for the start of each step."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -192,7 +192,7 @@ def _progress() -> Iterator[Progress]:
             if what != before:
                 if task is not None:
                     bar.remove_task(task)
-                # Without a total the bar only moves.
+                # Without a total the bar is indeterminate.
                 task = bar.add_task(what, total=total or None)
             before = what
             if task is not None:

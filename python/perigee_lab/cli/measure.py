@@ -149,7 +149,7 @@ def run(
 
 
 def _conclude(folder: Path | None) -> None:
-    """The records of what was measured, however it ended."""
+    """Writes the records of a measurement, however it ended."""
     from perigee_lab.common.files import RecordError
     from perigee_lab.measure.journal import FOLDER
     from perigee_lab.measure.measured import write_records
@@ -162,7 +162,7 @@ def _conclude(folder: Path | None) -> None:
     try:
         write_records(folder)
     except (OSError, RecordError) as error:
-        # What was measured stays where it is: `perigee measure report` makes records of it later.
+        # The measurement is kept: `perigee measure report` writes its records later.
         why = cannot_write(folder, error) if isinstance(error, OSError) else error
         complain(f"{why}; what was measured is in {folder}")
         return
@@ -201,7 +201,7 @@ def _written(
     server: str, pings: str | None, interval: str, trains: str | None, download: str | None, upload: str | None,
     cc: str | None, streams: int, sample: str, runs: int, *, beside: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
-    """The lines of a campaign file of what options say, each with the option that it is from."""
+    """The lines of a campaign file for the options, each with its option."""
     from perigee_lab.measure.net.protocol import MeasureError
 
     if not (pings or trains or download or upload):
@@ -229,7 +229,7 @@ def _written(
 
 
 def _of_option(error: str, options: list[str]) -> str:
-    """An error of the file that nobody wrote, in words of the option that its line is from."""
+    """An error of a generated campaign file, in terms of the option for its line."""
     found = re.match(r"\[.*?, line (\d+): (?:\w+ = )?(.*)", error, re.DOTALL)
     option = options[int(found[1]) - 1] if found else ""
     return f"{option} {found[2]}" if found and option else error

@@ -15,7 +15,7 @@ from perigee_lab.common.files import write_text, writing
 
 
 class NewSchemeError(PerigeeError, ValueError):
-    """The files cannot be written; the text says why and what to do."""
+    """The files cannot be written; the text has the reason and the remedy."""
 
 
 def command(
@@ -40,7 +40,7 @@ def command(
 
 
 def python_files(name: str, folder: Path) -> list[Path]:
-    """Writes a class, its test and its page. Returns what was written."""
+    """Writes a class, its test and its page. Returns the files."""
     _check(name)
     plan = {
         folder / f"{name}.py": "new_cc.py.txt",
@@ -91,7 +91,7 @@ def _write(name: str, plan: dict[Path, str]) -> list[Path]:
 
 
 def _enter_module(path: Path, name: str) -> None:
-    """`pub mod NAME;` in alphabetical order among the schemes."""
+    """Inserts `pub mod NAME;` in alphabetical order among the schemes."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     first = lines.index("pub mod astraea;\n")
     last = next(i for i in range(first, len(lines)) if not lines[i].startswith("pub mod "))
@@ -100,7 +100,7 @@ def _enter_module(path: Path, name: str) -> None:
 
 
 def _enter_scheme(path: Path, name: str) -> None:
-    """One entry at the end of the list."""
+    """Appends an entry to the list."""
     text = path.read_text(encoding="utf-8")
     end = text.index("\n}\n", text.index("\nschemes! {"))
     label = label_of(name)

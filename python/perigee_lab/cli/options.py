@@ -53,7 +53,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.
 
 
 def machines_of(jobs: int | None, cluster: str | None, store: str | None) -> Machines:
-    """Where to run. Raises RecordError where that cannot be."""
+    """The machines of the options. Raises RecordError if they are unavailable."""
     from perigee_lab.runs.machines import Machines
 
     return Machines(jobs, cluster, store)
@@ -65,16 +65,16 @@ def count(n: int, noun: str) -> str:
 
 
 def schemes_of(given: str | None) -> list[str]:
-    """The schemes of --cc, code among them marked as the user's own."""
+    """The schemes of --cc; code among them is marked as named by the user."""
     from perigee_lab.extensions.trust import Said
 
     return [Said(name) for name in names_of("--cc", given)]
 
 
 def names_of(option: str, given: str | None) -> list[str]:
-    """The names of a list with commas; those of no list are none.
+    """The names of a comma-separated list; none for None.
 
-    An empty one (often of a variable that is not set) is refused: taken for no list, it would mean the default.
+    An empty list (often an unset variable) is rejected: treated as absent, it would mean the default.
     """
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if "" in names:
@@ -83,7 +83,7 @@ def names_of(option: str, given: str | None) -> list[str]:
 
 
 def check_free(*paths: Path | None, force: bool) -> None:
-    """Nothing that exists is replaced unasked."""
+    """Ends the command if an existing file would be replaced without --force."""
     taken = [p for p in paths if p is not None and p.exists() and not force]
     if taken:
         stop(f"{taken[0]} exists; say --force to replace it")

@@ -21,7 +21,7 @@ def print_remarks(remarks: Sequence[str]) -> None:
 
 @contextmanager
 def output(out: Path, *, folder: bool = False) -> Iterator[Path]:
-    """The path that the core writes to until it is complete; ends with exit code 2, in terms of `out`, if it fails."""
+    """A path for the core's output until complete; errors end with exit code 2 and name `out`."""
     from perigee_lab import _core
 
     name = str(out)
@@ -34,11 +34,11 @@ def output(out: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def save(figure: Any, file: Path) -> None:
-    """Writes a figure and closes it; ends with exit code 2 if that cannot be done."""
+    """Writes a figure and closes it; ends with exit code 2 on failure."""
     import matplotlib.pyplot as plt
 
     try:
-        # Fonts as journals want them: TrueType, not Type 3.
+        # Fonts that journals require: TrueType, not Type 3.
         with writing(file), written(file, folders=True) as partial, plt.rc_context({"pdf.fonttype": 42}):
             figure.savefig(partial, dpi=160, format=file.suffix[1:] or "png")
     except ValueError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
 
-# From so many pairs on there is one table and one distribution instead of a block and a figure for each pair.
+# From this number of pairs on, one table and one distribution replace the blocks and figures.
 MANY_PAIRS = 9
 
 
@@ -151,7 +151,7 @@ def _print_legs(pairs: Sequence[PairPaths]) -> None:
 
 
 def _print_distribution(pairs: Sequence[Sequence[PairPaths]]) -> None:
-    """A line for each policy and number: how it is distributed over the pairs."""
+    """A line per policy and metric: its distribution over the pairs."""
     import numpy as np
 
     print(

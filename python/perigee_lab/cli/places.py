@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Options of commands about places, and errors in terms of --from and --to."""
+"""Options for places, and errors in terms of --from and --to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ends_of(origin: str | None, target: str | None) -> list[tuple[str, str]]:
 
 @contextmanager
 def in_options(origin: str | None, target: str | None) -> Iterator[None]:
-    """Errors of the core end the command; one about a place states the option that named it."""
+    """Errors of the core end the command; one about a place names its option."""
     from perigee_lab import _core
 
     try:
@@ -46,7 +46,7 @@ def in_options(origin: str | None, target: str | None) -> Iterator[None]:
 
 
 def of_places(error: Exception, origin: str | None, target: str | None) -> str:
-    """The text of an error of the core; where it is about a place that an option named, the option is in it."""
+    """The text of an error of the core, with the option that named the place, if any."""
     message = str(error.args[0])
     problems: list[dict[str, Any]] = json.loads(error.args[1]) if len(error.args) > 1 else []
     for option, place in (("--from", origin), ("--to", target)):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 # Shares of packets, and their key in the manifest.
 LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
-# Warnings that are worth a line at once.
+# Warnings that are printed immediately.
 TOLD = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
 
 
@@ -54,13 +54,13 @@ def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 def words_of(command: list[str]) -> tuple[str, ...]:
-    """A program and its arguments; one argument with spaces is a line for the shell."""
+    """A program and its arguments; a single argument with spaces is a shell command line."""
     shell = len(command) == 1 and any(c.isspace() for c in command[0])
     return ("/bin/sh", "-c", command[0]) if shell else tuple(command)
 
 
 def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
-    """Programs of `perigee exec`; the last one is awaited, and gets the standard input."""
+    """Programs of `perigee exec`; the last one is awaited and gets standard input."""
     groups = groups_of(words)
     programs = []
     for i, (node, command) in enumerate(groups):
@@ -73,13 +73,13 @@ def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes
 
 
 def nodes_of(scenario: Scenario) -> list[str]:
-    """Where programs can be: at the ends of flows."""
+    """Nodes that can run programs: the ends of flows."""
     flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
     return list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
 
 
 def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
-    """Ends the command where a program is at a node that no flow leads to."""
+    """Ends the command if a program is on a node without flows."""
     nodes = nodes_of(scenario)
     unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
     if unknown:
@@ -88,7 +88,7 @@ def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options of the command say."""
+    """Options of the command."""
 
     out: Path | None
     writable: Sequence[Path]
@@ -96,11 +96,11 @@ class Asked:
     as_json: bool
     pcap: bool
     name: str = "exec"
-    """Of the command."""
+    """Name of the command."""
 
 
 def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, asked: Asked) -> int:
-    """Runs programs, shows what they write, and ends with the exit code of the last."""
+    """Runs programs, prints their output, and returns the exit code of the last."""
     out, as_json = asked.out, asked.as_json
     check_nodes(scenario, programs)
     if out is not None and (out / SUMMARY).exists() and not asked.force:
@@ -156,7 +156,7 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
 
 @contextmanager
 def _nothing_left(*folders: Path) -> Iterator[None]:
-    """Removes folders in which nothing is, if the block fails."""
+    """Removes empty folders if the block fails."""
     try:
         yield
     except Exception:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def programs_of(
     words: Sequence[str], nodes: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None
 ) -> list[Program]:
-    """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, which is then the last.
+    """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, as the last.
 
     The last one is awaited. Without any `--at` the shell is on the first node.
     """

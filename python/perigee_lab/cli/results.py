@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 MOST_LINES = 60
-# Of a file or a pipe, which have no width.
+# Width for files and pipes, which have none.
 WIDE = 2000
 
 
@@ -89,7 +89,7 @@ def command(
 
 
 def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:
-    """Keys, scheme, seed and the columns that are asked for; what is sorted by is one of them."""
+    """Keys, scheme, seed and the requested columns, including that of the sort order."""
     from perigee_lab.results import dataset
 
     if names == ["all"]:
@@ -97,7 +97,7 @@ def _queried(folder: Path, where: list[str], names: list[str], sort: str | None)
     keys = dataset.keys_of(folder)
     there = dataset.dataset(folder).schema.names
     chosen = names or [n for n in SHOWN if n in there]
-    # A column of a join has the name of its set behind it.
+    # A joined column has the name of its set as a suffix.
     by = [dataset.resolved(sort.partition("@")[0], there)] if sort else []
     return dataset.query(folder, where, list(dict.fromkeys([*keys, "cc", "seed", *chosen, *by])))
 
@@ -122,7 +122,7 @@ def _export(table: pa.Table, out: Path) -> None:
 
 
 def _quoted(table: pa.Table) -> pa.Table:
-    """With texts as cells that no spreadsheet takes for formulas."""
+    """The table with text cells that no spreadsheet takes for formulas."""
     import pyarrow as pa
 
     columns = [
@@ -133,7 +133,7 @@ def _quoted(table: pa.Table) -> pa.Table:
 
 
 def _as_json(table: pa.Table) -> str:
-    """A list with a row per line: indented, 100,000 rows take half as long again."""
+    """A list with a row per line; indented, 100,000 rows would take half as long again."""
     return "[\n" + ",\n".join(json.dumps(row) for row in table.to_pylist()) + "\n]"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.sky.over_time import Floats, OverTime
 
-# A film of a day by the second would never end.
+# Limit of frames: a day at one frame per second would never finish.
 MOST_INSTANTS = 20_000
 
 
@@ -34,7 +34,7 @@ def draw_over(
     *,
     as_json: bool,
 ) -> None:
-    """Computes a map over time and writes it in the form that the file's name asks for."""
+    """Computes a map over time and writes it in the format of the file name."""
     from perigee_lab.sky import over_time, over_time_maps
 
     _check(what, origin, record)
@@ -104,7 +104,7 @@ def _write(found: OverTime, file: Path, over_s: float) -> None:
 
 
 def _tell(found: OverTime) -> None:
-    """The distribution over the ground points, or the map where they have no numbers."""
+    """Prints the distribution over the ground points, or the map if they have no numbers."""
     import numpy as np
 
     print(f"{found.title}: {len(found.t_s)} instants, {len(found.ground)} ground points; {found.note}")
@@ -120,7 +120,7 @@ def _tell(found: OverTime) -> None:
 
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on the error stream where that is a terminal, else a line every ten seconds."""
+    """A bar on the error stream if that is a terminal, else a line every ten seconds."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -140,7 +140,7 @@ def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
             continue
         if "" in parts:
             stop(f"--set {text!r} has an empty value: give values with commas between them")
-        # Numbers by their text: a float does not tell all seeds apart.
+        # Compared as text: floats cannot distinguish all seeds.
         read = [q if (q := quantity(p)).unit else p for p in parts]
         twice = [p for i, p in enumerate(parts) if read[i] in read[:i]]
         if twice:

@@ -20,7 +20,7 @@ WIDE_TABLE = 142
 
 
 def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
-    """Means, with 95 % intervals where runs differ. On a narrow terminal metrics go down the page."""
+    """Means, with 95 % intervals if runs differ. On a narrow terminal metrics become rows."""
     from rich import box
     from rich.table import Table
 
@@ -46,7 +46,7 @@ def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> A
 
 
 def print_record(folder: Path) -> None:
-    """The table of a record, its warnings, and where it is."""
+    """Prints the table of a record, its warnings, and its location."""
     from rich.console import Console
 
     from perigee_lab.results.beside import beside, said_once

@@ -46,7 +46,7 @@ def command(
             if plot is not None:
                 import matplotlib.pyplot as plt
 
-                # Fonts as journals want them: TrueType, not Type 3.
+                # Fonts that journals require: TrueType, not Type 3.
                 with written(plot) as partial, plt.rc_context({"pdf.fonttype": 42}):
                     found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
     except (_core.ScenarioError, _core.RunError) as error:
@@ -86,7 +86,7 @@ def _open(
 
 
 def _is_saved(source: Path) -> bool:
-    """A saved timeline begins with a brace, which no TOML file does."""
+    """Whether a file is a saved timeline: it starts with a brace, which no TOML file does."""
     try:
         with source.open("rb") as file:
             return file.read(1) == b"{"

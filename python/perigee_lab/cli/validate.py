@@ -91,7 +91,7 @@ def command(
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """A run that fails ends with exit code 1, also where hosts did: 3 is a verdict."""
+    """Failed runs end with exit code 1, even if hosts failed: 3 is reserved for the verdict."""
     from perigee_lab import _core
 
     try:

@@ -81,7 +81,7 @@ def command(
 
 
 def _degrees(given: str) -> float | None:
-    """An elevation; None where it follows the satellite."""
+    """An elevation; None if it follows the satellite."""
     if given == "follow":
         return None
     try:
