@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Records what arrives at a receiver of Linux and how it acknowledges it, for the replay in crates/perigee-tcp/tests.
+"""Recorder of packet arrivals and ACKs of a Linux receiver, for crates/perigee-tcp/tests.
 
 python docs/make/acknowledgements.py [FOLDER]
 
-Each path runs on a real host with a capture at the receiver; a recording is kept as FOLDER/NAME.csv.gz, a line per
-packet. `D` is data that arrives: time in ns, segment, timestamp, 1 with the PSH flag, echoed timestamp by the
-receiver's clock in ms. `A` is an ACK that leaves: time, next segment expected, SACK blocks. Numbers are less those of
-the line of the same kind above.
+Each path runs on a real host with a capture at the receiver; a recording is stored as
+FOLDER/NAME.csv.gz, a line per packet. `D` is arriving data: time in ns, segment, timestamp, 1 with
+the PSH flag, echoed timestamp by the receiver's clock in ms. `A` is a departing ACK: time, next
+segment expected, SACK blocks. Numbers are differences from the previous line of the same kind.
 """
 
 import gzip
@@ -45,7 +45,7 @@ PATHS = {
 }
 MSS, PSH, SYN = 1448, 8, 2
 ENHANCED_PACKET, TIMESTAMP, SACK = 6, 8, 5
-# The clock of the hosts begins with this second.
+# The clock of the hosts starts at this second.
 EPOCH_NS = 946_684_800 * 10**9
 
 
@@ -64,7 +64,7 @@ class Packet:
 
 
 def packets(capture: bytes) -> Iterator[Packet]:
-    """Those of a little-endian pcapng file of IPv4 without link headers, with times in ns."""
+    """Segments of a little-endian pcapng file of IPv4 without link headers, with times in ns."""
     at = 0
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)
@@ -96,7 +96,7 @@ def tcp(time_ns: int, ip: bytes) -> Packet:
 
 
 def lines(found: list[Packet]) -> Iterator[str]:
-    """The recording of a connection whose data goes one way."""
+    """The recording of a connection with data in one direction."""
     data = [p for p in found if p.payload]
     first, acks = data[0], [p for p in found if not p.payload and not p.flags & SYN and p.ack != data[0].ack]
     ahead = acks[0].stamp - acks[0].time_ns // 10**6 - 1
@@ -114,7 +114,7 @@ def lines(found: list[Packet]) -> Iterator[str]:
 
 
 def record(name: str, folder: Path) -> bytes:
-    """Runs a path; its recording as a file."""
+    """Runs a path and returns its recording as a file."""
     cc, duration, settings = PATHS[name]
     scenario, out = folder / f"{name}.toml", folder / name
     scenario.write_text(COMMON)
@@ -124,12 +124,12 @@ def record(name: str, folder: Path) -> bytes:
     subprocess.run(["perigee", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
     (capture,) = out.rglob("receivers.pcapng")
     text = "\n".join(lines(list(packets(capture.read_bytes()))))
-    # The same bits from the same packets: no date.
+    # Without a date, so that the same packets give the same bits.
     return gzip.compress(text.encode() + b"\n", 9, mtime=0)
 
 
 def main() -> None:
-    """Every path."""
+    """Records every path."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "crates/perigee-tcp/tests/recorded")
     with tempfile.TemporaryDirectory() as runs:
         for name in PATHS:

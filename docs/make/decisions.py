@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Records what Linux's congestion controls are told and decide, for the replay in crates/perigee-cc/tests.
+"""Recorder of inputs and decisions of Linux's congestion controls, for crates/perigee-cc/tests.
 
 perigee kernel build --module python/perigee_lab/hosts/kernel/modules/tcp_decisions.c
 python docs/make/decisions.py [FOLDER]
 
-Each scheme runs over each path on a real host; /proc/decisions is read at the end, and a recording is kept as
-FOLDER/SCHEME-PATH.csv.gz: a line per call, each number less the one above it. Times are shifted so that a timer tick
-(jiffies) begins at each whole millisecond.
+Each scheme runs over each path on a real host; /proc/decisions is read at the end, and a recording
+is stored as FOLDER/SCHEME-PATH.csv.gz: a line per call, each number as the difference from the
+previous line. Times are shifted so that a timer tick (jiffies) starts at each whole millisecond.
 """
 
 import csv
@@ -57,7 +57,7 @@ command = "cat /proc/decisions"
 start = "17 s"
 """
 PATHS = {
-    # A longer path, a shorter one whose packets overtake, and 0.7 s without any.
+    # A longer path, a shorter one with packets that overtake, and 0.7 s without any.
     "steps": """
 [[change]]
 at = "4 s"
@@ -74,7 +74,7 @@ mode = "blackhole"
 }
 SETTINGS = {"steps": (), "loss": ("source.dumbbell.loss=0.004",)}
 MS = 1_000_000
-# What a replay has to have in the unit of the clock, and what is counted from the connection's first byte.
+# Columns in units of the clock, and those counted from the connection's first byte.
 NANOSECONDS, MICROSECONDS, BYTES = ("clock_ns", "edt_ns"), ("delivered_us",), ("snd_una", "snd_nxt")
 
 
@@ -88,20 +88,20 @@ def run(scheme: str, path: str, folder: Path) -> tuple[list[dict[str, str]], str
     subprocess.run(["perigee", *map(str, words), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
     (text,) = [p for p in out.rglob("programs/*") if p.is_file() and p.read_bytes().startswith(b"call,")]
     rows = list(csv.DictReader(io.StringIO(text.read_text())))
-    # The receiver's connection has calls of its own, but never many.
+    # The receiver's connection also makes calls, but never many.
     sockets = [row["socket"] for row in rows]
     sender = max(set(sockets), key=sockets.count)
     return [row for row in rows if row["socket"] == sender], version(out)
 
 
 def version(out: Path) -> str:
-    """That of the kernel which a record tells."""
+    """The kernel version in the record."""
     (manifest,) = out.rglob("manifest.json")
     return str(json.loads(manifest.read_text())["kernel"]["version"])
 
 
 def shift_ns(rows: list[dict[str, str]], first_tick: int) -> int:
-    """What is added to times so that ticks begin at whole milliseconds, the first at one second."""
+    """Offset of times so that ticks start at whole milliseconds, the first at one second."""
     low, high = [], []
     for row in rows:
         tick = (int(row["jiffies"]) - first_tick + 1000) * MS - int(row["clock_ns"])
@@ -117,7 +117,7 @@ def shift_ns(rows: list[dict[str, str]], first_tick: int) -> int:
 
 
 def signed(value: int) -> int:
-    """Of 64 bits: a pacing rate that is not limited has all of them set."""
+    """Signed value of 64 bits: an unlimited pacing rate has all of them set."""
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
@@ -134,19 +134,19 @@ def condensed(rows: list[dict[str, str]], facts: dict[str, object]) -> bytes:
         here |= {name: here[name] + shift // 1000 for name in MICROSECONDS}
         here |= {name: here[name] - una for name in BYTES}
         here["lsndtime"] += 1000 - tick
-        # What has not happened yet has no time.
+        # Events that have not happened yet have no time.
         here |= {name: max(here[name], 0) for name in (*MICROSECONDS, "lsndtime")}
-        # The clock says no more than edt_ns where pacing promises nothing.
+        # At least the clock: a departure time in the past has no effect.
         here["edt_ns"] = max(here["edt_ns"], here["clock_ns"])
         changes = (here[name] - above[name] for name in names[1:])
         lines.append(",".join([row["call"], *(str(c) if c else "" for c in changes)]).rstrip(","))
         above = here
-    # The same bits from the same calls: no date.
+    # Without a date, so that the same calls give the same bits.
     return gzip.compress("\n".join(lines).encode() + b"\n", 9, mtime=0)
 
 
 def main() -> None:
-    """Every scheme over every path."""
+    """Records every scheme over every path."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "crates/perigee-cc/tests/recorded")
     with tempfile.TemporaryDirectory() as runs:
         for scheme in SCHEMES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes docs/reference/queues.md: the queue disciplines, from the heads of their files.
+"""Generator of docs/reference/queues.md: the queue disciplines, from the heads of their files.
 
 python docs/make/disciplines.py (part of `make docs`)
 """

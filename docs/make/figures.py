@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Draws the figure of the README from a saved record: python docs/make/figures.py runs/demo."""
+"""Figure of the README from a saved record: python docs/make/figures.py runs/demo."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from perigee_lab.results.plots import overview
 from perigee_lab.results.record import find_records
 
 mpl.use("Agg")
-# The same bits from the same record: no date in the file.
+# Without a date in the file, so that the same record gives the same bits.
 overview(find_records(sys.argv[1])).savefig(
     Path(__file__).parents[1] / "explanation/london-new-york.png", dpi=110, metadata={"Software": None}
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Draws how cost grows, and prints the table of design/performance.md, from what the benchmark measured.
+"""Figure of the growth of costs, and the table of design/performance.md, from a benchmark.
 
 perigee bench $(python docs/make/growth.py --cases) --json > growth.json
 python docs/make/growth.py growth.json docs/explanation/growth.png
@@ -27,7 +27,7 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 def main(measured: str, picture: str) -> None:
-    """Table to standard output, picture to a file."""
+    """Prints the table and writes the figure."""
     import matplotlib.pyplot as plt
 
     with open(measured, encoding="utf-8") as file:

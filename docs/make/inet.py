@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes docs/explanation/inet.md from the saved results of `perigee validate --group inet`.
+"""Generator of docs/explanation/inet.md from results of `perigee validate --group inet`.
 
 python docs/make/inet.py (part of `make docs`)
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes docs/explanation/kernel.md from the saved results of `perigee validate --against linux`.
+"""Generator of docs/explanation/kernel.md from results of `perigee validate --against linux`.
 
 python docs/make/kernel.py (part of `make docs`)
 """
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _table(head: list[str], rows: list[list[str]], left: int) -> str:
     marks = ["---"] * left + ["---:"] * (len(head) - left)
-    # A bar inside of a cell would end it.
+    # A bar inside a cell would end it.
     lines = [head, marks, *[[c.replace("|", "\\|") for c in row] for row in rows]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 

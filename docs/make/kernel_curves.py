@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Draws docs/explanation/kernel-cwnd.png: congestion windows of simulated and real hosts over the same network.
+"""Figure kernel-cwnd.png: congestion windows of simulated and real hosts over the same network.
 
 perigee validate --against linux --cell single-100M-50ms-1bdp --cell rtt-step --seeds 1 --out DIR
 python docs/make/kernel_curves.py DIR
@@ -25,7 +25,7 @@ MB, NS = 1e6, 1e9
 
 
 def cwnd(run: Run) -> tuple[list[float], list[float]]:
-    """Seconds and megabytes, sample by sample, of its first flow."""
+    """Seconds and megabytes of the first flow, one value per sample."""
     rows = run.to_pandas("flows")
     rows = rows[rows["flow"] == 0]
     return list(rows["t_ns"] / NS), list(rows["cwnd_bytes"] / MB)
@@ -41,7 +41,7 @@ def pair(folder: Path, cc: str) -> tuple[Run, Run]:
 
 
 def main() -> None:
-    """Draws."""
+    """Draws the figure."""
     base = Path(sys.argv[1])
     figure, axes = plt.subplots(len(CELLS), COLUMNS, figsize=(11, 4.8), sharey=False)
     for row, (cell, schemes) in zip(axes, CELLS.items(), strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes design/learned-paths.md and its figure: policies that were trained on dumbbells, over satellites.
+"""Generator of design/learned-paths.md and its figure: policies trained on dumbbells, on satellites.
 
 python docs/make/learned_paths.py
 python docs/make/learned_paths.py POLICY…    the table of Cubic that these policies (of `perigee train`) correct
@@ -48,7 +48,7 @@ BENT_PIPE = {
 
 
 def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
-    """By their names in the table, with some keys set."""
+    """The paths by their names in the table, with some keys set."""
     leo = ROOT / "scenarios/leo"
 
     def link(rtt: str, rate: str, *, loss: float = 0.0, bdp_rtt: str | None = None, more: str = "") -> perigee.Scenario:
@@ -70,12 +70,12 @@ def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
 
 
 def cell(run: perigee.Run) -> str:
-    """Goodput and inflation."""
+    """Goodput and inflation, as text."""
     return f"{run.summary['goodput_mbps']:.1f}, {run.summary['inflation']:.2f}"
 
 
 def write(mark: str, lines: list[str]) -> None:
-    """Puts a table in the place of the one after the mark."""
+    """Replaces the table after the mark."""
     page = ROOT / "design/learned-paths.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
     _, _, after = rest.partition("\n\n")
@@ -83,7 +83,7 @@ def write(mark: str, lines: list[str]) -> None:
 
 
 def corrected(policies: list[str]) -> None:
-    """Cubic alone, and with the policies of some seeds."""
+    """Cubic alone, and corrected by the policies of some seeds."""
     names = ["cubic", *(f"seed {k}" for k in range(1, len(policies) + 1)), "astraea", "astraea_leo"]
     lines = ["| path | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     sets = [{"cc.policy.weights": str(Path(p).resolve()), "cc.policy.below": "cubic"} for p in policies]
@@ -98,7 +98,7 @@ def corrected(policies: list[str]) -> None:
 
 
 def main() -> None:
-    """Runs, draws, writes."""
+    """Runs, draws and writes."""
     lines = ["| path | " + " | ".join(SCHEMES) + " |", "|---" * (len(SCHEMES) + 1) + "|"]
     drawn = None
     for name, scenario in paths({}).items():

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes docs/studies/leo-cc-real-hosts.md: the emulation study's schemes on real hosts, beside simulated ones.
+"""Generator of docs/studies/leo-cc-real-hosts.md: the emulation study on real and simulated hosts.
 
 python docs/make/leo_cc_hosts.py FOLDER KERNEL LIVE [LOG...]
 
-FOLDER keeps the records; what is there is not run again. KERNEL has BBRv3's patch and SaTCP's module, LIVE the
-patch and LeoCC's module for live networks, with its companion compiled in its scenario's folder (docs/how-to/hosts.md).
-LOG are further paths logged by LeoEM.
+FOLDER stores the records; completed runs are skipped. KERNEL has BBRv3's patch and SaTCP's module,
+LIVE the patch and LeoCC's module for live networks, with its companion compiled in its scenario's
+folder (docs/how-to/hosts.md). LOG are further paths logged by LeoEM.
 """
 
 import math
@@ -40,12 +40,12 @@ class Scheme:
     name: str
     kernel: str
     where: str = "plain"
-    """The kernel: the default one (`plain`), one with BBRv3 and SaTCP (`patched`) or LeoCC's live module (`live`)."""
+    """Kernel: `plain` (default), `patched` (BBRv3 and SaTCP) or `live` (LeoCC's live module)."""
     scenario: str = "real-hosts"
-    """That of the real side: one with a companion where the module has one."""
+    """Scenario of the real side: one with a companion if the module has one."""
     published: str = "not in the study"
     told: tuple[str, ...] = ()
-    """What the simulated side needs to be told of handovers as the real one is."""
+    """Options that give the simulated side the same notice of handovers as the real one."""
 
 
 SCHEMES = [
@@ -109,7 +109,7 @@ What these columns are:
 
 
 def run(folder: Path, log: Path | None, words: list[str], scenario: str = "real-hosts") -> list[Run]:
-    """The records of a call of `perigee run`, which is made unless they are there."""
+    """The records of a call of `perigee run`, which runs unless they exist."""
     if not folder.exists():
         change = [] if log is None else ["--set", f'source.path_log.file="{log.resolve()}"']
         command = [
@@ -129,7 +129,7 @@ def run(folder: Path, log: Path | None, words: list[str], scenario: str = "real-
 
 
 def sides(folder: Path, log: Path | None, kernels: dict[str, list[str]]) -> dict[str, tuple[list[Run], list[Run]]]:
-    """By scheme: simulated runs, and those of real hosts; `kernels` are options by `Scheme.where`."""
+    """Simulated and real runs by scheme; `kernels` are options by `Scheme.where`."""
     found: dict[str, tuple[list[Run], list[Run]]] = {}
     for s in SCHEMES:
         ours = run(folder / "simulated" / s.name, log, ["--cc", s.name, *s.told])
@@ -161,13 +161,13 @@ def row(s: Scheme, ours: list[Run], theirs: list[Run]) -> str:
 
 
 def share(r: Run) -> float:
-    """Segments sent again, in percent of those sent."""
+    """Retransmitted segments, in percent of those sent."""
     totals = r.table("flow_totals").to_pylist()[0]
     return 100 * float(totals["retransmits"]) / float(totals["data_sent"])
 
 
 def curve(r: Run, column: str, unit: float) -> tuple[np.ndarray, np.ndarray]:
-    """Sample by sample."""
+    """Times and values of a column, one per sample."""
     rows = r.to_pandas("flows")
     rows = rows[rows["flow"] == 0]
     return rows["t_ns"].to_numpy() / NS, rows[column].to_numpy() / unit
@@ -196,7 +196,7 @@ def draw(found: dict[str, tuple[list[Run], list[Run]]]) -> None:
 
 
 def main() -> None:
-    """Runs what is missing and writes page and figure."""
+    """Runs what is missing and writes the page and the figure."""
     folder, kernel, live, *logs = sys.argv[1:]
     if not COMPANION.exists():
         sys.exit(f"{COMPANION} is missing: compile LeoCC's monitor_ping.c there (docs/how-to/hosts.md)")

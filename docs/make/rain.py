@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The figure and the table of docs/how-to/rain.md: `python docs/make/rain.py`, with the extra `weather`."""
+"""Figure and table of docs/how-to/rain.md: `python docs/make/rain.py`, with the extra `weather`."""
 
 from __future__ import annotations
 

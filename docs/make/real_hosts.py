@@ -22,7 +22,7 @@ ROWS = (("goodput_bps", 1e6, "goodput, Mbit/s"), ("rtt_ns", 1e6, "mean RTT, ms")
 
 
 def curve(run: Run, column: str, unit: float) -> tuple[np.ndarray, np.ndarray]:
-    """Second by second, the mean of a column of the first flow."""
+    """Means per second of a column of the first flow."""
     rows = run.to_pandas("flows")
     rows = rows[rows["flow"] == 0]
     seconds = (rows["t_ns"] - 1) // int(NS)
@@ -50,7 +50,7 @@ def main() -> None:
         axes[1, k].set_xlabel("s")
         axes[0, k].legend(loc="lower center", fontsize="small")
     figure.tight_layout()
-    # The same bits from the same records: no date in the file.
+    # Without a date in the file, so that the same records give the same bits.
     figure.savefig(Path(__file__).parents[1] / "explanation/real-hosts.png", dpi=110, metadata={"Software": None})
 
 

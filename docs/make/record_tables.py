@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes the tables of a record and their columns into docs/reference/record.md, as the core declares them.
+"""Generator of the tables in docs/reference/record.md, from the declarations of the core.
 
 python docs/make/record_tables.py (part of `make docs`)
 """
@@ -26,7 +26,7 @@ def section(table: TableSpec) -> str:
 
 
 def page(old: str) -> str:
-    """The page with the columns of today."""
+    """The page with the current columns."""
     before, rest = old.split(BEGIN)
     _, after = rest.split(END)
     return before + BEGIN + "".join(map(section, TABLES.values())) + "\n" + END + after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Makes docs/how-to/replayed-terminal.png: three schemes over a recorded terminal, down and up.
+"""Figure replayed-terminal.png: three schemes over a recorded terminal, down and up.
 
 Run as `python docs/make/replayed_terminal.py RATES DELAYS`: traces in the formats of mahimahi and LeoReplayer.
 """
@@ -39,7 +39,7 @@ def seconds(values: Any) -> Any:
 
 
 def main(rates: str, delays: str) -> None:
-    """Runs the six, prints their numbers, draws them."""
+    """Runs the six cases, prints their numbers and draws them."""
     base = SCENARIO.format(rates=Path(rates).absolute(), delays=Path(delays).absolute())
     figure, axes = plt.subplots(2, 2, figsize=(11, 5), layout="constrained", sharex=True)
     style = looks.of(list(SCHEMES))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Writes docs/reference/scenario/: the reference of scenario files, a page per group of sections.
+"""Generator of docs/reference/scenario/: the reference of scenario files, a page per group.
 
 python docs/make/scenario_pages.py (part of `make docs`)
 """
@@ -15,7 +15,8 @@ from perigee_lab import _core
 FOLDER = Path(__file__).resolve().parents[1] / "reference/scenario"
 HEAD = "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n<!-- Written by docs/make/scenario_pages.py. -->\n"
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-# Name of a page, its title, its purpose, and the sections on it: those that begin with one of these words.
+# Name of a page, its title, its purpose, and the sections on it, by the first word of their
+# headings.
 PAGES = (
     ("run", "Runs", "Length, seed, warm-up and recording of a run.", ("[run]",)),
     ("source", "Sources", "The origin of the network: exactly one `[source.…]` section.", ("[source", "[[source")),
@@ -116,14 +117,14 @@ min_rtt_window = "5 s"
 
 
 def sections(reference: str) -> list[tuple[str, str]]:
-    """Heading and text of each section, in order; those of `###` below `## [[flow]]` count as sections of their own."""
+    """Heading and text of each section, in order; `###` below `## [[flow]]` count as sections."""
     reference = re.sub(r"^### (\[\[flow\]\] app)", r"## \1", reference, flags=re.MULTILINE)
     parts = HEADING.split(reference)
     return [("", parts[0]), *zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def page_of(heading: str) -> str:
-    """The name of the page that has a section."""
+    """Name of the page for a section."""
     return next((name for name, _, _, starts in PAGES if heading.startswith(starts)), "README")
 
 
@@ -150,7 +151,7 @@ def _example(name: str) -> str:
 
 
 def main() -> int:
-    """Writes the pages; with `--check`, exits with 1 where one differs."""
+    """Writes the pages; with `--check`, exits with 1 if one differs."""
     made = pages(_core.reference())
     if "--check" in sys.argv:
         stale = [n for n, text in made.items() if (FOLDER / f"{n}.md").read_text(encoding="utf-8") != text]

@@ -54,10 +54,10 @@ at = "40 s"
 rtt = "40 ms"
 """
 
-# Schemes that are what a file says.
+# Schemes that are defined by a file.
 EXAMPLES = {"policy": f"policy:{SOURCE}/astraea/reproduction.policy"}
 
-# What each reacts to, from the sheets that the heads of the files name. Columns of the index.
+# Signals that each reacts to, from the tables in the heads of the files. Columns of the index.
 SIGNALS = ("loss", "ECN", "delay", "delivery rate", "telemetry", "notices")
 REACTS = {
     "newreno": "loss ECN",
@@ -95,13 +95,13 @@ def homes() -> dict[str, str]:
 
 
 def head(module: str) -> str:
-    """The module's text, without comment marks."""
+    """The text of the module's head, without comment marks."""
     lines = (SOURCE / f"{module}.rs").read_text(encoding="utf-8").splitlines()
     return "\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith("//!"))
 
 
 def checked(name: str) -> list[str]:
-    """The table of what `perigee validate` found for a scheme's single flows."""
+    """The results of `perigee validate` for a scheme's single flows, as a table."""
     with RESULTS.open(encoding="utf-8") as f:
         rows = [
             r for r in csv.DictReader(f) if r["cc"] == name and r["quantity"] != "order" and " flow " not in r["cell"]
@@ -131,7 +131,7 @@ def _shown(row: dict[str, str] | None) -> str:
 
 
 def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
-    """The page of one scheme; those that share a file say what sets them apart."""
+    """The page of one scheme; schemes of the same file state their differences."""
     name = scheme["id"]
     lines = [f"# {scheme['label']} (`{name}`)", "", f"{scheme['summary']}.", ""]
     if name != first:
@@ -168,7 +168,7 @@ def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
 
 
 def draw(name: str) -> list[str]:
-    """Goodput and RTT of one run; returns what the run warns of."""
+    """Draws goodput and RTT of one run; returns its warnings."""
     run = perigee.loads(SCENARIO).run(EXAMPLES.get(name, name))
     flows = run.to_pandas("flows")
     seconds = flows["t_ns"] / 1e9
@@ -188,7 +188,7 @@ def draw(name: str) -> list[str]:
 
 
 def index(schemes: list[dict]) -> str:
-    """What each reacts to."""
+    """The index, with the signals that each scheme reacts to."""
     lines = [
         "# Congestion controls",
         "",
@@ -221,7 +221,7 @@ def index(schemes: list[dict]) -> str:
 
 
 def draw_steps() -> None:
-    """The RTT steps of the acceptance tests, four schemes on one set of axes."""
+    """Draws the RTT steps of the acceptance tests, four schemes on the same axes."""
     with tempfile.TemporaryDirectory() as folder:
         done = perigee.load(STEPS).run_all(cc=["bbr", "bbr3", "leocc", "orbcc"], seeds=[1], out=Path(folder) / "steps")
         figure = overview(done)
@@ -230,7 +230,7 @@ def draw_steps() -> None:
 
 
 def main() -> None:
-    """Writes everything, or the pages of the schemes that are named."""
+    """Writes everything, or the pages of the named schemes."""
     OUT.mkdir(exist_ok=True)
     wanted = sys.argv[1:]
     if not wanted:

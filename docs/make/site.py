@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The documentation site from docs/, the pages at the root and the docstrings: `make site`, then open site/index.html.
+"""Documentation site from docs/, the pages at the root and the docstrings.
 
     python docs/make/site.py STAGE [MKDOCS]
 
-writes what the generator reads to STAGE: the pages, in the places they have here, with every file that they link to,
-and pages made of the program itself (commands, Python); and runs the generator if it is named.
+writes the generator's input to STAGE: the pages, at the same relative paths, with every file that
+they link to, and pages generated from the program itself (commands, Python); and runs the
+generator if it is named. `make site` does this; then open site/index.html.
 
-The pages are the ones that a forge shows; a link from them to a folder becomes one to its README or to a list of it.
+The pages are the same as on a forge; a link to a folder leads to its README or to a list of it.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def stage(out: Path) -> None:
 
 
 def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
-    """A link as the site needs it; the file that it names comes along."""
+    """A link as the site needs it; its target is staged."""
     begin, name, end = match.groups()
     if re.match(r"[a-z]+:", name):
         return match.group(0)
@@ -79,7 +80,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
         copied = out / target
         copied.parent.mkdir(parents=True, exist_ok=True)
         if here.suffix in {*CODE, ".md"}:
-            # Shown by the browser instead of being saved.
+            # Displayed by the browser instead of downloaded.
             target = target.with_name(target.name + ".txt")
             copied = out / target
         shutil.copyfile(here, copied)
@@ -87,7 +88,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
 
 
 def _list(folder: Path, page: Path, known: set[Path], name: Path) -> None:
-    """A page for a folder that has none: its files with their first words."""
+    """A page for a folder that has none: its files with their first lines."""
     page.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"# {folder.relative_to(ROOT)}", ""]
     for file in sorted(
@@ -127,7 +128,7 @@ def commands() -> str:
 
 
 def python() -> str:
-    """The names that `perigee` offers, from their docstrings, and the modules that are named in the pages."""
+    """The public names of `perigee`, from their docstrings, and modules named in the pages."""
     import perigee_lab as perigee
 
     parts = ["# Python", "", "Everything that `import perigee_lab as perigee` offers.", ""]
@@ -143,12 +144,15 @@ def python() -> str:
     return "\n".join(parts)
 
 
-# What the theme fetches for search in pages from a folder; it is beside the pages here.
+# Fetched by the theme for search in pages from a folder; it is next to the pages here.
 SHIM = "https://unpkg.com/iframe-worker/shim"
 
 
 def build(generator: str) -> int:
-    """Runs the generator, and takes out what its pages would fetch. Its exit code; warnings are errors."""
+    """Runs the generator, and removes remote resources from its pages. Warnings are errors.
+
+    Returns its exit code.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "NO_MKDOCS_2_WARNING": "true"}
     words = [generator, "build", "--strict", "--quiet", "--config-file", str(ROOT / "docs/site/mkdocs.yml")]
     code = subprocess.run(words, check=False, env=environment, cwd=ROOT).returncode
@@ -160,7 +164,7 @@ def build(generator: str) -> int:
 
 
 def main() -> None:
-    """Writes the stage, and builds the site from it where the generator is named."""
+    """Writes the stage, and builds the site from it if the generator is named."""
     stage(Path(sys.argv[1]))
     if len(sys.argv) > 2:
         raise SystemExit(build(sys.argv[2]))

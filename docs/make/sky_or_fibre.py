@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Table of docs/explanation/sky.md, the distance from which the sky wins: `python docs/make/sky_or_fibre.py`."""
+"""Table of docs/explanation/sky.md: distances from which satellites are faster than fibre.
+
+python docs/make/sky_or_fibre.py
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 
 python docs/make/study_changes.py [REVISION]
 
-Writes design/study-changes.md: each claim whose verdict is another one, with what changed: the order is tested, other
-schemes' results would meet it, its tolerance is another one, our value moved. Numbers are those of the pages.
+Writes design/study-changes.md: each claim with a changed verdict, and the reason: the order is
+tested, other schemes' results would satisfy it, its tolerance changed, our value moved. Numbers are
+those of the pages.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = "docs/studies"
 FIRST = "a28a712"
-"""The first pages whose claims have kinds."""
+"""The first pages with kinds of claims."""
 PUBLISHED = {"published number", "published order or statement"}
 ALIKE = 0.75
 GONE = "reworded, or part of one claim on several schemes, as the paper has it"
@@ -39,7 +40,7 @@ class Claim:
     tolerance: str
     verdict: str
     size: tuple[str, ...]
-    """What the page rests on, and its number of runs, variants included."""
+    """Basis of the page, and its number of runs, variants included."""
 
 
 def claims(page: str, text: str) -> list[Claim]:
@@ -51,7 +52,7 @@ def claims(page: str, text: str) -> list[Claim]:
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
         if cells[:2] == ["claim", "kind"]:
-            # Pages of what nobody published say "expected" there.
+            # Pages about unpublished results have "expected" there.
             names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
@@ -63,14 +64,14 @@ def claims(page: str, text: str) -> list[Claim]:
 
 
 def before(revision: str) -> dict[str, list[Claim]]:
-    """The claims of a revision's pages."""
+    """The claims on a revision's pages."""
     names = _git("ls-tree", "--name-only", f"{revision}:{PAGES}").split()
     pages = [n for n in names if n.endswith(".md") and n not in NEVER_WRITTEN]
     return {n: claims(n, _git("show", f"{revision}:{PAGES}/{n}")) for n in pages}
 
 
 def now() -> dict[str, list[Claim]]:
-    """Those of the pages as they stand."""
+    """The claims on the current pages."""
     pages = [p for p in sorted((ROOT / PAGES).glob("*.md")) if p.name not in NEVER_WRITTEN]
     return {p.name: claims(p.name, p.read_text(encoding="utf-8")) for p in pages}
 
@@ -80,7 +81,7 @@ def _git(*words: str) -> str:
 
 
 def pairs(old: list[Claim], new: list[Claim]) -> list[tuple[Claim | None, Claim | None]]:
-    """Claims of one page and their successors: of the same words, else of words much alike."""
+    """Claims of one page and their successors: with the same text, else with similar text."""
     left = list(new)
     out: list[tuple[Claim | None, Claim | None]] = []
     by_words = {c.words: c for c in new}
@@ -102,7 +103,7 @@ def pairs(old: list[Claim], new: list[Claim]) -> list[tuple[Claim | None, Claim 
 
 
 def reason(old: Claim, new: Claim) -> str:
-    """What differs between two rows, in words."""
+    """The difference between two rows, as text."""
     if new.verdict == "any scheme":
         return "at least half of the other schemes' results would meet it"
     said = []
@@ -120,7 +121,7 @@ def reason(old: Claim, new: Claim) -> str:
 
 
 def main() -> None:
-    """Compares and writes."""
+    """Compares and writes the page."""
     revision = sys.argv[1] if len(sys.argv) > 1 else FIRST
     then, today = before(revision), now()
     rows, moved, added = [], Counter[tuple[str, str]](), Counter[str]()
