@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A protocol analyser, where the machine has one."""
+"""A protocol analyser, if installed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Clusters of Dask for tests: schedulers and workers as processes, with TLS as Perigee wants it."""
+"""Dask clusters for tests: schedulers and workers as processes, with the TLS Perigee requires."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="the extra 
 
 
 def swept(folder: Path, duration: str = "1 s") -> list[str]:
-    """A sweep of four cells, two schemes, two seeds: the words without the place."""
+    """A sweep of four cells, two schemes, two seeds: arguments without the folder."""
     (folder / "s.toml").write_text(SWEPT.format(duration=duration), encoding="utf-8")
     axes = ["--set", "source.dumbbell.rtt=10ms,20ms", "--set", "port.bottleneck.queue=1bdp,2bdp"]
     return ["sweep", "s.toml", *axes, "--cc", "cubic,newreno", "--runs", "2", "--no-plots", "--json"]
@@ -43,7 +43,7 @@ def table(out: Path) -> str:
 
 
 def leftovers(out: Path) -> list[Path]:
-    """What should have gone."""
+    """Files that should have been removed."""
     return [p for p in out.rglob("*") if ".partial" in p.name or p.name.startswith(".perigee-shared")]
 
 
@@ -76,14 +76,14 @@ class Cluster:
     def worker(
         self, limit: Callable[[], None] | None = None, env: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """One more, without a nanny: the process that runs things is the one that is started."""
+        """Starts a worker, without a nanny: the process started is the one that runs tasks."""
         words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
         process = self._start(words, preexec_fn=limit, env=env)
         self.processes.append(process)
         return process
 
     def end(self) -> None:
-        """Kills what still lives."""
+        """Kills remaining processes."""
         for process in self.processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -92,7 +92,7 @@ class Cluster:
 
 @pytest.fixture
 def certificates(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with certificates named in the configuration of Dask for this process."""
+    """A folder with certificates, set in the configuration of Dask for this process."""
     from distributed.security import Security
 
     folder = tmp_path_factory.mktemp("certificates")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fixtures: the command line as a user has it, and a small scenario."""
+"""Fixtures: the command line as users have it, and a small scenario."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ queue = "1 bdp"
 cc = "*"
 """
 
-# Commands are started a thousand times: imports are compiled once, whatever the shell's settings.
+# Commands start a thousand times: imports are compiled once, whatever the shell's settings.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Begin = Callable[..., "subprocess.Popen[str]"]
-# Machines differ in speed and load: only what never happens takes this long.
+# Machines differ in speed and load: only a hang takes this long.
 PATIENCE_S = 300.0
 
 
@@ -48,7 +48,7 @@ def command(*words: object) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Waits for the thing itself; for as long as a process lives, if one is given."""
+    """Waits for a condition; as long as a process lives, if one is given."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
         assert process is None or process.poll() is None, process.communicate()
@@ -71,7 +71,7 @@ def little_room(largest: int = 2000) -> None:
 
 
 def hear_ctrl_c() -> None:
-    """In a child: where tests run in the background, it would ignore Ctrl-C."""
+    """In a child: restores SIGINT, which would be ignored where tests run in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -135,7 +135,7 @@ def fresh(
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A scenario that runs in no time."""
+    """A scenario with a negligible run time."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path

@@ -38,7 +38,7 @@ NUMBER = struct.Struct("<q")
 
 
 class Forks:
-    """The process that forks; it ends with its owner's."""
+    """The process that forks; it ends with its owner."""
 
     def __init__(self) -> None:
         """Starts it."""
@@ -87,7 +87,7 @@ class Forks:
             return subprocess.CompletedProcess(words, code, _text(out), _text(err))
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the process."""
         self.channel.close()
         self.process.wait()
 
@@ -121,7 +121,7 @@ def serve(channel: socket.socket) -> list[str]:
 
 
 def _become(ask: int, out: int, err: int) -> list[str]:
-    """Takes the output, folder and environment of a request; its words."""
+    """Takes over the output, folder and environment of a request; returns its arguments."""
     os.dup2(out, 1)
     os.dup2(err, 2)
     with open(ask, "rb") as file:
@@ -136,7 +136,7 @@ def _become(ask: int, out: int, err: int) -> list[str]:
 
 
 def perform(words: list[str]) -> int:
-    """Runs a command as `python -m perigee_lab`; its exit code."""
+    """Runs a command as `python -m perigee_lab`; returns its exit code."""
     sys.argv = ["-m", *words]
     try:
         runpy.run_module("perigee_lab", run_name="__main__", alter_sys=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Throws damaged logs at the readers of `perigee import log` (part of `make fuzz`).
+"""Fuzzer of the readers of `perigee import log`, with damaged logs (part of `make fuzz`).
 
 python tests/fuzz_logs.py 1000000 [SEED]      # this many inputs for each kind of log
 
-A log or a LogError, never another exception, and no input takes longer than two seconds. What is
-found is written to crates/perigee-fuzz/found and the exit code is 1.
+A log or a LogError, never another exception, and no input takes longer than two seconds. Failing
+inputs are written to crates/perigee-fuzz/found and the exit code is 1.
 """
 
 from __future__ import annotations

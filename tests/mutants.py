@@ -462,7 +462,7 @@ def results() -> dict[str, dict]:
 
 
 class Log:
-    """Writes down each result as soon as it is there."""
+    """Log that stores each result immediately."""
 
     def __init__(self, count: int):
         """Starts a log of `count` mutants."""
@@ -470,7 +470,7 @@ class Log:
         self.lock = threading.Lock()
 
     def add(self, mutant: Mutant, outcome: str, where: str, begin: float) -> None:
-        """Writes down how a mutant ended, and by which tests."""
+        """Stores how a mutant ended, and by which tests."""
         took = round(time.monotonic() - begin, 1)
         entry = {"key": mutant.key, "name": mutant.stable, "outcome": outcome, "by": where, "seconds": took}
         with self.lock:

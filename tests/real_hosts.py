@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Real hosts in tests: the mark that skips where no kernel is built, a scenario, records of runs."""
+"""Real hosts in tests: the mark that skips without a kernel, a scenario, records of runs."""
 
 from __future__ import annotations
 
