@@ -77,7 +77,7 @@ pub struct OutsidePacket {
     pub ip_bytes: u16,
     /// It carries a congestion mark (ECN).
     pub marked: bool,
-    /// What ports wrote into it.
+    /// Telemetry that ports wrote into it.
     pub telemetry: Option<TelemetryStack>,
     /// Links crossed so far.
     pub hops: u8,
@@ -109,7 +109,7 @@ impl OutsidePacket {
         })
     }
 
-    /// It carries what packets of its kind carry.
+    /// True if it carries all contents of its kind.
     pub(crate) fn is_whole(&self) -> bool {
         match self.kind {
             PacketKind::Ack => matches!(self.content, Content::Ack(_)),
@@ -119,7 +119,7 @@ impl OutsidePacket {
     }
 }
 
-/// A packet that has reached an end outside.
+/// A packet that has reached an external endpoint.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// When.

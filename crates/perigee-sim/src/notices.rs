@@ -24,14 +24,14 @@ pub enum Notice {
     Path(u64),
 }
 
-/// A notice that a flow with its ends outside has got.
+/// A notice received by a flow with external ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// When.
     pub at: Nanos,
     /// Number of the flow.
     pub flow: u32,
-    /// What.
+    /// The notice.
     pub notice: Notice,
 }
 

@@ -60,7 +60,7 @@ pub enum SimEvent<'a> {
     Video {
         /// Flow.
         flow: u32,
-        /// What happened.
+        /// The event.
         what: VideoEvent,
     },
     /// A reduction was taken back as spurious.
@@ -93,7 +93,7 @@ pub type Internals = [(&'static str, f64)];
 
 /// Receives the samples, events and packets of a simulation. Every method has an empty default: an unused one costs nothing.
 pub trait Observer {
-    /// The observer wants [`Observer::packet`].
+    /// The observer receives [`Observer::packet`].
     const PACKETS: bool = false;
 
     /// A flow at a sampling instant (only while it is active), and named internals of its controller.
@@ -187,7 +187,7 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// Wants nothing.
+/// An observer that receives nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 impl Observer for Silent {}

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Longest way that is followed: a loop in next-hop tables must not hang anything.
 const MAX_HOPS: usize = 250;
 
-/// Packets come to a link's port over several links, or from a host.
+/// Packets reach a link's port over several links, or from a host.
 const MANY: u32 = NONE - 1;
 
 /// All ways.
@@ -18,11 +18,12 @@ const MANY: u32 = NONE - 1;
 pub struct Routes {
     mode: Routing,
     pairs: Vec<Pair>,
-    /// Every path ever used, back to back, each ended by [`NONE`]. A packet keeps its place in it, so that it can
-    /// finish a path that its pair has left.
+    /// Every path ever used, back to back, each ended by [`NONE`]. A packet keeps its position in
+    /// it, so that it can finish a path that its pair has left.
     hops: Vec<u32>,
     known: BTreeMap<Vec<u32>, u32>,
-    /// Per link: the only link over which packets come to its port, [`NONE`] where none has, or [`MANY`].
+    /// Per link: the only link over which packets reach its port, [`NONE`] where none has, or
+    /// [`MANY`].
     feeder: Vec<u32>,
     /// Per pair: start of its path in `hops`, or the number of its destination.
     start: Vec<u32>,
@@ -31,7 +32,7 @@ pub struct Routes {
     tables: Vec<Vec<u32>>,
 }
 
-/// A way as it is now, without queues.
+/// Properties of a path at present, without queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Way {
     /// Propagation and serialisation.
@@ -121,7 +122,7 @@ impl Routes {
         }
     }
 
-    /// What follows for a packet that has crossed a link and is at `node`.
+    /// Next step of a packet that has crossed a link and is at `node`.
     #[inline]
     pub fn next(&self, route: u32, node: u32) -> Next {
         match self.mode {
@@ -134,7 +135,8 @@ impl Routes {
         }
     }
 
-    /// What follows for a packet that crosses `link`, if all packets that ever come there come over `link`.
+    /// Next step of a packet that crosses `link`, if all packets that ever get there arrive over
+    /// `link`.
     #[inline]
     pub fn only_way(&self, route: u32, link: u32) -> Option<(u32, u32)> {
         if self.mode != Routing::PerPath {
@@ -144,7 +146,7 @@ impl Routes {
         (next != NONE && self.feeder[next as usize] == link).then_some((next, route + 1))
     }
 
-    /// The link over which all packets come that ever come to `link`, if there is one.
+    /// The only link over which packets ever reach `link`, if there is one.
     pub fn feeder(&self, link: u32) -> Option<u32> {
         let known = self.mode == Routing::PerPath;
         self.feeder.get(link as usize).copied().filter(|&feeder| known && feeder < NONE - 1)

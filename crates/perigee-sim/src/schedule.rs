@@ -21,7 +21,7 @@ pub enum Source {
     Port(u32),
     /// A packet arrives at the far end of a link.
     Link(u32),
-    /// A packet from outside of the simulation enters it.
+    /// An external packet enters the simulation.
     Injection,
     /// A transport timer of a flow.
     Flow(u32),
@@ -42,7 +42,7 @@ pub struct Schedule {
     injection: Nanos,
     flows: Tree,
     sampler: Nanos,
-    /// An arrival before this instant comes before everything else.
+    /// An arrival before this instant precedes all other events.
     arrivals_before: Nanos,
 }
 
@@ -159,7 +159,8 @@ impl Schedule {
         self.find_bound();
     }
 
-    /// Arrivals go before injections, flows and the sampler of the same instant, and after what is early.
+    /// Arrivals precede injections, flows and the sampler of the same instant, and follow early
+    /// events.
     #[inline]
     fn find_bound(&mut self) {
         let later = self.flows.first().0.min(self.injection).min(self.sampler);

@@ -36,9 +36,9 @@ impl Scheme {
 pub struct FlowSetup {
     /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
     pub name: String,
-    /// Way of the data.
+    /// Path of the data.
     pub forward: PairId,
-    /// Way of the ACKs.
+    /// Path of the ACKs.
     pub reverse: PairId,
     /// When it starts.
     pub start: Nanos,
@@ -59,14 +59,16 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
-    /// Its ends share what no packet carries, so that both have to be in the simulation, or both outside.
+    /// Its ends share state that no packet carries, so that both have to be in the simulation, or
+    /// both outside.
     pub(crate) fn needs_both_ends(&self) -> bool {
         self.leg.is_some() || self.app.has_client()
     }
 }
 
-/// Which ends of a flow are outside of the simulation: what arrives there leaves it ([`Simulation::egress`]), and what
-/// such an end sends is injected ([`Simulation::inject`]).
+/// Ends of the flow that are outside the simulation: packets that arrive there leave it
+/// ([`Simulation::egress`]), and packets that such an end sends are injected
+/// ([`Simulation::inject`]).
 ///
 /// [`Simulation::egress`]: crate::Simulation::egress
 /// [`Simulation::inject`]: crate::Simulation::inject
@@ -79,7 +81,8 @@ pub struct Outside {
 }
 
 impl FlowSetup {
-    /// Payload of the largest packet that the flow sends: a full segment, unless all that it has fits a smaller one.
+    /// Payload of the largest packet that the flow sends: a full segment, unless all of its data
+    /// fit a smaller one.
     pub fn payload_bytes(&self) -> u32 {
         let mss = self.tcp.mss;
         match self.app {
@@ -156,7 +159,7 @@ pub enum SimError {
     Stuck {
         /// Simulated time.
         at: Nanos,
-        /// Who.
+        /// The component that repeats.
         what: String,
     },
     /// The source of the timeline failed.

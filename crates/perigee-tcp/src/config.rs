@@ -330,18 +330,18 @@ pub struct Config {
     pub wmem: u64,
 }
 
-/// Whether senders gather what ACKs allow into bursts.
+/// Whether senders gather segments that ACKs allow into bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoDefer {
     /// They do if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).
     Linux,
     /// They do if it is due within half an SRTT (Linux before).
     HalfSrtt,
-    /// They send what each ACK allows.
+    /// They send on each ACK as many segments as it allows.
     Off,
 }
 
-/// What marks segments lost.
+/// Rule that marks segments lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// RFC 8985 as Linux 6.12 runs it.
@@ -363,8 +363,8 @@ pub enum Reduction {
     Rfc6937,
     /// At once.
     Rfc6675,
-    /// PRR as ns-3 has it (TcpPrrRecovery up to 3.48): in proportion to the pipe at the beginning, of which new SACKs count
-    /// more than once, by a product of 32 bits.
+    /// PRR of ns-3 (TcpPrrRecovery up to 3.48): in proportion to the pipe at the start, of which
+    /// new SACKs count more than once, by a product of 32 bits.
     Ns3,
 }
 

@@ -19,7 +19,7 @@ pub struct RateSampler {
     /// The sample is application-limited until this many packets are delivered; 0 = it is not.
     pub app_limited: u64,
     first_sent: Nanos,
-    /// `None`: each ACK has a sample of its own.
+    /// `None`: each ACK has a separate sample.
     lasting: Option<Lasting>,
 }
 

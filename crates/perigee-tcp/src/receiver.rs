@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving side: reassembly, SACK blocks, delayed ACKs, ACKs of out-of-order packets that wait for each other.
+//! The receiving side: reassembly, SACK blocks, delayed ACKs, compressed ACKs of out-of-order
+//! packets.
 
 use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
@@ -12,8 +13,8 @@ const MAX_COMPRESSED: u8 = 44;
 /// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): waiting packets are
 /// acknowledged before a packet needs a third.
 const SAFE_BLOCKS: usize = 2;
-/// Longest wait (Linux `tcp_comp_sack_delay_ns`), and what its timer may be late by (`tcp_comp_sack_slack_ns`): all of it where
-/// nothing else wakes the host.
+/// Longest wait (Linux `tcp_comp_sack_delay_ns`), and slack of its timer
+/// (`tcp_comp_sack_slack_ns`), used in full where no other event runs the host.
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
@@ -75,14 +76,14 @@ pub struct Receiver {
     quick: u32,
     quick_refill: u32,
     pending: u32,
-    /// Longest delay of an ACK; in bulk transfer it never comes to that.
+    /// Longest delay of an ACK; bulk transfer never reaches it.
     delay: Nanos,
     deadline: Nanos,
     /// When the timer of the latest delayed ACK fires, whether or not that ACK was sent meanwhile:
     /// Linux lets it run, and acknowledges packets that wait to be bundled by then.
     delayed_until: Nanos,
     tick: Nanos,
-    /// The peer's timestamp to echo, and what was acknowledged last (RFC 7323 section 4.3).
+    /// The peer's timestamp to echo, and the latest acknowledgement number (RFC 7323 section 4.3).
     ts_recent: u32,
     last_acked: Seg,
     max_blocks: usize,
@@ -126,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// Lets ACKs of out-of-order packets wait for each other on a path with this RTT (unknown: the longest wait).
+    /// Compresses ACKs of out-of-order packets on a path with this RTT (unknown: the longest wait).
     pub fn compress_sacks(&mut self, rtt: Option<Nanos>) {
         let delay = rtt.map_or(MAX_COMPRESSION, |rtt| (rtt / 20).min(MAX_COMPRESSION));
         let delay = delay + COMPRESSION_SLACK;
@@ -138,7 +139,7 @@ impl Receiver {
         self.next
     }
 
-    /// When [`Receiver::on_timer`] wants to be called; [`Nanos::MAX`] = never.
+    /// Time of the next call of [`Receiver::on_timer`]; [`Nanos::MAX`] = never.
     pub fn deadline(&self) -> Nanos {
         self.deadline
     }
@@ -180,8 +181,8 @@ impl Receiver {
         }
     }
 
-    /// A data segment with timestamp `ts_ms` arrived. `push`: it ends a burst; who reads at once acknowledges it
-    /// at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
+    /// A data segment with timestamp `ts_ms` arrived. `push`: it ends a burst; an application that
+    /// reads at once acknowledges it at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
     pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32, push: bool) -> Option<AckBlocks> {
         if seg <= self.last_acked {
             self.ts_recent = ts_ms;
@@ -216,7 +217,7 @@ impl Receiver {
             return Some(self.acknowledge(None));
         }
         self.delay_ack(now);
-        // Who reads it acknowledges it; by then the timer runs.
+        // The read acknowledges it; by then the timer runs.
         (push && self.push_acks).then(|| self.acknowledge(None))
     }
 
@@ -345,7 +346,7 @@ impl Receiver {
         self.count = count;
     }
 
-    /// Moves `next` over what had arrived beyond it.
+    /// Advances `next` over segments that had arrived beyond it.
     fn absorb(&mut self) {
         while self.next < self.highest && self.is_beyond(self.next) {
             let i = self.slot(self.next);

@@ -18,9 +18,10 @@ pub const RETRANS: u8 = 4;
 pub const EVER_RETRANS: u8 = 8;
 /// Its snapshot was used for a rate sample.
 pub const SAMPLED: u8 = 16;
-/// The first one of a unit: what was sent in one go is sent again in one go, or in parts of it.
+/// The first one of a unit: segments sent together are retransmitted together, or in parts of the
+/// unit.
 pub const BEGINS: u8 = 64;
-/// In the list by time of transmission: loss detection looks at it.
+/// In the list by time of transmission, which loss detection walks.
 const LISTED: u8 = 32;
 
 const NONE: Seg = Seg::MAX;
@@ -34,7 +35,8 @@ const FEWEST: usize = 16;
 pub struct Slot {
     /// Snapshot at its latest transmission. Counters in packets.
     pub tx: Snapshot,
-    /// Neighbours in the list by time of transmission: the low half of their numbers. Ends know that they are ends.
+    /// Neighbours in the list by time of transmission: the low half of their numbers. `prev` of the
+    /// first and `next` of the last are unused.
     prev: u32,
     next: u32,
     /// Tag that the controller returned when it was sent.
@@ -44,7 +46,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Lost, and not sent again yet.
+    /// Lost, and not retransmitted yet.
     #[inline]
     pub fn waits(&self) -> bool {
         self.flags & (LOST | RETRANS) == LOST
@@ -101,11 +103,12 @@ pub struct Scoreboard {
     nxt: Seg,
     /// No segment below it is to be retransmitted.
     hint: Seg,
-    /// Segments that loss detection looks at, oldest transmission first: not delivered, and not marked lost by it since
-    /// they were sent.
+    /// Segments that loss detection examines, oldest transmission first: not delivered, and not
+    /// marked lost by it since they were sent.
     head: Seg,
     tail: Seg,
-    /// The last of those at the head that are known to be lost and not sent again ([`Scoreboard::oldest_under_way`]).
+    /// The last of those at the head that are lost and not retransmitted
+    /// ([`Scoreboard::oldest_under_way`]).
     stale: Seg,
     /// The last that was found to be older than a given transmission ([`Scoreboard::latest_before`]).
     before: Seg,
@@ -190,7 +193,7 @@ impl Scoreboard {
         seg
     }
 
-    /// A lost segment is sent again.
+    /// Retransmits a lost segment.
     pub fn retransmit(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
         self.send_again(seg, tx, tag);
         let i = self.ix(seg);
@@ -201,7 +204,8 @@ impl Scoreboard {
         self.to_retransmit[i / 64] &= !(1 << (i % 64));
     }
 
-    /// A segment that is not known to be lost is sent again, as a probe; it is in flight once, not twice.
+    /// Retransmits a segment that is not known to be lost, as a probe; it is in flight once, not
+    /// twice.
     pub fn send_again(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
         if self.slot(seg).flags & LISTED != 0 {
             self.unlink(seg);
@@ -239,8 +243,9 @@ impl Scoreboard {
         }
     }
 
-    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, what loss detection had marked
-    /// stays out of its list: it is not found a second time, only a probe or a timeout does that.
+    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, segments
+    /// that loss detection had marked stay out of its list: it does not find them a second time,
+    /// only a probe or a timeout does that.
     pub fn unmark_losses(&mut self) {
         for seg in self.una..self.nxt {
             self.slot_mut(seg).flags &= !LOST;
@@ -347,7 +352,7 @@ impl Scoreboard {
         }
     }
 
-    /// Recounts everything from the flags (for tests).
+    /// Recounts all counters from the flags (for tests).
     #[cfg(test)]
     pub fn check(&self) {
         let mut sum = [0u64; 3];

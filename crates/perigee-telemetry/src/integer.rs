@@ -50,7 +50,7 @@ const OFF: u64 = 0;
 /// Mean RTTs that a port publishes are not shorter.
 const SHORTEST_US: u32 = 1;
 
-/// What all meters share.
+/// Tables that all meters share.
 pub static TABLES: LazyLock<Tables> = LazyLock::new(Tables::default);
 
 /// Logarithms of 1 to 2 and their inverses.
@@ -225,7 +225,7 @@ impl IntegerMeter {
         self.avg_rtt_us
     }
 
-    /// Flows seen in the last completed interval, at most 4,095; 1 before.
+    /// Flows in the last completed interval, at most 4,095; 1 before.
     pub fn flows(&self) -> u32 {
         u32::from(self.flows)
     }
@@ -252,7 +252,7 @@ mod tests {
         while x < 1 << 50 {
             for x in [x, x + x / 7, x + x / 3, 2 * x - 1] {
                 let exact = 4096.0 * libm::log2(x as f64);
-                // Half a unit, and what rounding to twelve bits moves: 4096 log2(1 + 2^-12).
+                // Half a unit, and the error of rounding to twelve bits: 4096 log2(1 + 2^-12).
                 assert!((f64::from(t.lg(x)) - exact).abs() < 0.5 + 1.45, "{x}");
                 let back = t.exp(t.lg(x) + (8 << 12)) as f64 / 256.0;
                 assert!((back / x as f64 - 1.0).abs() < 5e-4, "{x}: {back}");

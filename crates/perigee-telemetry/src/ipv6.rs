@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! IPv6 option that carries telemetry: the block of OrbCC in a hop-by-hop option, of which a program reserves the room
-//! and ports fill in the records ([`crate::wire`]).
+//! IPv6 option that carries telemetry: the block of OrbCC in a hop-by-hop option, in which a
+//! program reserves space and ports fill in the records ([`crate::wire`]).
 //!
-//! Option type 0x3E is one of those for experiments (RFC 4727 section 4): who does not know it skips it, and it may change on
-//! the way (RFC 8200 section 4.2). No checksum covers it.
+//! Option type 0x3E is one of those for experiments (RFC 4727 section 4): nodes that do not support
+//! it skip it, and it may change on the way (RFC 8200 section 4.2). No checksum covers it.
 
 use crate::wire::{Stamp, WireHeader, WireHop, FIXED_BYTES, HOP_BYTES};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! In-network telemetry of OrbCC: what egress ports measure, how it travels, how it comes back.
+//! In-network telemetry of OrbCC: measurement at egress ports, transport in packets, echo to the
+//! sender.
 //!
 //! Layers:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
@@ -10,10 +11,10 @@
 //! * [`integer`]: the same meter in integers, for switches.
 //! * [`echo`]: the receiver's answer, and its decoding into [`perigee_cc::Telemetry`].
 //!
-//! The life of a record: the sender makes a [`Stamp`]; at each port [`Meter::on_enqueue`] and [`Meter::on_dequeue`] make
-//! a [`WireHop`]; the receiver returns the stack as it is or as a [`WireCompact`]; [`StackDecoder`] or
-//! [`WireCompact::decode`] hand it to the controller. Values are coded once, at the port, so that every backend sees
-//! the same rounding.
+//! The life of a record: the sender makes a [`Stamp`]; at each port [`Meter::on_enqueue`] and
+//! [`Meter::on_dequeue`] make a [`WireHop`]; the receiver returns the stack unchanged or as a
+//! [`WireCompact`]; [`StackDecoder`] or [`WireCompact::decode`] pass it to the controller. Values
+//! are coded once, at the port, so that every backend has the same rounding.
 
 pub mod echo;
 pub mod integer;

@@ -10,8 +10,8 @@
 //! flowCnt = |{flow ids seen}|
 //! ```
 //!
-//! and no per-flow state is needed for the mean. An interval lasts one mean RTT (10 ms until it is known); its results
-//! are what packets carry during the next one.
+//! and no per-flow state is needed for the mean. An interval lasts one mean RTT (10 ms until it is
+//! known); packets carry its results during the next one.
 //!
 //! ```text
 //!            first packet: deadline = now + (avgRTT or 10 ms)
@@ -22,7 +22,8 @@
 //!                                                                  └───┘
 //! ```
 //!
-//! The timer has no event of its own: each entry point first lets it expire as often as it would have by then.
+//! The timer has no separate event: each entry point first lets it expire as often as it would have
+//! by then.
 
 use crate::integer::{IntegerMeter, TABLES};
 use crate::pint::{PintPort, WirePint};
@@ -97,12 +98,13 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// A meter that has seen nothing.
+    /// A meter in its initial state.
     pub fn new() -> Self {
         Meter::default()
     }
 
-    /// A meter that has seen nothing; `integer`: it computes in integers, as a switch can ([`crate::integer`]).
+    /// A meter in its initial state; `integer`: it computes in integers, as a switch can
+    /// ([`crate::integer`]).
     pub fn of(integer: bool) -> Self {
         Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
@@ -131,7 +133,8 @@ impl Meter {
         uf16::encode(queued_bytes)
     }
 
-    /// A packet without a header comes. Nothing of it counts, but in the authors' simulator every packet starts the timer.
+    /// Handles a packet without a header. It does not count, but in the authors' simulator every
+    /// packet starts the timer.
     #[inline]
     pub fn on_other(&mut self, now: Nanos) {
         self.advance(now);
@@ -246,7 +249,7 @@ impl Meter {
         Nanos::from_micros(self.avg_rtt_us as u64)
     }
 
-    /// Flows seen in the last completed interval; 1 before.
+    /// Flows in the last completed interval; 1 before.
     pub fn flows(&self) -> u32 {
         self.flows as u32
     }

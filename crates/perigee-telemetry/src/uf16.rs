@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `uf16`: an unsigned 16-bit float for byte counts and rates.
 //!
-//! The top 5 bits are an exponent e, the low 11 bits a mantissa m: the value is m for e = 0 and (2048 + m) · 2^(e-1)
-//! otherwise. Values below 4096 are exact, above the relative error is at most 2^-12, and what exceeds
-//! 4095 · 2^30 saturates. The order of codes is the order of values.
+//! The top 5 bits are an exponent e, the low 11 bits a mantissa m: the value is m for e = 0 and
+//! (2048 + m) · 2^(e-1) otherwise. Values below 4096 are exact, above the relative error is at most
+//! 2^-12, and values beyond 4095 · 2^30 saturate. The order of codes is the order of values.
 
 /// Largest value that the format holds.
 pub const MAX: u64 = 4095 << 30;

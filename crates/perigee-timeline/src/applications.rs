@@ -39,7 +39,7 @@ impl Ladder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abr {
-    /// By what is buffered: BBA-0 of Huang et al. (SIGCOMM 2014).
+    /// By the buffer level: BBA-0 of Huang et al. (SIGCOMM 2014).
     Buffer,
     /// By the harmonic mean of the latest five throughputs: RB of Yin et al. (SIGCOMM 2015).
     Rate,
@@ -56,7 +56,7 @@ pub struct Video {
     pub buffer: Nanos,
     /// Media time in the buffer before it plays, at first and after a stall.
     pub start_up: Nanos,
-    /// Who chooses.
+    /// Rule of the choice.
     pub abr: Abr,
     /// Segments in all.
     pub segments: u64,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Compares two timelines: the ways of their common pairs over time, and their notes.
 //!
-//! Pairs are matched by the names of their ends, nodes on the way by their names, so that two generators that number
-//! things differently can be compared; [`Names`] brings names of one into the words of the other. Times of changes may
-//! differ by a tolerance.
+//! Pairs are matched by the names of their ends, nodes on the path by their names, so that two
+//! generators with different numbering can be compared; [`Names`] translates names of one to those
+//! of the other. Times of changes may differ by a tolerance.
 
 use crate::follow::{every, Follower};
 use crate::model::*;
@@ -40,7 +40,7 @@ pub struct PairDiff {
     pub other_delay: u64,
 }
 
-/// Notes, or changes of what ports and links do, of one kind.
+/// Notes, or changes of ports and links, of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NoteDiff {
     /// Kind, as in saved timelines.
@@ -197,7 +197,8 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
         let dama = p.spec.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
         format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.spec.rate, p.spec.framing)
     };
-    // A port's own name holds those of its nodes as its source calls them; its place among its node's ports does not.
+    // A port's own name contains the names that its source uses for its nodes; its index among its
+    // node's ports does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     let mut named = |p: &Port| {
         let k = of_node.entry(p.node).or_default();

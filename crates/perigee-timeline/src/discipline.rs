@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Discipline {
     /// Name of the discipline.
     pub name: String,
-    /// Its parameters. What is not given has the backend's default.
+    /// Its parameters. Those not given have the backend's default.
     pub params: BTreeMap<String, Value>,
 }
 

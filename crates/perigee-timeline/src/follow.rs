@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reads a timeline as a traveller would: where a pair's packets go at an instant, and how long they take.
+//! Reader of a timeline: the path of a pair's packets at an instant, and their delay.
 
 use crate::model::*;
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The way of a pair at an instant.
+/// The path of a pair at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Nodes from end to end.
@@ -98,7 +98,7 @@ impl Follower {
         }
     }
 
-    /// The way of a pair at `t`, which is not before the last change; `None` = unreachable.
+    /// The path of a pair at `t`, which is not before the last change; `None` = unreachable.
     pub fn way(&self, pair: PairId, t: Nanos) -> Option<Way> {
         let links = self.links(pair)?;
         let start = self.pairs[pair.ix()].from;

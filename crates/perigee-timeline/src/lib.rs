@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The network over time, and the traffic put on it: the first waist of the laboratory.
 //!
-//! A [`Timeline`] is plain data: nodes, ports, directed links, and everything that changes, in time order. It can be
-//! saved, loaded, diffed, plotted and replayed. It knows nothing of satellites and nothing of TCP; sources
-//! (`perigee-sources`: recorded paths, schedules, small topologies; `perigee-orbit`: constellations) make it, backends (the simulator) consume it.
+//! A [`Timeline`] is plain data: nodes, ports, directed links, and all their changes, in time
+//! order. It can be saved, loaded, diffed, plotted and replayed. It is independent of satellites
+//! and of TCP; sources (`perigee-sources`: recorded paths, schedules, small topologies;
+//! `perigee-orbit`: constellations) make it, backends (the simulator) consume it.
 //!
 //! Layers:
 //! * [`model`]: the types.

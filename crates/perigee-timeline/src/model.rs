@@ -84,7 +84,7 @@ pub enum QueueLimit {
 pub struct Queue {
     /// How much may wait.
     pub limit: QueueLimit,
-    /// What is dropped. Shared: thousands of ports have the same.
+    /// Queue discipline. Shared: thousands of ports have the same.
     #[serde(default)]
     pub discipline: Arc<Discipline>,
     /// The packet in transmission counts against the limit.
@@ -93,7 +93,7 @@ pub struct Queue {
     /// Probe packets (pings) wait in a side queue of the same limit that is served first.
     #[serde(default)]
     pub probe_priority: bool,
-    /// What its port meters, it meters in integers, as a switch can.
+    /// Its meter computes in integers, as a switch can.
     #[serde(default, skip_serializing_if = "is_false")]
     pub integer_meter: bool,
 }
@@ -128,13 +128,14 @@ pub struct Port {
 pub struct PortSpec {
     /// Rate of the transmitter; zero = blocked.
     pub rate: BitRate,
-    /// What waits.
+    /// Its queue.
     pub queue: Queue,
     /// Bytes added to each IP packet for transmission time and byte limits (0, 7 PPP, 14 Ethernet).
     #[serde(default)]
     pub framing: u32,
-    /// Depth of its token bucket in bytes, framing included: what may pass at once after it was idle. The rate fills the
-    /// bucket; a packet leaves when its bytes are in it. 0 = none: a packet takes its transmission time.
+    /// Depth of its token bucket in bytes, framing included: the burst that passes at once after it
+    /// was idle. The rate fills the bucket; a packet leaves when its bytes are in it. 0 = none: a
+    /// packet takes its transmission time.
     #[serde(default, skip_serializing_if = "no_bytes")]
     pub burst: u64,
     /// It sends in slots that it has to request. Such a port has no token bucket. (Boxed: few have
@@ -195,8 +196,8 @@ fn no_bytes(v: &u64) -> bool {
     *v == 0
 }
 
-/// How long a packet of `bytes`, framing included, takes to leave a port where nothing waits: its transmission time, or
-/// none where a token bucket of `burst` bytes lets it pass.
+/// Time for a packet of `bytes`, framing included, to leave a port with an empty queue: its
+/// transmission time, or none where a token bucket of `burst` bytes lets it pass.
 pub fn transmission(rate: BitRate, burst: u64, bytes: u64) -> Nanos {
     rate.time_for(bytes.saturating_sub(burst))
 }
@@ -247,7 +248,7 @@ pub enum OutageMode {
     Blackhole,
 }
 
-/// A directed link: a port, the node at the far end, and what happens on the way.
+/// A directed link: a port, the node at the far end, and the delay, loss and order of its packets.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The transmitter that feeds it.
@@ -306,7 +307,7 @@ pub enum Change {
     Lose(LinkId, u32),
     /// A link goes down.
     Down(LinkId, OutageMode),
-    /// A link comes back, or comes up for the first time.
+    /// A link is up again, or for the first time.
     Up(LinkId),
     /// The path of a pair (`Routing::PerPath`); `None` = unreachable.
     Path(PairId, Option<Arc<[LinkId]>>),
@@ -319,7 +320,7 @@ pub enum Change {
         /// The link to take.
         link: Option<LinkId>,
     },
-    /// Something worth knowing that changes nothing by itself: goes to the events table and the plots.
+    /// A note without an effect of its own: goes to the events table and the plots.
     Note(Note),
 }
 
@@ -361,7 +362,7 @@ impl NoteKind {
 /// An annotation of the timeline.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Note {
-    /// What happens.
+    /// Kind of event.
     pub kind: NoteKind,
     /// The node it happens to, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -382,7 +383,7 @@ pub struct Note {
 pub struct Timed {
     /// When.
     pub at: Nanos,
-    /// What.
+    /// The change.
     pub change: Change,
 }
 
@@ -416,7 +417,8 @@ pub struct Header {
     pub pairs: Vec<Pair>,
 }
 
-/// What happens in `start..end`. Ids of new nodes, ports and links continue those of the header and earlier chunks.
+/// Changes in `start..end`. Ids of new nodes, ports and links continue those of the header and
+/// earlier chunks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Chunk {
     /// First instant.
@@ -444,7 +446,7 @@ pub struct Chunk {
 pub struct Timeline {
     /// The network at time zero.
     pub header: Header,
-    /// What happens, in order, without gaps.
+    /// Changes, in order, without gaps.
     pub chunks: Vec<Arc<Chunk>>,
 }
 
@@ -507,7 +509,7 @@ impl Timeline {
         self
     }
 
-    /// A reader from the beginning.
+    /// A reader from the start.
     pub fn reader(&self) -> ChunkReader {
         ChunkReader { chunks: self.chunks.clone().into_iter() }
     }

@@ -148,7 +148,7 @@ fn name(text: &str, of: &str) -> Result<(), TimelineError> {
     names::check(text).or_else(|why| invalid(format!("the text of {of}, {text:?}, {why}")))
 }
 
-/// What exists so far; remembers the two ends of each link for the path check.
+/// Nodes, ports and links so far; stores the two ends of each link for the path check.
 #[derive(Default)]
 struct Seen {
     names: BTreeSet<String>,
@@ -280,7 +280,8 @@ impl Seen {
     }
 }
 
-/// Why text is not the JSON that is expected, without the parser's position (which callers know in their own terms).
+/// Reason why text is not the expected JSON, without the parser's position (callers report it in
+/// their own terms).
 pub fn why_not_json(e: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let text = e.to_string();

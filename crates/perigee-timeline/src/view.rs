@@ -14,13 +14,13 @@ pub struct PairView {
     pub t: Vec<Nanos>,
     /// Propagation there and back; `None` = unreachable.
     pub rtt: Vec<Option<Nanos>>,
-    /// Rate of the slowest port on the way there; `None` = unreachable.
+    /// Rate of the slowest port on the forward path; `None` = unreachable.
     pub rate: Vec<Option<BitRate>>,
-    /// Links of the way there; zero = unreachable.
+    /// Links of the forward path; zero = unreachable.
     pub hops: Vec<u32>,
     /// Times without connectivity: no route, a link down, or a blocked port. Start and end, exact.
     pub outages: Vec<(Nanos, Nanos)>,
-    /// When the way there becomes another one, exact.
+    /// Times at which the forward path changes, exact.
     pub path_changes: Vec<Nanos>,
 }
 
@@ -31,7 +31,7 @@ pub fn view(timeline: &Timeline, forward: PairId, back: PairId, step: Nanos) -> 
     watcher.end(timeline.header.duration)
 }
 
-/// How much of what there is in a timeline.
+/// Numbers of nodes, ports, links and changes of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Nodes, ports and links.
@@ -78,9 +78,9 @@ fn kind(change: &Change) -> &'static str {
 /// A source of chunks that others look over the shoulder of.
 pub struct Watched<'a> {
     source: &'a mut dyn ChunkSource,
-    /// Who looks.
+    /// Watchers of pairs.
     pub watchers: Vec<Watcher>,
-    /// What has come so far.
+    /// Contents so far.
     pub contents: Contents,
 }
 
@@ -144,7 +144,7 @@ impl Watcher {
         self.view
     }
 
-    /// Samples up to, not at, `end`: what changes at an instant holds from that instant.
+    /// Samples up to, not at, `end`: changes at an instant apply from that instant.
     fn sample_until(&mut self, end: Nanos) {
         loop {
             let t = self.step * self.view.t.len() as u64;

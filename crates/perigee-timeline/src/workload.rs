@@ -145,7 +145,7 @@ pub enum App {
     Video(Video),
     /// A voice call, one way, without TCP.
     Voice(Voice),
-    /// Whatever programs on real hosts send between its ends.
+    /// Traffic of programs on real hosts between its ends.
     Programs,
 }
 
@@ -155,7 +155,7 @@ impl App {
         self.without_tcp().is_none()
     }
 
-    /// What stands for the congestion control of an application that has none.
+    /// Name shown in place of the congestion control of an application without one.
     pub fn without_tcp(&self) -> Option<&'static str> {
         match self {
             App::Ping { .. } => Some("ping"),
@@ -171,7 +171,7 @@ impl App {
     }
 }
 
-/// Who carries a TCP flow.
+/// Backend of a TCP flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hosts {
@@ -192,8 +192,8 @@ impl Hosts {
     }
 }
 
-/// How knowledge of the timeline reaches a flow's congestion control: as the beginning and the end of a handover, or as a
-/// change of its path.
+/// Delivery of the timeline's events to a flow's congestion control: as the start and the end of a
+/// handover, or as a change of its path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notices {
     /// The start is notified this long before the event …
@@ -218,7 +218,7 @@ impl Default for Notices {
 pub struct Leg {
     /// The flow with the data that this one forwards; `None` = the first leg.
     pub before: Option<u32>,
-    /// The flow that carries on this one's data; `None` = the last leg.
+    /// The flow that forwards this one's data; `None` = the last leg.
     pub after: Option<u32>,
     /// Capacity of the proxy at this leg's end, in bytes (the last leg has no proxy).
     pub buffer: u64,
@@ -233,9 +233,9 @@ pub struct Leg {
 pub struct Flow {
     /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
     pub name: String,
-    /// Way of the data.
+    /// Path of the data.
     pub forward: PairId,
-    /// Way of the ACKs.
+    /// Path of the ACKs.
     pub reverse: PairId,
     /// When it starts.
     pub start: Nanos,
@@ -245,16 +245,16 @@ pub struct Flow {
     pub app: App,
     /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and `voice` where none is needed.
     pub cc: String,
-    /// It runs under the scheme that the run compares, rather than one of its own.
+    /// It runs under the scheme that the run compares, instead of a fixed one.
     #[serde(default)]
     pub compared: bool,
-    /// Who carries it; `None` = whoever carries the run's flows.
+    /// Its backend; `None` = that of the run's flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
     /// Parameters of the congestion control that differ from its defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, Value>,
-    /// Contents of the files that the congestion control wants, by the name of the parameter.
+    /// Contents of the files that the congestion control requires, by the name of the parameter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_files: BTreeMap<String, Arc<str>>,
     /// Transport options that differ from the transport's defaults.

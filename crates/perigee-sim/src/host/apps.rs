@@ -46,7 +46,7 @@ pub enum Supply {
     Leg(LegSender),
 }
 
-/// What takes the data of a TCP receiver, if not an application that only reads.
+/// Consumer of a TCP receiver's data, if not an application that only reads.
 #[derive(Clone, Debug)]
 pub enum Demand {
     /// Requests an object, waits for its last segment, thinks, and requests the next.
@@ -128,7 +128,7 @@ impl Supply {
         }
     }
 
-    /// When it wants to be called; [`Nanos::MAX`] = never.
+    /// Time of its next call; [`Nanos::MAX`] = never.
     pub fn due(&self) -> Nanos {
         match self {
             Supply::OnOff(source) => source.at,
@@ -174,7 +174,7 @@ impl Demand {
         Client::of(&setup.app, setup.tcp.mss).map(|client| Demand::Client(Box::new(client)))
     }
 
-    /// When it wants to be called; [`Nanos::MAX`] = never.
+    /// Time of its next call; [`Nanos::MAX`] = never.
     pub fn due(&self) -> Nanos {
         match self {
             Demand::Client(client) => client.at,
@@ -344,7 +344,8 @@ impl Client {
 }
 
 impl SendingEnd {
-    /// The instant of the sending application, or of a proxy's sender, has come. True if an on/off source has fallen silent.
+    /// The timer of the sending application, or of a proxy's sender, is due. True if an on/off
+    /// source has fallen silent.
     pub(super) fn supply_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, flow) = (cx.now, self.egress.flow);
         let seed = cx.facts[flow as usize].seed;
@@ -367,7 +368,8 @@ impl SendingEnd {
         }
     }
 
-    /// The receiver has everything below segment `next`: an on/off source that is off may have nothing in flight now.
+    /// The receiver has all data below segment `next`: an on/off source that is off may have
+    /// nothing in flight now.
     pub fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
         let flow = self.egress.flow;
         let Some(s) = self.sender_mut() else { return };
@@ -411,7 +413,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The receiving application has everything below segment `next`.
+    /// The receiving application has all data below segment `next`.
     pub(super) fn take_objects<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
         let (now, flow) = (cx.now, self.egress.flow);
         let demand = self.receiver_mut().and_then(|r| r.demand.as_deref_mut());

@@ -21,7 +21,7 @@ pub(crate) fn begins_flow(facts: &FlowFacts, packet: &OutsidePacket) -> bool {
 #[cold]
 pub(crate) fn leave<O>(h: u32, packet: Packet, cx: &mut Cx<'_, O>) -> u64 {
     let content = match packet.kind {
-        // The handshake is over for an end outside once it has answered.
+        // The handshake of an external endpoint is over once it has answered.
         PacketKind::Opened => {
             cx.net.release(h);
             return 0;

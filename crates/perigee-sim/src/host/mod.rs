@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ends of flows. A flow is a [`SendingEnd`] and a [`ReceivingEnd`], each in an array of its own, and the [`FlowFacts`] that
-//! both have from the start. An end has no access to the other one: packets carry everything between them.
+//! Ends of flows. A flow is a [`SendingEnd`] and a [`ReceivingEnd`], each in a separate array, and
+//! the [`FlowFacts`] that both have from the start. An end has no access to the other one: packets
+//! carry all data between them.
 //!
 //! Three things are no packets and pass through the simulation, which sees both ends: the end of
 //! the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK), the
@@ -58,7 +59,7 @@ pub(crate) struct Ends {
     pub receiving: Vec<ReceivingEnd>,
 }
 
-/// What both ends of a flow know from the start. It never changes.
+/// Properties of a flow that both ends have from the start. They never change.
 pub(crate) struct FlowFacts {
     pub setup: FlowSetup,
     /// Start time, jitter included.
@@ -73,19 +74,20 @@ pub(crate) struct FlowFacts {
     pub ecn: Ecn,
     /// The receiver acknowledges every n-th segment.
     pub ack_every: u32,
-    /// The transport shares the padding of its options and completes its handshake with an ACK of its own.
+    /// The transport shares the padding of its options and completes its handshake with a separate
+    /// ACK.
     pub inet: bool,
     /// Signals that the congestion control listens to.
     pub scope: SignalScope,
 }
 
-/// The handshake is over, as the sender sees it: an ACK of no size and no delay.
+/// End of the handshake at the sender: an ACK of no size and no delay.
 pub(crate) struct Established {
     /// RTT that it measured, if the SYN was sent once.
     pub rtt: Option<Nanos>,
 }
 
-/// Telemetry as both ends of a connection know it.
+/// Telemetry configuration at both ends of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TelemetryPlan {
     echo: Option<EchoMode>,
@@ -102,7 +104,7 @@ impl TelemetryPlan {
     fn ack_bytes(&self, hops: usize) -> u32 {
         self.echo.map_or(0, |echo| self.overhead.ack_bytes(echo, hops))
     }
-    /// A packet's telemetry block as it is now, where captures show it: on the wire.
+    /// A packet's telemetry block in its present state, where captures show it: on the wire.
     fn shown_block(&self, net: &Net, telemetry: u32) -> Vec<u8> {
         match telemetry != NONE && matches!(self.overhead, Overhead::Wire) {
             true => net.stacks.block(telemetry),
@@ -162,7 +164,7 @@ impl FlowFacts {
         self.scope = caps.signal_scope;
     }
 
-    /// Meters look at its data, and at its ACKs.
+    /// True if meters count its data, and its ACKs.
     pub fn metered(&self) -> (bool, bool) {
         (self.telemetry.echo.is_some(), self.telemetry.echo == Some(EchoMode::Pint))
     }

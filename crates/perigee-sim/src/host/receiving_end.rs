@@ -16,8 +16,8 @@ use perigee_units::Nanos;
 /// Linux aligns the SACK option by itself; INET lets it share the padding of the timestamps.
 const SACK_PADDING: u32 = 4;
 
-/// The receiving end of a flow. What each packet touches comes first, some of it copied from the facts: of ten thousand flows none is
-/// in the cache.
+/// The receiving end of a flow. Fields used for each packet come first, some of them copied from
+/// the facts: of ten thousand flows none is in the cache.
 #[repr(C, align(64))]
 pub(crate) struct ReceivingEnd {
     pub egress: Egress,
@@ -43,12 +43,12 @@ pub(crate) struct ReceivingEnd {
     pub(super) reached: [Option<Nanos>; MILESTONES.len()],
 }
 
-/// What runs at the receiving end.
+/// Component that runs at the receiving end.
 pub(crate) enum Sink {
     /// Echoes probes, takes datagrams.
     Responder,
     Tcp(Box<TcpReceiver>),
-    /// Packets that arrive leave the simulation; what is injected comes from here.
+    /// Packets that arrive leave the simulation; injected packets come from here.
     Outside,
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Split connections: proxies that end a transport connection and carry its data on over another one, each leg with its
-//! own congestion control (performance-enhancing proxies; RFC 3135 section 4.1).
+//! Split connections: proxies that end a transport connection and forward its data over another
+//! one, each leg with its own congestion control (performance-enhancing proxies; RFC 3135 section
+//! 4.1).
 //!
 //! Each leg is a flow. The sender of a leg may send the data that the receiver of the leg before it
 //! has in order; the proxy keeps these data until the next leg has acknowledged them, and offers
@@ -42,7 +43,7 @@ pub struct LegReceiver {
     answered: bool,
 }
 
-/// The sending end of a leg: the source, or the proxy at its beginning.
+/// The sending end of a leg: the source, or the proxy at its start.
 #[derive(Clone, Debug)]
 pub struct LegSender {
     /// Segments that there are to send, and the right edge of the window.
@@ -77,7 +78,7 @@ impl LegReceiver {
         self.window_end.max(self.passed.saturating_add(self.room))
     }
 
-    /// The window has opened enough to be worth an ACK of its own (Linux: `tcp_cleanup_rbuf`).
+    /// The window has opened enough to be worth a separate ACK (Linux: `tcp_cleanup_rbuf`).
     fn needs_window_update(&self, received: Seg) -> bool {
         let (old, new) = (self.window_end.saturating_sub(received), self.offered().saturating_sub(received));
         old <= self.room / 2 && new >= 2 * old && new >= (self.room / WINDOW_UPDATE_SHARE).max(1)
@@ -95,7 +96,7 @@ impl LegSender {
         }
     }
 
-    /// When the sender wants to probe the window.
+    /// Time of the sender's next window probe.
     pub fn due(&self) -> Nanos {
         self.probe_at
     }
@@ -127,7 +128,8 @@ impl ReceivingEnd {
         }
     }
 
-    /// A SYN arrived: it is answered at once, but by a proxy that waits until the next leg is established.
+    /// A SYN arrived: it is answered at once, except by a proxy that waits until the next leg is
+    /// established.
     pub(super) fn receive_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         if let Some(leg) = self.leg_mut() {
             leg.syn_arrived = true;
@@ -229,7 +231,7 @@ impl SendingEnd {
         self.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.una_nxt().0)
     }
 
-    /// The proxy at this leg's beginning has more data for it.
+    /// The proxy at this leg's start has more data for it.
     fn feed<O: Observer>(&mut self, segments: Seg, cx: &mut Cx<'_, O>) {
         let Some(s) = self.sender_mut() else { return };
         let Some(Supply::Leg(leg)) = s.supply.as_deref_mut() else { return };

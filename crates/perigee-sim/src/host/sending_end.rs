@@ -16,8 +16,8 @@ use perigee_timeline::workload::turn;
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
-/// The sending end of a flow. What each packet touches comes first, some of it copied from the facts: of ten thousand flows none is
-/// in the cache.
+/// The sending end of a flow. Fields used for each packet come first, some of them copied from the
+/// facts: of ten thousand flows none is in the cache.
 #[repr(C, align(64))]
 pub(crate) struct SendingEnd {
     pub egress: Egress,
@@ -48,7 +48,7 @@ pub(crate) struct SendingEnd {
 pub(crate) struct SenderCounts {
     /// Data packets, retransmissions included.
     pub data: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retrans: u64,
     /// ACKs that carried telemetry.
     pub telemetry_acks: u64,
@@ -58,7 +58,7 @@ pub(crate) struct SenderCounts {
     pub started: Option<Nanos>,
 }
 
-/// The way of a flow's data and ACKs, as the network has it: for the record.
+/// The path of a flow's data and ACKs in the network: for the record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Way {
     pub base: BaseRtt,
@@ -79,7 +79,7 @@ pub(crate) struct Capacity {
     pub rate: Option<f64>,
 }
 
-/// What runs at the sending end.
+/// Component that runs at the sending end.
 pub(crate) enum Origin {
     /// Sends probes or datagrams at fixed intervals.
     Probes {
@@ -89,7 +89,7 @@ pub(crate) enum Origin {
         until: Nanos,
     },
     Tcp(Box<TcpSender>),
-    /// Packets that arrive leave the simulation; what is injected comes from here.
+    /// Packets that arrive leave the simulation; injected packets come from here.
     Outside,
 }
 
@@ -262,7 +262,8 @@ impl SendingEnd {
         self.egress.enter(packet, cx);
     }
 
-    /// Adds the time since the latest change of the flow's way to its capacity; it ends when its transfer was complete.
+    /// Adds the time since the latest change of the flow's path to its capacity; it ends when its
+    /// transfer was complete.
     pub fn close_capacity(&mut self, now: Nanos, completed: Option<Nanos>) {
         if !self.active {
             return;

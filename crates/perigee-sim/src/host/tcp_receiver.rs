@@ -19,7 +19,7 @@ pub struct TcpReceiver {
     pub tcp: Option<Receiver>,
     bottleneck: BottleneckEcho,
     pub(super) stopped: bool,
-    /// What takes the data, if not an application that only reads.
+    /// Consumer of the data, if not an application that only reads.
     pub(super) demand: Option<Box<Demand>>,
 }
 
@@ -54,7 +54,7 @@ impl ReceivingEnd {
         let facts = &cx.facts[self.egress.flow as usize];
         let cfg = facts.tcp();
         let mut tcp = Receiver::new(&cfg, facts.ack_every, cx.now);
-        // Who wants an answer to each packet gets it also where packets are missing.
+        // Schemes that require an answer to each packet also get it where packets are missing.
         if let Some(Established { rtt }) = established.filter(|_| cfg.sack_compression && facts.ack_every > 1)
         {
             tcp.compress_sacks(rtt);

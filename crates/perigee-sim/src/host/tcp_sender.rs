@@ -93,8 +93,8 @@ impl SendingEnd {
         now >= self.stop && self.sender().is_some_and(|s| s.tcp.is_some() && !s.stopped)
     }
 
-    /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent. True if an on/off source
-    /// has fallen silent.
+    /// Runs probes, the application, the end of sending and retransmission timers, then transmits.
+    /// True if an on/off source has fallen silent.
     pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, stop, flow) = (cx.now, self.stop, self.egress.flow);
         let Some(s) = self.sender_mut() else { return false };
@@ -130,7 +130,7 @@ impl SendingEnd {
         self.egress.send(probe, cx);
     }
 
-    /// Sends whatever the sender may send.
+    /// Transmits all packets that the sender may send.
     pub(crate) fn pump<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let Some(s) = self.sender_mut() else { return };
         let mut out = std::mem::take(&mut s.out);

@@ -2,8 +2,9 @@
 //! Binding of the disciplines of `perigee-queue` to ports: packets as the disciplines see them, and
 //! the execution of verdicts.
 //!
-//! A managed port is never predictable: its verdicts are made when a packet arrives and when it is dequeued, both of which a
-//! port on the slow path knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
+//! A managed port is never predictable: its verdicts are made when a packet arrives and when it is
+//! dequeued, and a port on the slow path computes both instants exactly. Draws depend on link, flow
+//! and the packet's number in its flow, as random losses do.
 
 use super::ring::Waiting;
 use super::{Net, PortState};
@@ -39,7 +40,7 @@ pub fn build(
 }
 
 impl PortState {
-    /// The discipline of a managed port with its queues, and the port as it sees it.
+    /// The discipline of a managed port with its queues, and the port state that it receives.
     fn managed(&mut self, now: Nanos) -> (&mut dyn Discipline, queue::Port) {
         let port = queue::Port { now, rate: self.rate, bytes: self.bytes };
         (self.aqm.as_deref_mut().expect("only managed ports come here"), port)
@@ -184,7 +185,7 @@ impl Net {
         }
     }
 
-    /// A link of a managed port goes down: what waits for it in queues of its own is lost.
+    /// A link of a managed port goes down: packets that wait for it in separate queues are lost.
     pub(super) fn flush_managed(&mut self, now: Nanos, p: u32, link: u32) {
         let mut lost = Vec::new();
         let queues = self.ports[p as usize].aqm.as_mut().and_then(|d| d.queues_mut());
@@ -194,7 +195,7 @@ impl Net {
         self.lose(p, &lost, DropCause::Outage);
     }
 
-    /// A packet as disciplines see it.
+    /// A packet in the form that disciplines receive.
     fn seen(&self, h: u32) -> queue::Packet {
         let packet = self.packets.get(h);
         let ip_bytes = u32::from(packet.ip_bytes);

@@ -26,14 +26,15 @@ impl Bucket {
         Bucket { burst, fill_time: rate.time_for(burst), full_at: Nanos::ZERO, lack: 0 }
     }
 
-    /// A packet of this transmission time comes to the head of the queue at `at`: when it leaves.
+    /// A packet of this transmission time reaches the head of the queue at `at`. Returns its
+    /// departure.
     #[inline]
     pub fn take(&mut self, at: Nanos, transmission: Nanos) -> Nanos {
         self.full_at = self.full_at.max(at).saturating_add(transmission);
         self.head_leaves(at)
     }
 
-    /// The same while the rate is zero: it leaves when a rate has brought what is lacking.
+    /// The same while the rate is zero: it leaves when a later rate has filled the missing tokens.
     pub fn take_later(&mut self, bytes: u64) {
         self.lack += u128::from(bytes) * 8 * u128::from(NS_PER_S);
     }

@@ -45,8 +45,8 @@ impl Net {
         }
     }
 
-    /// Packets of all links of a port leave it in order, and none is lost or kept when it does. (Of a link that is down nothing
-    /// waits, as long as what comes for it is lost.)
+    /// Packets of all links of a port leave it in order, and none is lost or kept when it does. (No
+    /// packet waits for a link that is down, as long as arrivals for it are lost.)
     fn is_plain(&self, port: &PortState) -> bool {
         let plain = |link: u32| {
             let l = &self.links[link as usize];
@@ -189,8 +189,8 @@ impl Net {
         self.enter_fast_path(p);
     }
 
-    /// The packet in service at a port, or the latest one that was, is one for this link. Where it is not in service any more
-    /// it may be anywhere.
+    /// The packet in service at a port, or the latest one that was, is for this link. If it is no
+    /// longer in service it may be anywhere.
     pub(super) fn serves(&self, p: u32, link: u32) -> bool {
         let port = &self.ports[p as usize];
         port.serving != NONE && (!port.shared || self.packets.get(port.serving).link == link)
@@ -231,7 +231,7 @@ impl Net {
         self.reschedule_port(p);
     }
 
-    /// An interface goes down: everything on its way through the link is lost.
+    /// An interface goes down: all packets on its link are lost.
     fn flush(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         let flight = std::mem::take(&mut self.links[link as usize].flight);

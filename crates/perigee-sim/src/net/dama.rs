@@ -33,7 +33,7 @@ pub struct Allocator {
     rate_on_way: u64,
     /// Volume that has reached the controller and is not granted.
     owed: u64,
-    /// What came in each of the latest frames, and its sum.
+    /// Arrivals in each of the latest frames, and their sum.
     came: VecDeque<u64>,
     came_in_all: u64,
 }
@@ -126,7 +126,8 @@ mod tests {
         Dama { frame, delay, cra: BitRate(0), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
     }
 
-    /// In how many frames what waits has been granted, if it was there before the first and nothing comes later.
+    /// Number of frames until all waiting bytes are granted, if they were there before the first
+    /// and nothing arrives later.
     fn frames_until_sent(dama: &Dama, capacity: u64, bytes: u64) -> u64 {
         let (mut a, mut waiting, mut came) = (Allocator::new(dama), bytes, bytes);
         for k in 0..10_000 {

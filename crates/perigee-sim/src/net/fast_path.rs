@@ -10,9 +10,10 @@
 //! Before a change the packet in service is taken back ([`Net::leave_fast_path`]), so that results
 //! are the same to the bit.
 //!
-//! Where all packets of a link's queue come over one other link, they come in an order that is known too. Then a packet
-//! crosses both without an event in between: it is put into the second queue when it is put into the first, for the
-//! instant of its arrival. On a path that a flow has to itself one event is left, the arrival at the host.
+//! Where all packets of a link's queue arrive over one other link, their order is known as well.
+//! Then a packet crosses both without an event in between: it is put into the second queue when it
+//! is put into the first, for the instant of its arrival. On a path that a flow has to itself one
+//! event remains, the arrival at the host.
 //!
 //! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue of the instant of the dequeue.
 
@@ -198,7 +199,8 @@ impl Net {
         }
     }
 
-    /// A packet comes to a port that is not easy, or full, or where it has to wait for something unknown.
+    /// A packet arrives at a port that is not easy, or full, or where it has to wait for an unknown
+    /// event.
     #[inline(never)]
     fn enqueue_now(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &mut self.links[link as usize];
@@ -258,8 +260,8 @@ impl Net {
         (port.can_look_ahead() && !port.shared).then_some((next, route))
     }
 
-    /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
-    /// node there.
+    /// Handles a link's event. Returns the packet that arrives at its far end now, if other
+    /// components have to handle it, and the node there.
     #[inline(always)]
     pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let l = &self.links[link as usize];

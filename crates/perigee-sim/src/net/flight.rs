@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// A packet on its way along a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flying {
-    /// When it comes to the far end.
+    /// Time of its arrival at the far end.
     pub arrival: Nanos,
     pub packet: u32,
 }
@@ -66,8 +66,9 @@ impl Flight {
         }
     }
 
-    /// The earlier of two firsts, and whether it has overtaken. What joins the ring arrives after all that is in the heap
-    /// then: at the same instant the ring's has left first.
+    /// The earlier of two firsts, and whether it has overtaken. A packet that joins the ring
+    /// arrives after all packets in the heap at that time: at the same instant the ring's has left
+    /// first.
     fn earlier(in_order: Option<Flying>, overtaking: Option<Flying>) -> (Option<Flying>, bool) {
         match (in_order, overtaking) {
             (Some(a), Some(b)) if b.arrival < a.arrival => (Some(b), true),

@@ -8,7 +8,7 @@ use perigee_record::PacketKind;
 use perigee_telemetry::{counted_bytes, switch_id};
 use perigee_units::Nanos;
 
-/// Telemetry of a packet that comes to a port.
+/// Updates telemetry for a packet that arrives at a port.
 pub(super) fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
     if !has_stack(packet.kind) {
         return;
@@ -19,7 +19,7 @@ pub(super) fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut S
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
 
-/// A packet without telemetry comes to a port.
+/// Handles the arrival of a packet without telemetry.
 #[inline]
 pub(super) fn note_other(port: &mut PortState, now: Nanos) {
     if let Some(meter) = &mut port.meter {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports and links: queues, transmission, propagation, loss, outages.
 //!
-//! A port knows one future instant, when the packet in service has left. Every touch of the port at time t first
-//! *advances* it: packets that have left by t move to the flight list of their link, and the next one starts at the
-//! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
-//! although a dequeue has no event of its own. So a packet costs one event per hop at most.
+//! A port keeps one future instant, the departure of the packet in service. Every touch of the port
+//! at time t first *advances* it: packets that have left by t move to the flight list of their
+//! link, and the next one starts at the instant the previous one left. Starting is the dequeue:
+//! telemetry and statistics happen there, in exact time order, although a dequeue has no event of
+//! its own. So a packet costs one event per hop at most.
 //!
-//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is *predictable* ([`fast_path`]). Then all of a
-//! packet's future at the port is known when it comes, and packets may cross many hops without an event.
+//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is
+//! *predictable* ([`fast_path`]). Then the future of a packet at the port is known on its arrival,
+//! and packets may cross many hops without an event.
 
 pub mod aqm;
 mod bucket;
@@ -55,14 +57,16 @@ pub struct PortState {
     framing: u32,
     /// Its links lose nothing and are up, or down without anything of them being kept; its rate is not zero.
     predictable: bool,
-    /// Its dequeues are not known before their instants: a meter looks at the queue then, or probes overtake.
+    /// Its dequeues are not known before their instants: a meter reads the queue then, or probes
+    /// overtake.
     no_lookahead: bool,
     count_in_service: bool,
     probe_priority: bool,
-    /// It has more than one link. Unless it is predictable, its departures are events of their own then.
+    /// It has more than one link. Unless it is predictable, its departures are separate events
+    /// then.
     shared: bool,
 
-    /// The packet size seen last, and its transmission time.
+    /// The latest packet size, and its transmission time.
     cached_size: u32,
     /// Bytes of the packet in service, where the port is predictable and works.
     in_service: u32,
@@ -91,7 +95,7 @@ pub struct PortState {
     slots: Option<Box<Slots>>,
 }
 
-/// A link while it runs. What each packet touches is in the first two lines of the cache.
+/// A link while it runs. Fields used for each packet are in the first two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct LinkState {
@@ -209,8 +213,8 @@ impl PortState {
             QueueLimit::Bytes(n) => bytes + serving + size <= n,
         }
     }
-    /// Packets and bytes that wait where one of this kind would: probes that overtake have a store of their own, and its
-    /// limit for themselves.
+    /// Packets and bytes in the store of this kind: probes that overtake have a separate store,
+    /// with a limit of its own.
     fn store(&self, kind: PacketKind) -> (u64, u64) {
         let packets = self.probes.iter().count() as u64;
         let bytes = self.probes.iter().map(|w| u64::from(w.bytes)).sum::<u64>();
@@ -258,10 +262,11 @@ pub struct Net {
     pub ports: Vec<PortState>,
     pub links: Vec<LinkState>,
     pub schedule: Schedule,
-    /// Per flow: drops by cause, key of its random draws, and what meters count of its packets.
+    /// Per flow: drops by cause, key of its random draws, and bytes of its packets that meters
+    /// count.
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
-    /// When the schedule wakes each flow: not after something is due at one of its ends.
+    /// Time at which the schedule runs each flow: never after something is due at one of its ends.
     pub wakes_at: Vec<Nanos>,
     pub tx_units: Vec<TxBytesUnit>,
     /// A flow started with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
@@ -270,7 +275,7 @@ pub struct Net {
     pub ecn: Vec<Ecn>,
     /// Packets at hosts that process them for a while.
     pub processing: Processing,
-    /// When the next packet from outside of the simulation enters.
+    /// When the next external packet enters.
     pub next_injection: Nanos,
     /// Disciplines in addition to those of the list.
     pub disciplines: &'static [DisciplineInfo],
@@ -278,7 +283,7 @@ pub struct Net {
     pub lookahead: bool,
     /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
     pub lookahead_until: Nanos,
-    /// Data with telemetry may come to any port.
+    /// Data with telemetry may arrive at any port.
     metered_data: bool,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
@@ -311,8 +316,9 @@ impl Net {
         }
     }
 
-    /// Something at an end of a flow is due at `at`: wakes it by then. What is due later than it was wakes the flow too early,
-    /// once, instead of costing a change of the schedule at every ACK.
+    /// Schedules an end of a flow for an event due at `at`. An event that moves to a later time
+    /// leaves the schedule as it is: the flow runs too early, once, instead of a change of the
+    /// schedule at every ACK.
     #[inline]
     pub fn wake_by(&mut self, flow: u32, at: Nanos) {
         if at < self.wakes_at[flow as usize] {
@@ -320,19 +326,20 @@ impl Net {
         }
     }
 
-    /// Wakes a flow then.
+    /// Schedules the flow for that time.
     #[inline]
     pub fn set_wake(&mut self, flow: u32, at: Nanos) {
         self.wakes_at[flow as usize] = at;
         self.schedule.set_flow(flow, at);
     }
 
-    /// Schedules the next packet that enters the network: from outside of the simulation, or from a host that processed it.
+    /// Schedules the next packet that enters the network: from outside the simulation, or from a
+    /// host that processed it.
     pub fn schedule_injection(&mut self) {
         self.schedule.set(Source::Injection, self.next_injection.min(self.processing.next()));
     }
 
-    /// Data with telemetry may come to any port: those with meters have to look at their queues.
+    /// Data with telemetry may arrive at any port: those with meters have to read their queues.
     pub fn expect_telemetry_anywhere(&mut self) {
         self.metered_data = true;
         self.ports.iter_mut().for_each(|p| p.no_lookahead |= p.meter.is_some());
@@ -346,7 +353,7 @@ impl Net {
         }
     }
 
-    /// Data with telemetry may come to the port of this link from now on.
+    /// Data with telemetry may arrive at the port of this link from now on.
     pub fn expect_telemetry(&mut self, now: Nanos, link: u32) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         port.settle(now);
@@ -474,8 +481,8 @@ impl Net {
         self.packets.remove(h);
     }
 
-    /// No packet that is not on its way along a link yet arrives at its far end before this instant, if nothing enters a
-    /// queue before `from` and the timeline changes nothing.
+    /// Lower bound on the arrival, at the far end of a link, of packets that are not on their way
+    /// along it yet, if nothing enters a queue before `from` and the timeline changes nothing.
     pub fn earliest_arrival(&self, link: u32, from: Nanos) -> Nanos {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
@@ -513,7 +520,7 @@ impl Net {
         if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
             if port.predictable && port.shared {
-                // What waits is the port's own affair.
+                // Waiting packets are handled by the port.
             } else if port.predictable {
                 at = if port.holds() { at.min(port.done) } else { at };
             } else if !port.shared && port.done != Nanos::MAX {
@@ -523,8 +530,8 @@ impl Net {
         self.schedule.set_link(link, at);
     }
 
-    /// A port's next departure: an event of its own only where links share it. Of a predictable one: the next that is not
-    /// arranged.
+    /// A port's next departure: a separate event only where links share it. Of a predictable one:
+    /// the next that is not arranged.
     #[inline]
     fn reschedule_port(&mut self, p: u32) {
         let port = &self.ports[p as usize];

@@ -5,8 +5,9 @@
 use crate::prefetch::fetch_of;
 use perigee_units::Nanos;
 
-/// A ring that grows. Its room is a power of two and its ends are counters that only count up (and wrap), so that a
-/// place is found by a mask: the standard library's deque compares twice instead, on the simulator's busiest path.
+/// A ring that grows. Its capacity is a power of two and its ends are counters that only count up
+/// (and wrap), so that an index is found by a mask: the standard library's deque compares twice
+/// instead, on the simulator's busiest path.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     items: Vec<T>,
@@ -84,7 +85,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
         (0..self.len() as u32).map(|i| self.items[self.place(self.head.wrapping_add(i))])
     }
-    /// Everything, rebuilt: for rare occasions.
+    /// Rebuilds the ring: for rare occasions.
     fn change(&mut self, change: impl FnOnce(&mut Vec<T>)) {
         let mut all = self.iter().collect();
         change(&mut all);

@@ -4,8 +4,9 @@
 //! one piece at the start of the frame, at the port's rate. A packet that arrives after its slot
 //! has passed waits for another; a packet that does not fit continues in the next slots.
 //!
-//! The head of the queue takes the place of the packet in service; it counts as waiting. All instants are exact: bits are
-//! counted in units of 10^-9, so that rate times nanoseconds is a whole number of them.
+//! The head of the queue takes the place of the packet in service; it counts as waiting. All
+//! instants are exact: bits are counted in units of 10^-9, so that rate times nanoseconds is an
+//! integer number of them.
 
 use super::dama::Allocator;
 use super::PortState;
@@ -21,11 +22,11 @@ const BYTE: u128 = 8 * NS_PER_S as u128;
 pub struct Slots {
     frame: Nanos,
     allocator: Allocator,
-    /// The current frame's beginning.
+    /// Start of the current frame.
     begin: Nanos,
     /// Bytes that came since then.
     came: u64,
-    /// Up to here time has passed: what follows is as of this instant.
+    /// Up to here time has passed: the fields below are as of this instant.
     at: Nanos,
     /// Remaining capacity of the slots of this frame.
     open: u128,
@@ -33,7 +34,7 @@ pub struct Slots {
     left: u128,
     /// The head's link keeps it: slots pass unused.
     held: bool,
-    /// What comes next is the end of the packet; else a frame's beginning.
+    /// The next event is the end of the packet; else the start of a frame.
     finishes: bool,
 }
 
@@ -270,7 +271,8 @@ mod tests {
         assert_eq!(slots.next(RATE), Nanos::from_micros(10_300));
     }
 
-    /// What was granted in each frame, and when which packet left, where packets of `sizes` come at these instants.
+    /// Grants of each frame, and departures of packets, where packets of `sizes` arrive at these
+    /// instants.
     fn drive(dama: &Dama, rate: BitRate, load: &[(Nanos, u64)]) -> (Vec<u64>, Vec<(Nanos, u64)>) {
         let mut slots = Slots::new(dama, rate);
         let (mut granted, mut left) = (vec![(slots.open / BYTE) as u64], Vec::new());

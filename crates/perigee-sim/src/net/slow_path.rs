@@ -11,7 +11,7 @@ use perigee_units::draw::mix;
 use perigee_units::{Nanos, NS_PER_S};
 
 impl Net {
-    /// A packet comes to the port of a link.
+    /// A packet arrives at the port of a link.
     pub(super) fn enqueue_slow(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &self.links[link as usize];
         let p = l.port;

@@ -65,7 +65,8 @@ impl Simulation<'_> {
 
     /// Signals a flow, and the other flows that listen to all signals of their host or machine.
     pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
-        // Probes answer a hundred times a second for each flow: other flows are only looked at if one may listen.
+        // Probes answer a hundred times a second for each flow: other flows are only searched if
+        // one may listen.
         if !self.others_listen {
             return self.signal_one(now, flow, signal);
         }
@@ -160,14 +161,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// Takes note of what each flow's way is from now on.
+    /// Records the present path of each flow.
     fn update_ways(&mut self, now: Nanos) {
         let mut before = None;
         let ends = self.ends.sending.iter_mut().zip(&self.ends.receiving);
         for ((sending, receiving), facts) in ends.zip(&self.facts) {
             let (data, ack) = facts.packet_bytes();
             let key = (facts.setup.forward, facts.setup.reverse, data, ack);
-            // Of thousands of flows most go the way of the one before.
+            // Of thousands of flows most have the path of the one before.
             let (forward, reverse) = match before {
                 Some((of, ways)) if of == key => ways,
                 _ => (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Arrivals and timers at the ends of flows. Only here, at proxies and for the record both ends of a flow are in view.
+//! Arrivals and timers at the ends of flows. Only here, at proxies and for the record both ends of
+//! a flow are accessible.
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, OutsidePacket, Side};
@@ -32,7 +33,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A limited transfer is complete. Of a split connection the last leg's end counts, from the first leg's beginning.
+    /// A limited transfer is complete. Of a split connection the last leg's end counts, from the
+    /// first leg's start.
     fn complete<O: Observer>(&mut self, flow: u32, bytes: u64, obs: &mut O) {
         let f = flow as usize;
         if self.facts[f].setup.leg.is_some_and(|l| l.after.is_some()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Arrivals at external endpoints that nothing can change any more, so that hosts there may run ahead of the network: packets
-//! on their last link arrive whatever is sent from now on, and what is sent from now on has that link before it. So do packets
-//! on the link before it, where all that the last one carries comes over that.
+//! Arrivals at external endpoints that nothing can change any more, so that hosts there may run
+//! ahead of the network: packets on their last link arrive regardless of later transmissions, which
+//! have that link before them. So do packets on the link before it, where all packets of the last
+//! one arrive over that.
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, Side};
@@ -11,7 +12,7 @@ use crate::routes::Next;
 use perigee_record::PacketKind;
 use perigee_units::Nanos;
 
-/// A frame on its last link to an end outside.
+/// A frame on its last link to an external endpoint.
 #[derive(Clone, Debug)]
 pub struct Foreseen<'a> {
     /// When it arrives.
@@ -22,14 +23,14 @@ pub struct Foreseen<'a> {
     pub marked: bool,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// What ports wrote into it.
+    /// Telemetry that ports wrote into it.
     pub telemetry: Option<TelemetryStack>,
 }
 
-/// Over a link of this delay hosts run far enough ahead: what is before it need not be looked at.
+/// Over a link of this delay hosts run far enough ahead: the link before it need not be examined.
 const LONG: Nanos = Nanos::from_millis(1);
 
-/// A packet that will come to the far end of a link.
+/// A packet that will reach the far end of a link.
 #[derive(Clone, Copy)]
 struct Coming {
     at: Nanos,
@@ -39,16 +40,17 @@ struct Coming {
     link: u32,
 }
 
-/// What will come to the far end of a link, and the instant before which nothing else does.
+/// Future arrivals at the far end of a link, and the instant before which there is no other.
 struct Way {
     known: Vec<Coming>,
     until: Nanos,
 }
 
 impl Simulation<'_> {
-    /// Shows every frame that reaches an end outside at `since` or later and before the instant that is returned, in order of
-    /// time, if nothing is injected before `from`. Before that instant nothing else reaches an end outside; it is `from` or
-    /// the next event at least.
+    /// Shows every frame that reaches an external endpoint at `since` or later and before the
+    /// returned instant, in order of time, if nothing is injected before `from`. Before that
+    /// instant no other packet reaches an external endpoint; it is `from` or the next event at
+    /// least.
     pub fn foresee(&mut self, since: Nanos, from: Nanos, show: &mut dyn FnMut(Foreseen<'_>)) -> Nanos {
         self.find_last_links();
         // Packets that have left a port are on their way, also where no caller has advanced the
@@ -79,7 +81,8 @@ impl Simulation<'_> {
         certain
     }
 
-    /// What will come over a link, if nothing enters a host's queue before `from` and the timeline changes nothing.
+    /// Future arrivals over a link, if nothing enters a host's queue before `from` and the timeline
+    /// changes nothing.
     fn way(&self, link: u32, from: Nanos) -> Way {
         let mut known: Vec<Coming> = self.on_link(link).collect();
         if self.net.links[link as usize].delay_at(from) >= LONG {
@@ -94,7 +97,7 @@ impl Simulation<'_> {
         };
         let arrivals: Vec<_> = coming.iter().map(|c| (c.at, c.packet)).collect();
         let told = self.net.foretell(link, &arrivals).map(|told| (told, enters));
-        // Where not all that comes may find room, what waits is known.
+        // Where not all coming packets may find room, only the waiting ones are known.
         let Some((told, enters)) = told.or_else(|| Some((self.net.foretell(link, &[])?, from))) else {
             return Way { known, until: self.net.earliest_arrival(link, from) };
         };
@@ -115,7 +118,8 @@ impl Simulation<'_> {
         Way { known, until: self.net.arrival_of_leaving(link, enters.max(told.done)) }
     }
 
-    /// Packets on one link that will take another, and that nothing can overtake which arrives at `before` or later.
+    /// Packets on one link that will take another, and that no packet arriving at `before` or later
+    /// can overtake.
     fn coming_from(&self, feeder: u32, link: u32, before: Nanos) -> Vec<Coming> {
         let goes_on = |c: Coming| match self.routes.next(c.route, self.net.links[feeder as usize].to) {
             Next::Link(next, route) if next == link => Some(Coming { route, link, ..c }),
@@ -132,7 +136,7 @@ impl Simulation<'_> {
         })
     }
 
-    /// The end outside that a frame reaches at the end of its link.
+    /// The external endpoint that a frame reaches at the end of its link.
     fn arrives_outside(&self, packet: &Packet, coming: &Coming) -> Option<EndpointId> {
         if !matches!(packet.kind, PacketKind::Frame | PacketKind::FrameBack) {
             return None;

@@ -32,20 +32,20 @@ const PROGRESS_EVERY: u64 = 1 << 13;
 /// next events pays off.
 const MANY_FLOWS: usize = 256;
 
-/// Events at one instant beyond which a source of events is taken to repeat for ever.
+/// Events at one instant beyond which a source of events is considered stuck.
 const STUCK: u64 = 20_000_000;
 
 /// A simulation: a value that one owns; any number may run side by side.
 ///
-/// [`run`](Simulation::run) takes it to its end. To step it, call [`advance`](Simulation::advance) as often as wanted and
-/// [`finish`](Simulation::finish) at last: results do not depend on the steps.
+/// [`run`](Simulation::run) takes it to its end. To step it, call [`advance`](Simulation::advance)
+/// any number of times, then [`finish`](Simulation::finish): results do not depend on the steps.
 pub struct Simulation<'s> {
     options: Options,
     duration: Nanos,
     source: Box<dyn ChunkSource + 's>,
     net: Net,
     routes: Routes,
-    /// By pair: meters look at its packets.
+    /// By pair: meters count its packets.
     metered_data: Vec<bool>,
     facts: Vec<FlowFacts>,
     ends: Ends,
@@ -55,9 +55,9 @@ pub struct Simulation<'s> {
     /// The chunk after it: notices must come before their events.
     next_chunk: Option<Arc<Chunk>>,
     notices: NoticeQueue,
-    /// Notices of flows with ends outside.
+    /// Notices of flows with external ends.
     told: Vec<Told>,
-    /// Some flow listens to everything that its host learns.
+    /// Some flow listens to all signals of its host.
     others_listen: bool,
     /// Some flow is a leg of a split connection.
     legs: bool,
@@ -67,7 +67,7 @@ pub struct Simulation<'s> {
     inbox: Inbox,
     outbox: Outbox,
     next_sample: Nanos,
-    /// Everything before this instant has happened.
+    /// All events before this instant have happened.
     reached: Nanos,
     /// Time of the latest event, and how many there were at it.
     now: Nanos,
@@ -205,7 +205,8 @@ impl<'s> Simulation<'s> {
             }
             stopped |= self.events % PROGRESS_EVERY == 0 && !progress(self.now);
             if matches!(what, Source::Timeline | Source::Sampler) {
-                // Only here has nothing been arranged beyond now: a run that is stopped ends in a state that exists.
+                // Only here nothing is arranged beyond now: a run that is stopped ends in a state
+                // that exists.
                 if stopped {
                     return Ok(self.close(self.now, true));
                 }
@@ -231,23 +232,24 @@ impl<'s> Simulation<'s> {
         self.duration.saturating_add(Nanos(1))
     }
 
-    /// When the next notice reaches a flow, as far as it is known: until the next change of the timeline, that is all.
+    /// Time of the next notice to a flow, as far as it is known: until the next change of the
+    /// timeline no other follows.
     pub fn next_notice(&self) -> Nanos {
         self.notices.next()
     }
 
-    /// Notices that flows with ends outside have got since the latest call.
+    /// Notices to flows with external ends since the latest call.
     pub fn told(&mut self) -> std::vec::Drain<'_, Told> {
         self.told.drain(..)
     }
 
-    /// Everything before this instant has happened.
+    /// All events before this instant have happened.
     pub fn reached(&self) -> Nanos {
         self.reached
     }
 
-    /// Lets everything happen that lies before `until`, and arranges nothing at or beyond it: counters are those of that
-    /// instant. Instants beyond the timeline's end are taken for its end.
+    /// Runs all events before `until`, and arranges nothing at or beyond it: counters are those of
+    /// that instant. Instants beyond the timeline's end are taken for its end.
     ///
     /// # Errors
     /// When the source of the timeline fails, or time does not advance.
@@ -361,17 +363,18 @@ impl<'s> Simulation<'s> {
 
     // ---- Ends outside -----------------------------------------------------------------------------------------------
 
-    /// Packets that have reached an end outside since the latest call, in the order in which they did.
+    /// Packets that have reached an external endpoint since the latest call, in order of arrival.
     pub fn egress(&mut self) -> impl Iterator<Item = Delivery> + '_ {
         self.outbox.drain(..)
     }
 
-    /// A packet of an end outside enters the network at `at`. At one instant packets enter after arrivals and before
-    /// transport timers, among themselves by end and in the order of these calls.
+    /// Injects a packet of an external endpoint into the network at `at`. At one instant packets
+    /// enter after arrivals and before transport timers, among themselves by end and in the order
+    /// of these calls.
     ///
     /// # Errors
-    /// When `at` lies before [`reached`](Simulation::reached), there is no such end, it is not outside, or it cannot send
-    /// such a packet.
+    /// When `at` lies before [`reached`](Simulation::reached), the endpoint does not exist, is not
+    /// external, or cannot send such a packet.
     pub fn inject(&mut self, at: Nanos, from: EndpointId, packet: OutsidePacket) -> Result<(), SimError> {
         let wrong = |reason: String| Err(SimError::Setup(reason));
         if at < self.reached {

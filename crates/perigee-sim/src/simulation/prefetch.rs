@@ -18,7 +18,7 @@ use crate::routes::Next;
 const END_LINES: usize = 4;
 
 impl Simulation<'_> {
-    /// After an event of `link`: looks at the subtrees that it belongs to.
+    /// After an event of `link`: prefetches for the subtrees that contain it.
     #[inline]
     pub(super) fn prefetch_upcoming(&self, link: u32) {
         let net = &self.net;

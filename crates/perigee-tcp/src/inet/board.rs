@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Selectively acknowledged segments above a hole that make it lost.
 const DUP_THRESHOLD: u32 = 3;
 
-/// What is kept of a segment: its flags, and the state of the connection when it was last sent.
+/// State of a segment: its flags, and the state of the connection when it was last sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     pub sacked: bool,
@@ -32,11 +32,11 @@ pub(super) struct Board {
     resent: u64,
     /// One past the highest selectively acknowledged segment.
     highest_sacked: Seg,
-    /// One past the highest segment that was sent again.
+    /// One past the highest segment that was retransmitted.
     highest_resent: Seg,
     /// Below it every hole is marked.
     marked_below: Seg,
-    /// Below it no lost segment waits to be sent again.
+    /// Below it no lost segment waits for retransmission.
     resend_from: Seg,
 }
 
@@ -60,8 +60,9 @@ impl Board {
         self.regions.capacity() * size_of::<Region>()
     }
 
-    /// What was sent less what is selectively acknowledged or lost, with what was sent again. A segment that was sent again
-    /// counts until it is acknowledged cumulatively, selectively acknowledged or not.
+    /// Segments sent, without those selectively acknowledged or lost, plus those retransmitted. A
+    /// retransmitted segment counts until it is acknowledged cumulatively, selectively acknowledged
+    /// or not.
     pub fn in_flight(&self) -> u64 {
         (self.out() + self.resent).saturating_sub(self.sacked + self.lost)
     }
@@ -80,7 +81,7 @@ impl Board {
     pub fn highest_sacked(&self) -> Seg {
         self.highest_sacked.max(self.una)
     }
-    /// One past the highest segment that was sent again, or the first unacknowledged one.
+    /// One past the highest segment that was retransmitted, or the first unacknowledged one.
     pub fn highest_resent(&self) -> Seg {
         self.highest_resent.max(self.una)
     }
@@ -128,7 +129,8 @@ impl Board {
         true
     }
 
-    /// Marks each hole that three selectively acknowledged segments lie above; returns how many are new.
+    /// Marks each hole that has three selectively acknowledged segments above it; returns how many
+    /// are new.
     pub fn mark_holes(&mut self) -> u64 {
         let mut above = 0;
         let mut seg = self.highest_sacked();
@@ -145,7 +147,7 @@ impl Board {
         found
     }
 
-    /// The first segment is lost, again if it was sent again.
+    /// Marks the first segment lost, again if it was retransmitted.
     pub fn mark_head(&mut self) {
         let una = self.una;
         if self.head().is_some_and(|h| h.lost) {
@@ -166,7 +168,8 @@ impl Board {
         }
     }
 
-    /// After a timeout all that is not selectively acknowledged is lost, and nothing was sent again.
+    /// After a timeout all segments that are not selectively acknowledged are lost, and none counts
+    /// as retransmitted.
     pub fn mark_all(&mut self) -> u64 {
         let before = self.lost;
         for r in &mut self.regions {
@@ -180,8 +183,9 @@ impl Board {
         self.lost - before
     }
 
-    /// Marks what was sent early enough before `rack`'s packet; what was sent again and is lost once more may go a third time.
-    /// Returns how many are newly lost, and how long the one waits that waits longest.
+    /// Marks segments sent early enough before `rack`'s packet; a retransmitted one that is lost
+    /// once more may go a third time. Returns how many are newly lost, and the longest wait of the
+    /// others.
     pub fn mark_late(&mut self, rack: &Rack, now: Nanos) -> (u64, Nanos) {
         let (mut found, mut wait) = (0, Nanos::ZERO);
         for seg in self.una..self.nxt() {
@@ -204,7 +208,8 @@ impl Board {
         (found, wait)
     }
 
-    /// The lowest lost segment below the highest selectively acknowledged one that was not sent again.
+    /// The lowest lost segment below the highest selectively acknowledged one that was not
+    /// retransmitted.
     pub fn next_lost(&mut self) -> Option<Seg> {
         let end = self.highest_sacked();
         let from = self.resend_from.max(self.una);
@@ -213,7 +218,7 @@ impl Board {
         found
     }
 
-    /// The lowest lost segment that was not sent again, wherever it is.
+    /// The lowest lost segment that was not retransmitted, at any position.
     pub fn last_resort(&self) -> Option<Seg> {
         let waits = |r: &Region| r.lost && !r.resent && !r.sacked;
         (self.lost > 0).then(|| self.regions.iter().position(waits)).flatten().map(|i| self.una + i as Seg)

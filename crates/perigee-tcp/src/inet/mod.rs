@@ -90,7 +90,8 @@ pub(crate) struct Inet {
     rack: Rack,
     sampler: Sampler,
     rtt: Smoothed,
-    /// Packets in flight and marked lost as of the last ACK or transmission: what limits sending and schemes see.
+    /// Packets in flight and marked lost as of the last ACK or transmission: the limit of sending,
+    /// and the value for schemes.
     in_flight: u64,
     marked: u64,
     /// Packets marked lost since the start of the connection.
@@ -98,7 +99,7 @@ pub(crate) struct Inet {
     recovering: bool,
     /// Where the last recovery ends.
     recovery_end: Option<Seg>,
-    /// What was outstanding at the last timeout ends there.
+    /// End of the data outstanding at the last timeout.
     repair_end: Seg,
     dup_acks: u32,
     /// One past the highest segment acknowledged in any way, and whether something below it came later.
@@ -210,7 +211,7 @@ impl Inet {
         self.run_pacer(h, now);
         let blocks = ack.blocks;
         let sacked = !blocks.is_plain() && self.take_sacks(h, now, blocks);
-        // What was selectively acknowledged does not count as newly delivered, neither now nor later.
+        // Selectively acknowledged data does not count as newly delivered, neither now nor later.
         let before = (self.sampler.delivered, self.in_flight, self.marked);
         let una = self.board.una();
         if blocks.ack < una || (blocks.ack == una && self.board.out() == 0) {
@@ -393,7 +394,7 @@ impl Inet {
         self.board.lost() > 0 && !self.recovering
     }
 
-    /// An ACK that advances; true if a packet was sent again because of it.
+    /// Handles an ACK that advances; true if a packet was retransmitted because of it.
     fn on_advance(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.board.out() == 0 {
             self.timeout_at = Nanos::MAX;
@@ -406,7 +407,7 @@ impl Inet {
         if self.recovery_end.is_some_and(|end| self.board.una() < end) {
             return self.resend_head(h, now);
         }
-        // The scheme sees itself within the recovery when it restores its window.
+        // The scheme restores its window while the recovery still counts as running.
         self.recovering = false;
         let cx = self.cx(now, h.cfg);
         h.cc.on_transition(&cx, h.win, Transition::ExitRecovery);
@@ -419,7 +420,7 @@ impl Inet {
         self.timeout_at.min(self.rack_at).min(self.pace_at)
     }
 
-    /// Runs what is due; true if the retransmission timer was.
+    /// Runs the timers that are due; true if the retransmission timer was.
     pub fn on_timer(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.rack_at <= now {
             self.rack_at = Nanos::MAX;
@@ -455,7 +456,7 @@ impl Inet {
 
     // ---- output ----------------------------------------------------------------------------------------------------
 
-    /// Appends what leaves at `now`.
+    /// Appends the packets that leave at `now`.
     pub fn transmit(&mut self, h: &mut Host<'_>, now: Nanos, out: &mut Vec<Transmit>) {
         self.send_pending(h, now);
         out.append(&mut self.out);
@@ -497,7 +498,8 @@ impl Inet {
         }
     }
 
-    /// Sends the next segment at once, unless the head was sent again before; true if there was one.
+    /// Sends the next segment at once, unless the head was retransmitted before; true if there was
+    /// one.
     fn resend_head(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.board.head().is_some_and(|r| r.resent && !r.sacked) {
             return false;
@@ -510,8 +512,9 @@ impl Inet {
         true
     }
 
-    /// A lost segment below the highest selectively acknowledged one, new data, or within a recovery any hole. The simulator's
-    /// sources never end; where one does, what is lost beyond goes last.
+    /// A lost segment below the highest selectively acknowledged one, new data, or within a
+    /// recovery any hole. The simulator's sources never end; where one does, lost segments beyond
+    /// go last.
     fn next_segment(&mut self, h: &Host<'_>) -> Option<Seg> {
         if let Some(seg) = self.board.next_lost() {
             return Some(seg);

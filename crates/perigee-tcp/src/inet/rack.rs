@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! RACK as INET 4.5 at Avian688/inet4.5 8287e4c has it: its RTT is the smoothed one, and retransmissions hardly ever count.
+//! RACK of INET 4.5 at Avian688/inet4.5 8287e4c: its RTT is the smoothed one, and retransmissions
+//! hardly ever count.
 
 use crate::Seg;
 use perigee_units::{Nanos, NS_PER_S};
@@ -85,8 +86,8 @@ impl Rack {
         }
     }
 
-    /// Sizes the reordering window: a quarter of the lowest smoothed RTT, or nothing while no reordering was seen and a
-    /// recovery runs or three segments are selectively acknowledged.
+    /// Sizes the reordering window: a quarter of the lowest smoothed RTT, or zero while no
+    /// reordering was observed and a recovery runs or three segments are selectively acknowledged.
     pub fn resize(&mut self, s: &Situation) {
         if s.dsack && s.una >= self.rtt_nxt {
             self.steps += 1;

@@ -13,7 +13,8 @@ const MS: fn(u64) -> Nanos = Nanos::from_millis;
 /// Inputs of the scheme.
 #[derive(Default)]
 struct Log {
-    /// Newly acknowledged, lost and in flight before, in packets; and whether a packet was sent again at once.
+    /// Newly acknowledged, lost and in flight before, in packets; and whether a packet was
+    /// retransmitted at once.
     acks: Vec<(u64, u64, u64, bool)>,
     transitions: Vec<Transition>,
     samples: Vec<RateSample>,
@@ -104,7 +105,8 @@ impl Script {
     }
 }
 
-/// A packet gave an RTT; of the ten that are out the first is lost, and five duplicate ACKs have come.
+/// A packet gave an RTT; of the ten that are out the first is lost, and five duplicate ACKs have
+/// arrived.
 fn in_recovery() -> Script {
     let mut s = Script::new(10, None, MS(500));
     s.run_until(MS(501));
@@ -200,7 +202,7 @@ fn a_packet_that_was_sent_again_counts_until_it_is_acknowledged_cumulatively() {
     s.now = MS(700);
     let before = s.sender.in_flight();
     s.ack(0, &[(1, 8)], MS(500));
-    // Delivered, no longer lost, and still counted as sent again.
+    // Delivered, no longer lost, and still counted as retransmitted.
     assert_eq!(s.sender.in_flight(), before);
 }
 
@@ -217,7 +219,7 @@ fn a_partial_ack_sends_the_head_again_whatever_the_pacer_says() {
     }
     assert_eq!(sent.iter().filter(|&&seg| seg == 0).count(), 1, "{sent:?}");
     s.now = Nanos(s.now.0 + 5_000);
-    // The pacer's timer runs, and packet 2 was not sent again yet.
+    // The pacer's timer runs, and packet 2 was not retransmitted yet.
     let sent = s.ack(2, &[(3, 6)], MS(600));
     assert_eq!(sent, [2]);
     assert!(s.log.lock().unwrap().acks.last().unwrap().3, "the event says so");
@@ -234,7 +236,7 @@ fn after_a_timeout_without_any_selective_acknowledgement_new_data_goes_first() {
     assert_eq!(segments[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(s.sender.ca_state(), CaState::Loss);
     let at = s.now;
-    // The first duplicate ACK names what is missing below.
+    // The first duplicate ACK identifies the hole below.
     let sent = s.ack(0, &[(4, 5)], at);
     assert_eq!(sent, [0]);
     assert_eq!(s.sender.ca_state(), CaState::Recovery);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The list of what is outstanding by time of transmission, which loss detection by time walks over. Two marks in it make the
-//! walk pass each transmission once.
+//! List of outstanding segments by time of transmission, walked by loss detection by time. Two
+//! marks in it make the walk pass each transmission once.
 
 use super::{Scoreboard, Slot, LISTED, NONE};
 use crate::Seg;
@@ -19,8 +19,8 @@ impl Scoreboard {
         (seg != self.tail).then(|| self.whole(self.slot(seg).next))
     }
 
-    /// The oldest transmission in that order that is not lost already, or the first that is not older than `newest`. Those
-    /// before it are not looked at again, as long as they stay lost.
+    /// The oldest transmission in that order that is not lost already, or the first that is not
+    /// older than `newest`. Those before it are not examined again, as long as they stay lost.
     pub fn oldest_under_way(&mut self, newest: (Nanos, Seg)) -> Option<Seg> {
         let mut at = if self.stale == NONE { self.oldest() } else { self.after(self.stale) };
         while let Some(seg) = at.filter(|&seg| self.slot(seg).waits() && self.slot(seg).older(seg, newest)) {
@@ -30,8 +30,9 @@ impl Scoreboard {
         at
     }
 
-    /// When the latest transmission left that is older than `newest` (and its segment, at the same instant) and not lost
-    /// already; `from` is one of them. `newest` only grows, so that each is passed once.
+    /// Departure of the latest transmission that is older than `newest` (and its segment, at the
+    /// same instant) and not lost already; `from` is one of them. `newest` only grows, so that each
+    /// is passed once.
     pub fn latest_before(&mut self, newest: (Nanos, Seg), from: Seg) -> Nanos {
         let mut last = if self.before == NONE { from } else { self.before };
         while let Some(seg) = self.after(last).filter(|&seg| self.slot(seg).older(seg, newest)) {

@@ -10,7 +10,7 @@ use crate::Seg;
 use perigee_cc::{AckEvent, AckedPkt, CaState, CongestionControl, TelemetryNeed};
 use perigee_units::Nanos;
 
-/// What is learnt while one ACK is processed.
+/// Progress collected while one ACK is processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// snd_una advanced; by how many segments.
@@ -216,8 +216,8 @@ impl Sender {
         self.board.una() == self.available
     }
 
-    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round (RFC 3168). A scalable one
-    /// answers them itself.
+    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round
+    /// (RFC 3168). A scalable one handles them itself.
     fn take_marks(&mut self, now: Nanos, marked: u32) {
         // An ACK that was overtaken reports fewer.
         let new = marked.wrapping_sub(self.marked) as i32;
@@ -283,8 +283,8 @@ impl Sender {
         self.is_held_up() || (repaired && self.cfg.reduction == Reduction::Ns3)
     }
 
-    /// Packets that this ACK marked lost. ns-3 takes the difference of those that are marked, without its sign: lost packets
-    /// that are delivered at last count once more.
+    /// Packets that this ACK marked lost. ns-3 takes the absolute difference of the marked ones:
+    /// lost packets that are delivered at last count once more.
     fn newly_lost(&self, before: &Before) -> u64 {
         match self.cfg.lasting_samples {
             true => self.board.lost.abs_diff(before.lost_out),

@@ -43,7 +43,7 @@ pub struct Ack<'a> {
 pub struct Stats {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retrans: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -149,11 +149,11 @@ pub struct Sender {
     high: Seg,
     /// One past the highest segment selectively acknowledged.
     highest_sacked: Seg,
-    /// Reordering degree in segments, and how often it was seen.
+    /// Reordering degree in segments, and number of observations.
     reordering: u64,
     reord_seen: u64,
     dsack_dups: u64,
-    /// Ranges of the previous ACK, to tag only what is new.
+    /// Ranges of the previous ACK, to tag only new ones.
     sack_cache: [(Seg, Seg); 4],
     rack: RackState,
     /// All segments below it have been examined by the rule of RFC 6675.
@@ -162,8 +162,8 @@ pub struct Sender {
     reduction: Episode,
     frto: bool,
     resend: Resend,
-    /// The first lost segment is sent again before anything else, regardless of window and pacer
-    /// (ns-3, at the start of a recovery).
+    /// The first lost segment is retransmitted before any other transmission, regardless of window
+    /// and pacer (ns-3, at the start of a recovery).
     head_at_once: bool,
     /// Timeouts in a row without progress, and the doublings of the timeout.
     retransmits: u32,
@@ -180,7 +180,7 @@ pub struct Sender {
     cwnd_used: u64,
     cwnd_stamp: Nanos,
     last_sent: Nanos,
-    /// Where the entry of the send buffer ends that is next to go, for who gathers bursts.
+    /// End of the send buffer's entry that is next to go, for senders that gather bursts.
     entry_end: Seg,
     /// Marks reported so far, and those that the latest ACK reported.
     marked: u32,
@@ -194,7 +194,8 @@ pub struct Sender {
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
     last_delivery: (u64, Nanos),
-    /// The connection's sender where the scheme brings its own ([`Stack::Inet`]); what is above then rests.
+    /// The connection's sender where the scheme brings its own ([`Stack::Inet`]); the fields above
+    /// are unused then.
     inet: Option<Box<Inet>>,
     /// Counters.
     pub stats: Stats,
@@ -319,7 +320,8 @@ impl Sender {
         s
     }
 
-    /// The application has `segments` in all (no more will come); less than was sent already means: nothing new.
+    /// The application has `segments` in all (no more will follow); a number below those sent
+    /// already means: nothing new.
     pub fn limit(&mut self, segments: Seg) {
         self.available = segments.max(self.una_nxt().1);
     }

@@ -29,12 +29,13 @@ pub struct Transmit {
 const GSO_MAX_BYTES: u64 = 65_536;
 /// Kernel: `sk_pacing_shift`, about 1 ms of the pacing rate per unit.
 const PACING_SHIFT: u32 = 10;
-/// A send buffer's entry: what one write fills (64 KB less headers).
+/// A send buffer's entry: the bytes of one write (64 KB less headers).
 const ENTRY_BYTES: u64 = GSO_MAX_BYTES - 1 - 320;
 /// Buffer space of an entry beyond its data.
 const ENTRY_OVERHEAD: u64 = 960;
 
-/// Where the entry of a bulk sender's buffer ends that `seg` lies in; `buffer` bytes are written before the first ACK.
+/// End of the entry of a bulk sender's buffer that contains `seg`; `buffer` bytes are written
+/// before the first ACK.
 ///
 /// An entry holds no more than half of the largest window that the peer has offered (Linux
 /// `tcp_bound_to_half_wnd`). When the application fills the first buffer only `offered` segments
@@ -58,7 +59,7 @@ fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg))
 }
 
 impl Sender {
-    /// Appends to `out` everything that may be sent at `now`.
+    /// Appends to `out` all segments that may be sent at `now`.
     pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         delegate!(self, inet, host => inet.transmit(host, now, out));
         let sent_before = out.len();
@@ -124,8 +125,8 @@ impl Sender {
         count
     }
 
-    /// Sends lost segments again, at most `unit`, and only such as were sent in one go, without a gap: a pacer lets each
-    /// piece wait for its turn.
+    /// Retransmits lost segments, at most `unit`, and only those sent together, without a gap: a
+    /// pacer lets each piece wait for its turn.
     fn resend_unit(&mut self, now: Nanos, unit: u64, out: &mut Vec<Transmit>) -> u64 {
         let mut count = 0;
         let mut previous = None;
@@ -148,8 +149,8 @@ impl Sender {
         count
     }
 
-    /// The lowest segment that is to be sent again. In ns-3 what was sent after the highest segment that is selectively
-    /// acknowledged is not, a timeout or not: new data goes first.
+    /// The lowest segment to be retransmitted. In ns-3 segments sent after the highest segment that
+    /// is selectively acknowledged are not, a timeout or not: new data goes first.
     fn next_to_resend(&mut self) -> Option<Seg> {
         let seg = self.board.next_lost()?;
         let bounded = self.cfg.reduction == Reduction::Ns3 && self.board.sacked > 0;
@@ -166,7 +167,7 @@ impl Sender {
         }
     }
 
-    /// It gathers what ACKs allow into bursts, paced or not.
+    /// True if it gathers segments that ACKs allow into bursts, paced or not.
     #[inline]
     fn gathers(&self) -> bool {
         self.cfg.tso_defer != TsoDefer::Off
@@ -248,8 +249,8 @@ impl Sender {
         true
     }
 
-    /// Sends the last segment again although it is not known to be lost. It does not count as a retransmission of the
-    /// episode: no undo hangs on it.
+    /// Retransmits the last segment although it is not known to be lost. It does not count as a
+    /// retransmission of the episode: no undo depends on it.
     pub(super) fn emit_probe(&mut self, now: Nanos, seg: Seg, out: &mut Vec<Transmit>) -> bool {
         let (sent, tag, stamp) = self.before_sending(now, seg, true);
         let tx = self.rate.snapshot(sent, false, self.board.in_flight());
@@ -289,7 +290,8 @@ impl Sender {
         (sent, tag, stamp)
     }
 
-    /// Segments that are sent at once: paced senders and those that gather send about 1 ms; others what ACKs allow.
+    /// Segments that are sent at once: paced senders and those that gather send about 1 ms; others
+    /// as many as ACKs allow.
     fn unit_segments(&self) -> u64 {
         if self.paced || self.gathers() {
             self.burst_segments()
@@ -308,7 +310,8 @@ impl Sender {
         tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2)
     }
 
-    /// The next unit departs when this one has been sent at the pacing rate; idle time gives back at most half of it.
+    /// The next unit departs when this one has been sent at the pacing rate; idle time makes up for
+    /// at most half of it.
     fn charge_pacer(&mut self, now: Nanos, segments: u64) {
         if !self.paced {
             return;
