@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Conservation of packets over many networks drawn at random: chains, dumbbells and parking lots with losses, outages, lost
-//! routes, changes of rate and delay, reordering, every queue discipline, every congestion control, every application.
-//! Each network is stepped to three instants, at which no link may have passed on more than it was given, and to its end:
-//! there the counters of links and of flows must add up to the packet, and agree with each other. The first that do not end
-//! the program.
+//! Conservation of packets over many networks drawn at random: chains, dumbbells and parking lots
+//! with losses, outages, lost routes, changes of rate and delay, reordering, every queue
+//! discipline, every congestion control, every application. Each network is stepped to three
+//! instants, at which no link may have passed on more than it was given, and to its end: there the
+//! counters of links and of flows must add up to the packet, and agree with each other. The first
+//! that do not end the program.
 //!
 //! `cargo run --release -p perigee-sim --example conservation -- PACKETS [SEED]`
 

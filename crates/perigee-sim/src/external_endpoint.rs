@@ -53,7 +53,8 @@ pub enum Content {
     None,
     /// Blocks of an [`PacketKind::Ack`].
     Ack(AckBlocks),
-    /// Bytes of a [`PacketKind::Frame`] or [`PacketKind::FrameBack`], which nothing in the simulation reads.
+    /// Bytes of a [`PacketKind::Frame`] or [`PacketKind::FrameBack`], which nothing in the
+    /// simulation reads.
     Frame(Box<[u8]>),
 }
 
@@ -62,7 +63,8 @@ pub enum Content {
 pub struct OutsidePacket {
     /// Kind of packet.
     pub kind: PacketKind,
-    /// Number of a segment, probe, request or datagram, from 0; of an ACK, the next segment expected; else 0.
+    /// Number of a segment, probe, request or datagram, from 0; of an ACK, the next segment
+    /// expected; else 0.
     pub seq: u64,
     /// It carries the PSH flag.
     pub push: bool,
@@ -70,8 +72,8 @@ pub struct OutsidePacket {
     pub content: Content,
     /// When it left its source: the instant of a probe, the timestamp of a segment.
     pub sent: Nanos,
-    /// Number of this transmission in its flow and direction, from 1: random losses depend on it. `None` = the next one
-    /// (of packets that enter).
+    /// Number of this transmission in its flow and direction, from 1: random losses depend on it.
+    /// `None` = the next one (of packets that enter).
     pub number: Option<u32>,
     /// Size of the IP packet in bytes.
     pub ip_bytes: u16,

@@ -91,21 +91,24 @@ pub enum VideoEvent {
 /// Named internals of a controller.
 pub type Internals = [(&'static str, f64)];
 
-/// Receives the samples, events and packets of a simulation. Every method has an empty default: an unused one costs nothing.
+/// Receives the samples, events and packets of a simulation. Every method has an empty default: an
+/// unused one costs nothing.
 pub trait Observer {
     /// The observer receives [`Observer::packet`].
     const PACKETS: bool = false;
 
-    /// A flow at a sampling instant (only while it is active), and named internals of its controller.
+    /// A flow at a sampling instant (only while it is active), and named internals of its
+    /// controller.
     fn flow(&mut self, _row: &FlowRow, _internals: &Internals) {}
     /// A link at a sampling instant, if it carried or held packets since the previous one.
     fn link(&mut self, _row: &LinkRow) {}
     /// Something happened.
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
-    /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT was `base`.
+    /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT
+    /// was `base`.
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
-    /// A datagram of a flow without a transport, which left at `sent`, reached its destination. `spurt`: of a call, the
-    /// number of its talk spurt.
+    /// A datagram of a flow without a transport, which left at `sent`, reached its destination.
+    /// `spurt`: of a call, the number of its talk spurt.
     fn datagram(&mut self, _flow: u32, _spurt: u64, _sent: Nanos, _at: Nanos) {}
     /// An object that an application requested, or a limited transfer, is complete.
     fn completion(&mut self, _row: &CompletionRow) {}

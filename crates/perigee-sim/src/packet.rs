@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight on a link.
+//! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight
+//! on a link.
 
 use crate::prefetch::fetch_of;
 use perigee_record::PacketKind;
@@ -33,7 +34,8 @@ pub struct Packet {
     /// Segment (Data), number (probes); contents of an ACK or a frame are in `content`.
     pub seq: u64,
     pub flow: u32,
-    /// Per-path: place of the present link in the list of paths. Per-hop: number of the destination.
+    /// Per-path: place of the present link in the list of paths. Per-hop: number of the
+    /// destination.
     pub route: u32,
     /// The link it is on or waits for.
     pub link: u32,
@@ -53,7 +55,8 @@ pub struct Packet {
     pub push: bool,
 }
 
-/// An arena with a free list; the place freed last is used first, so that a busy simulation stays in the cache.
+/// An arena with a free list; the place freed last is used first, so that a busy simulation stays
+/// in the cache.
 #[derive(Clone, Debug)]
 pub struct Arena<T> {
     items: Vec<T>,

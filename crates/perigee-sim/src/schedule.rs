@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Event scheduler: tournament trees over sources of events, one pending instant per source.
 //!
-//! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per change with no
-//! allocation. The order of simultaneous events is part of the model: timeline changes, notices, departures of shared
-//! ports, arrivals by link, packets from outside, transport timers by flow, the sampler; within a class the lower number goes first.
+//! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per
+//! change with no allocation. The order of simultaneous events is part of the model: timeline
+//! changes, notices, departures of shared ports, arrivals by link, packets from outside, transport
+//! timers by flow, the sampler; within a class the lower number goes first.
 
 use perigee_units::Nanos;
 
@@ -29,8 +30,8 @@ pub enum Source {
     Sampler,
 }
 
-/// Pending events of all classes of sources. A tree per class, so that the many flows do not deepen the tree of
-/// the links, which is touched at every hop.
+/// Pending events of all classes of sources. A tree per class, so that the many flows do not deepen
+/// the tree of the links, which is touched at every hop.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     timeline: Nanos,
@@ -98,8 +99,8 @@ impl Schedule {
         (at, source)
     }
 
-    /// Until here, exclusively, nothing but packets and timers moves: the timeline's changes come first in their instant,
-    /// the sampler and the end last.
+    /// Until here, exclusively, nothing but packets and timers moves: the timeline's changes come
+    /// first in their instant, the sampler and the end last.
     pub fn lookahead_until(&self, end: Nanos) -> Nanos {
         self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
     }
@@ -168,8 +169,8 @@ impl Schedule {
     }
 }
 
-/// A tournament tree over `time << bits | leaf`: one word per node, so that the earlier of two is their minimum, and
-/// the left one where two are due at once. Leaves start at half of the nodes.
+/// A tournament tree over `time << bits | leaf`: one word per node, so that the earlier of two is
+/// their minimum, and the left one where two are due at once. Leaves start at half of the nodes.
 #[derive(Clone, Debug)]
 struct Tree {
     nodes: Vec<u64>,
@@ -235,7 +236,8 @@ impl Tree {
         let mask = nodes.len() - 1;
         let mut i = nodes.len() / 2 + leaf as usize;
         nodes[i & mask] = key;
-        // To the root, although nothing may change from somewhere on: that would be an unpredictable branch.
+        // To the root, although nothing may change from somewhere on: that would be an
+        // unpredictable branch.
         for _ in 0..self.bits {
             key = key.min(nodes[(i ^ 1) & mask]);
             i >>= 1;

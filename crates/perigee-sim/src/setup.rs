@@ -34,7 +34,8 @@ impl Scheme {
 /// One flow, resolved.
 #[derive(Clone)]
 pub struct FlowSetup {
-    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
+    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other
+    /// flow's losses.
     pub name: String,
     /// Path of the data.
     pub forward: PairId,
@@ -102,11 +103,14 @@ pub struct Options {
     pub seed: u64,
     /// Time between samples; zero = none are taken.
     pub sample: Nanos,
-    /// Each flow's start is delayed by a seeded draw from 0 to this (breaks drop-tail phase effects).
+    /// Each flow's start is delayed by a seeded draw from 0 to this (breaks drop-tail phase
+    /// effects).
     pub start_jitter: Nanos,
-    /// Each packet leaves its host later by a seeded draw from 0 to this; the order within a flow and direction is kept.
+    /// Each packet leaves its host later by a seeded draw from 0 to this; the order within a flow
+    /// and direction is kept.
     pub host_jitter: Nanos,
-    /// Most hops of one telemetry stack; further hops write nothing and the stack is marked partial.
+    /// Most hops of one telemetry stack; further hops write nothing and the stack is marked
+    /// partial.
     pub max_hops: usize,
     /// Queue disciplines that ports may name in addition to those of the list.
     pub disciplines: &'static [DisciplineInfo],

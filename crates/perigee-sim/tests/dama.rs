@@ -68,7 +68,8 @@ fn pings_by_volume_wait_each_and_by_rate_only_at_first() {
 fn a_flush_loses_what_waits_and_its_grants_serve_what_comes_later() {
     let outage = [(ms(1_300), Change::Down(BACK, OutageMode::Flush)), (ms(1_340), Change::Up(BACK))];
     let (out, rtts) = ping(&wire(Some(DAMA), &outage), ms(250));
-    // Answers of 750, 1000 and 1250 ms waited; that of 1500 finds the grants of 1000 and 1250, that of 1750 those after.
+    // Answers of 750, 1000 and 1250 ms waited; that of 1500 finds the grants of 1000 and 1250, that
+    // of 1750 those after.
     assert_eq!(out.flows[0].dropped[DropCause::Outage as usize], 3);
     assert_eq!(rtts[3].0, 1_500.0);
     assert!(rtts[3].1 < 200.0 && rtts.iter().skip(6).all(|(_, rtt)| *rtt < 672.0), "{rtts:?}");

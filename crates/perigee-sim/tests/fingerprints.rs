@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Every congestion control over the same few networks, with each of its choices in turn, and so for the choices of the
-//! transport; of each run a fingerprint of all that an observer sees of it: windows, RTTs,
-//! internals, events, queues, totals. Runs are the same to the bit on every machine and in every build, so a fingerprint
-//! changes where behaviour does. `PERIGEE_BLESS=1 cargo test -p perigee-sim --test fingerprints` writes the table in a
-//! commit that states what moves; otherwise a difference is a mistake. `fingerprints-flows.txt` has goodput, RTT, window,
-//! retransmissions and timeouts of the same runs, so that the difference can be read.
+//! Fingerprints of every congestion control over the same few networks, with each of its options in
+//! turn, and of the options of the transport. A fingerprint covers all that an observer receives
+//! from a run: windows, RTTs, internals, events, queues, totals. Runs are the same to the bit on
+//! every machine and in every build, so a fingerprint changes where behaviour does.
+//! `PERIGEE_BLESS=1 cargo test -p perigee-sim --test fingerprints` writes the table in a commit that
+//! states which results move; otherwise a difference is a mistake. `fingerprints-flows.txt` has
+//! goodput, RTT, window, retransmissions and timeouts of the same runs, so that the difference can
+//! be read.
 
 mod support;
 use perigee_cc::Params;

@@ -80,7 +80,8 @@ fn a_transfer_whose_last_packets_are_lost_is_completed() {
     }
 }
 
-/// 40 bytes of TCP and 20 of IP, a bare ACK ahead of the data, and SACK options that share the padding of the timestamps.
+/// 40 bytes of TCP and 20 of IP, a bare ACK ahead of the data, and SACK options that share the
+/// padding of the timestamps.
 #[test]
 fn the_handshake_ends_with_an_ack_of_its_own() {
     let built = net(20, 125_000, &[50]);

@@ -77,7 +77,8 @@ fn watched(built: &Built, flows: Vec<FlowSetup>, length: Nanos) -> (RunOutcome, 
 
 #[test]
 fn prague_waits_less_than_a_millisecond_beside_cubic_and_both_get_a_comparable_share() {
-    // 40 and 100 Mbit/s with an RTT of 20 ms, a buffer of 250 ms; Cubic is dropped, or marked as ECT(0).
+    // 40 and 100 Mbit/s with an RTT of 20 ms, a buffer of 250 ms; Cubic is dropped, or marked as
+    // ECT(0).
     for (mbit, ecn) in [(40, false), (100, false), (100, true)] {
         let built = managed(mbit, mbit * 31_250, &[20, 20], "dualpi2", &[]);
         let mut cubic = flow(&built, 1, "cubic");
@@ -213,7 +214,8 @@ fn an_unknown_discipline_or_parameter_is_an_error_not_drop_tail() {
     assert_eq!(refused("codel", &[]), None);
 }
 
-/// A scheme outside of the list: scalable, with a window that loses a quarter for each ACK with marks.
+/// A scheme outside of the list: scalable, with a window that loses a quarter for each ACK with
+/// marks.
 struct Toy;
 
 impl perigee_cc::CongestionControl for Toy {

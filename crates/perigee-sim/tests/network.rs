@@ -67,7 +67,8 @@ fn blackhole_loses_what_leaves_the_queue_and_spares_what_is_under_way() {
 
 #[test]
 fn hold_keeps_everything_and_resumes_the_packet_in_service() {
-    // 12 500 B at 10 Mbit/s take 10 ms; the packet of 1000 ms is half sent when the link is held for 95 ms.
+    // 12 500 B at 10 Mbit/s take 10 ms; the packet of 1000 ms is half sent when the link is held
+    // for 95 ms.
     let w = wire(10, ms(20))
         .with(ms(1005), Change::Down(FORWARD, OutageMode::Hold))
         .with(ms(1100), Change::Up(FORWARD));
@@ -153,7 +154,8 @@ fn random_loss_has_its_rate_and_does_not_depend_on_other_flows() {
 
 #[test]
 fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
-    // a - r - b and r - c - b: while a packet is on its way to r, the way changes from r-b to r-c-b.
+    // a - r - b and r - c - b: while a packet is on its way to r, the way changes from r-b to
+    // r-c-b.
     let build = |routing: Routing| {
         let node = |name: &str| Node { name: name.into(), class: NodeClass::Router, place: None };
         let ends = [(0, 1), (1, 2), (1, 3), (3, 2), (2, 0)];
@@ -216,8 +218,8 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
 
 #[test]
 fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
-    // One port at node 0 with a long link to 1 and a short one to 2: the short one's packet is not held up by the
-    // other's flight, only by its transmission.
+    // One port at node 0 with a long link to 1 and a short one to 2: the short one's packet is not
+    // held up by the other's flight, only by its transmission.
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
     let port = |from: u32| Port {
         name: format!("p{from}"),
@@ -260,8 +262,9 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
 
 #[test]
 fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
-    // The queue of the first link never empties. At some instants at which a second link appears the port has not been
-    // looked at since its last service ended: what waits has to be served all the same, and as without that link.
+    // The queue of the first link never empties. At some instants at which a second link appears
+    // the port has not been looked at since its last service ended: what waits has to be served all
+    // the same, and as without that link.
     let delivered = |at: Option<Nanos>| {
         let (mut header, changes) = two_hosts(100, ms(5), None);
         header.duration = s(2);
@@ -344,7 +347,8 @@ fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
     }
 }
 
-/// Packets are arranged ahead up to the next sample, and cross links without events until then. How far must not show.
+/// Packets are arranged ahead up to the next sample, and cross links without events until then. How
+/// far must not show.
 #[test]
 fn samples_change_nothing_that_packets_do() {
     let outcome = |sample: Nanos| {

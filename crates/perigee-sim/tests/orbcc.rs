@@ -28,8 +28,8 @@ fn word(w: &str) -> Value {
     Value::Text(w.into())
 }
 
-/// Without telemetry bytes, and with the fallback off: access ports are not metered in the studies, so stacks are
-/// partial by design.
+/// Without telemetry bytes, and with the fallback off: access ports are not metered in the studies,
+/// so stacks are partial by design.
 fn bare(built: &Built, i: usize, cc: &str, more: &[(&str, Value)]) -> FlowSetup {
     let mut params = vec![("overhead", word("none")), ("fallback", word("none"))];
     params.extend(more.iter().cloned());
@@ -127,7 +127,8 @@ fn test_7_the_initial_phase_brings_the_51st_flow_to_its_share_at_once() {
 
 #[test]
 fn test_8_a_timeout_leaves_the_window_intact() {
-    // Packets to fill the outage and more, so that the timeout fires: 300 ms without a packet at an RTO of 250 ms.
+    // Packets to fill the outage and more, so that the timeout fires: 300 ms without a packet at an
+    // RTO of 250 ms.
     let built = study(100, 432, &[50]);
     let link = built.bottlenecks[0].forward.link;
     let back = built.bottlenecks[0].reverse.link;
@@ -165,8 +166,8 @@ fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
         (0..16u64).map(|t| log.mean_cwnd(0, s(t), s(t + 1))).collect::<Vec<_>>()
     };
     let (full, compact) = (second("full"), second("bottleneck"));
-    // The echo codes u in steps of 1/4096 and the window swings by 0.6 % around its mean: the phase of that swing
-    // differs, the means of each phase of the path do not.
+    // The echo codes u in steps of 1/4096 and the window swings by 0.6 % around its mean: the phase
+    // of that swing differs, the means of each phase of the path do not.
     for (t, (a, b)) in full.chunks(4).zip(compact.chunks(4)).enumerate() {
         let (a, b) = (a.iter().sum::<f64>() / 4.0, b.iter().sum::<f64>() / 4.0);
         assert!((a - b).abs() / a < 0.005, "seconds {} to {}: {a} and {b}", 4 * t, 4 * t + 4);
@@ -179,8 +180,8 @@ fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
 
 #[test]
 fn test_10_wrapping_counters_and_gaps_have_no_effect() {
-    // The clock of the records wraps after 16.8 s, txBytes after 2.15 GB (172 s at 100 Mbit/s): a window in between
-    // equals a window across.
+    // The clock of the records wraps after 16.8 s, txBytes after 2.15 GB (172 s at 100 Mbit/s): a
+    // window in between equals a window across.
     let built = study(100, 432, &[50, 50]);
     let busy = bare(&built, 0, "orbcc", &[]);
     let (_, log) = run(&built.clone().timeline(s(200), Vec::new()), vec![busy.clone()], 1);
@@ -189,7 +190,8 @@ fn test_10_wrapping_counters_and_gaps_have_no_effect() {
         let across = log.mean_cwnd(0, s(from), s(to));
         assert!((across / plain - 1.0).abs() < 0.01, "{from} - {to} s: {across} B, else {plain} B");
     }
-    // Gaps of 5, 10 and 17 s in one flow while another keeps the port busy: blackouts of its own access link.
+    // Gaps of 5, 10 and 17 s in one flow while another keeps the port busy: blackouts of its own
+    // access link.
     let access = built.flows[1].hops[0][0].link;
     let gaps = [(10, 15), (25, 35), (45, 62)];
     let changes = gaps.iter().flat_map(|&(a, b)| {

@@ -312,8 +312,8 @@ fn a_controller_outside_decides_window_and_rate() {
         assert!(sim.control(0, segments * 1448, None, &mut Silent).unwrap());
         delivered.push(sim.flow_totals(0).unwrap().goodput_bytes);
     }
-    // Ten segments per RTT of 40 ms and two to four transmissions of 1.2 ms (ACKs wait for a second segment); then the
-    // link's 10 Mbit/s.
+    // Ten segments per RTT of 40 ms and two to four transmissions of 1.2 ms (ACKs wait for a second
+    // segment); then the link's 10 Mbit/s.
     let rate = |from: usize, to: usize| (delivered[to] - delivered[from]) as f64 * 8e-5 / (to - from) as f64;
     let windows = [46.0, 42.4].map(|rtt_ms| 10.0 * 1448.0 * 8e-3 / rtt_ms);
     assert!((windows[0]..windows[1]).contains(&rate(2, 7)), "{} Mbit/s, {windows:?}", rate(2, 7));

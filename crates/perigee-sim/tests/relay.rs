@@ -98,7 +98,8 @@ fn a_proxy_without_spoofing_answers_when_the_next_leg_stands() {
     let (spoofed, early) = started(true);
     let (honest, late) = started(false);
     assert_eq!(spoofed, honest, "each SYN goes on at once");
-    // The SYN waits for 300 ms of handshake instead of 100, then data crosses 150 ms; spoofed, it overlaps.
+    // The SYN waits for 300 ms of handshake instead of 100, then data crosses 150 ms; spoofed, it
+    // overlaps.
     assert!(early > ms(250) && early < ms(260), "{early}");
     assert!(late > ms(450) && late < ms(460), "{late}");
 }
@@ -112,7 +113,8 @@ fn a_standing_connection_saves_its_handshake() {
         let (out, _) = run(&seconds(10, b, vec![]), flows, 1);
         out.flows[2].completed.unwrap()
     };
-    // The data of the first leg waits for that of the second: 100 ms of handshake there are what is saved.
+    // The data of the first leg waits for that of the second: 100 ms of handshake there are what is
+    // saved.
     assert_eq!(
         done(false, true),
         done(true, true),
@@ -125,8 +127,8 @@ fn a_standing_connection_saves_its_handshake() {
 fn a_window_whose_reopening_is_lost_is_found_by_probes() {
     let b = line([100, 100, 100], ms(10), 0.0);
     let [data, acks] = [b.flows[0].hops[0].clone(), b.flows[0].hops[1].clone()];
-    // The second link fails and the first proxy fills up. When the link is back, the first leg's way of the ACKs is
-    // closed for a while: the announcement of the open window is lost.
+    // The second link fails and the first proxy fills up. When the link is back, the first leg's
+    // way of the ACKs is closed for a while: the announcement of the open window is lost.
     let at = |t: u64, c: Change| change(ms(t), c);
     let changes = vec![
         at(1000, Change::Down(data[1].link, OutageMode::Blackhole)),

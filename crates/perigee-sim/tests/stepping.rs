@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Independence of results from execution: in one go, step by step, with or without looking ahead at ports with a known
-//! future.
+//! Independence of results from execution: in one go, step by step, with or without looking ahead
+//! at ports with a known future.
 
 mod support;
 use perigee_sim::*;
@@ -266,7 +266,8 @@ proptest! {
 
 #[test]
 fn an_arrangement_reaches_no_further_than_the_step() {
-    // A full queue at 1 Mbit/s: one packet leaves every 12 ms. At 10 ms into the service of the second, one has left.
+    // A full queue at 1 Mbit/s: one packet leaves every 12 ms. At 10 ms into the service of the
+    // second, one has left.
     let built =
         chain(&ChainSpec { port: bytes_port(1, 100_000, 0), rtt: ms(20), ..ChainSpec::default() }).unwrap();
     let mut load = flow(&built, 0, "newreno");

@@ -33,7 +33,8 @@ fn static_goodput_and_queue_are_those_of_the_kernel_at_20_mbit() {
 
 #[test]
 fn static_goodput_and_queue_are_those_of_the_kernel_at_100_mbit() {
-    // Kernel 6.12 in virtual time, 100 Mbit/s, 50 ms, 625 000 B, 14 B framing, 5-60 s: (goodput, mean queue in bytes).
+    // Kernel 6.12 in virtual time, 100 Mbit/s, 50 ms, 625 000 B, 14 B framing, 5-60 s: (goodput,
+    // mean queue in bytes).
     let cases = [("newreno", 95.6316, 348_925.0), ("cubic", 95.6407, 446_784.0), ("bbr", 92.9848, 36_529.0)];
     for (cc, goodput, queue) in cases {
         let mut built = net(100, 625_000, &[50]);
@@ -147,7 +148,8 @@ fn a_lost_handshake_is_repeated() {
     assert!(log.goodput_mbit(0, s(4), s(10)) > 15.0);
 }
 
-/// CoDel stops dropping when a packet has waited less than its target: not because a probe did, which overtakes.
+/// CoDel stops dropping when a packet has waited less than its target: not because a probe did,
+/// which overtakes.
 #[test]
 fn probes_that_go_first_do_not_calm_the_queue_behind_them() {
     let drops = |pings: bool| {
@@ -190,8 +192,8 @@ fn reordering_by_a_shorter_path_costs_next_to_nothing() {
 
 #[test]
 fn a_delay_spike_makes_a_spurious_retransmission_that_is_undone_and_learnt_from() {
-    // For 3 ms each second packets take 40 ms more and are overtaken by dozens: spurious loss until the reordering
-    // window has grown.
+    // For 3 ms each second packets take 40 ms more and are overtaken by dozens: spurious loss until
+    // the reordering window has grown.
     let mut built = net(20, 250_000, &[50]);
     let link = built.bottlenecks[0].forward.link;
     built.header.links[link.ix()].order = LinkOrder::Reorder;
@@ -255,8 +257,8 @@ mod any_network {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
-        /// Whatever the network does: nothing panics, time does not run back, packets are conserved, windows stay
-        /// above their floor, and what is delivered never shrinks.
+        /// Whatever the network does: nothing panics, time does not run back, packets are
+        /// conserved, windows stay above their floor, and what is delivered never shrinks.
         #[test]
         fn every_run_obeys_the_rules(
             mbit in 1u64..200,

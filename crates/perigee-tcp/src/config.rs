@@ -388,7 +388,8 @@ impl RtoRule {
     }
 }
 
-/// The cap that both buffers set on the bytes in flight, and whether it is the receiver's; zero is none.
+/// The cap that both buffers set on the bytes in flight, and whether it is the receiver's; zero is
+/// none.
 fn cap_of_buffers(send: u64, receive: u64) -> (u64, bool) {
     let receiver_caps = receive > 0 && (send == 0 || receive < send);
     (if receiver_caps { receive } else { send }, receiver_caps)

@@ -6,7 +6,8 @@ use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
 use perigee_units::{Nanos, NS_PER_S};
 
-/// ACKs for the same hole that are sent at once before they wait: the sender's threshold of duplicates.
+/// ACKs for the same hole that are sent at once before they wait: the sender's threshold of
+/// duplicates.
 const PROMPT_ACKS: u8 = 3;
 /// Most packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u8 = 44;
@@ -264,7 +265,8 @@ impl Receiver {
         (c.hole, c.prompt) = (self.next, u8::from(counts));
     }
 
-    /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the bundle.
+    /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the
+    /// bundle.
     fn waits_for_more(&mut self, now: Nanos) -> bool {
         let Some(c) = &mut self.compression else { return false };
         if self.quick > 0 || c.waiting >= MAX_COMPRESSED {

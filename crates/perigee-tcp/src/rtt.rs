@@ -19,7 +19,8 @@ pub struct Rtt {
     mdev4: i64,
     /// Largest deviation of the round.
     mdev_max: i64,
-    /// Variance term of the timeout: never below `min_rto`, which is why a quiet 50 ms path has an RTO of 250 ms.
+    /// Variance term of the timeout: never below `min_rto`, which is why a quiet 50 ms path has an
+    /// RTO of 250 ms.
     rttvar: i64,
     round_end: u64,
     rto: Nanos,
@@ -43,7 +44,8 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample. `una` and `nxt` are the first outstanding and the next new segment: they delimit rounds.
+    /// Takes a sample. `una` and `nxt` are the first outstanding and the next new segment: they
+    /// delimit rounds.
     pub fn sample(&mut self, rtt: Nanos, una: u64, nxt: u64) {
         let r = rtt.0 as i64;
         if self.srtt8 == 0 {
@@ -122,7 +124,8 @@ pub fn round_up(t: Nanos, tick: u64) -> Nanos {
     }
 }
 
-/// Windowed minimum that keeps the best three candidates of successive sub-windows (K. Nichols' filter).
+/// Windowed minimum that keeps the best three candidates of successive sub-windows (K. Nichols'
+/// filter).
 #[derive(Clone, Debug)]
 struct MinFilter {
     best: [(Nanos, Nanos); 3],
@@ -222,7 +225,8 @@ mod tests {
         let mut r = Rtt::new(rule, Nanos::ZERO);
         r.sample(Nanos(84 * MS), 0, 10);
         assert_eq!(r.rto(), Nanos(1000 * MS));
-        // R = 500 ms first: RTTVAR = 250 ms, RTO = 1.5 s; then a sample of 900 ms: RTTVAR = 0.75 x 250 + 0.25 x 400.
+        // R = 500 ms first: RTTVAR = 250 ms, RTO = 1.5 s; then a sample of 900 ms: RTTVAR = 0.75 x
+        // 250 + 0.25 x 400.
         let mut r = Rtt::new(rule, Nanos::ZERO);
         r.sample(Nanos(500 * MS), 0, 10);
         assert_eq!(r.rto(), Nanos(1500 * MS));

@@ -52,7 +52,8 @@ impl Slot {
         self.flags & (LOST | RETRANS) == LOST
     }
 
-    /// Its segment `seg` was sent before another transmission: at the same instant, the one with the smaller number.
+    /// Its segment `seg` was sent before another transmission: at the same instant, the one with
+    /// the smaller number.
     #[inline]
     pub fn older(&self, seg: Seg, than: (Nanos, Seg)) -> bool {
         (self.tx.sent, seg) < than
@@ -110,7 +111,8 @@ pub struct Scoreboard {
     /// The last of those at the head that are lost and not retransmitted
     /// ([`Scoreboard::oldest_under_way`]).
     stale: Seg,
-    /// The last that was found to be older than a given transmission ([`Scoreboard::latest_before`]).
+    /// The last that was found to be older than a given transmission
+    /// ([`Scoreboard::latest_before`]).
     before: Seg,
     /// Selectively acknowledged packets.
     pub sacked: u64,
@@ -217,7 +219,8 @@ impl Scoreboard {
         self.link_last(seg);
     }
 
-    /// Marks a segment lost (again). Returns false if it was delivered, or is lost and not retransmitted yet.
+    /// Marks a segment lost (again). Returns false if it was delivered, or is lost and not
+    /// retransmitted yet.
     pub fn mark_lost(&mut self, seg: Seg) -> bool {
         let i = self.ix(seg);
         let flags = self.slots[i].flags;
@@ -277,7 +280,8 @@ impl Scoreboard {
         }
     }
 
-    /// A duplicate SACK proves that the retransmission of a segment arrived; the segment is known to be delivered.
+    /// A duplicate SACK proves that the retransmission of a segment arrived; the segment is known
+    /// to be delivered.
     pub fn retransmission_arrived(&mut self, seg: Seg) {
         let s = self.slot_mut(seg);
         debug_assert!(s.flags & LOST == 0, "delivered and lost");

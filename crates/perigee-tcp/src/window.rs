@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The window that a receiver offers while its application reads at once: how Linux 6.12 sizes the receive buffer and
-//! what of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`,
-//! `__tcp_select_window`).
+//! The window that a receiver offers while its application reads at once: how Linux 6.12 sizes the
+//! receive buffer and what of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`,
+//! `tcp_rcv_space_adjust`, `__tcp_select_window`).
 //!
 //! Half of the first buffer is offered at once. The actual buffer space of packets is known after
 //! the first one; from then on the window grows by two segments for each packet that arrives, up to
@@ -11,7 +11,8 @@
 use crate::Config;
 use perigee_units::Nanos;
 
-/// Of 256: the part of a buffer that is offered before a packet was seen (Linux `TCP_DEFAULT_SCALING_RATIO`).
+/// Of 256: the part of a buffer that is offered before a packet was seen (Linux
+/// `TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_SHARE: u64 = 128;
 /// Largest window without scaling: that of the SYN-ACK.
 pub const UNSCALED: u64 = 65_535;
@@ -86,8 +87,8 @@ impl ReceiveWindow {
         self.of_memory(self.buffer.saturating_sub(held * self.truesize))
     }
 
-    /// A data packet arrived that echoes a timestamp of `echo_ms` (0 = none): an RTT sample, once per timestamp, with that
-    /// clock's resolution.
+    /// A data packet arrived that echoes a timestamp of `echo_ms` (0 = none): an RTT sample, once
+    /// per timestamp, with that clock's resolution.
     pub fn on_echo(&mut self, now: Nanos, echo_ms: u32) {
         if echo_ms == 0 || echo_ms == self.last_echo {
             return;
@@ -101,7 +102,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// A full packet arrived and fits; `held` wait for a hole. True if the window may grow because of it.
+    /// A full packet arrived and fits; `held` wait for a hole. True if the window may grow because
+    /// of it.
     pub fn grow(&mut self, held: u64) -> bool {
         let most = self.clamp.min(self.free(held));
         if most <= self.allowed {
@@ -136,13 +138,15 @@ impl ReceiveWindow {
         (self.round_began, self.round_from) = (now, next);
     }
 
-    /// What could be offered while `held` packets lie in the buffer is no less than what was offered last.
+    /// What could be offered while `held` packets lie in the buffer is no less than what was
+    /// offered last.
     pub fn is_whole(&self, held: u64) -> bool {
         self.free(held).min(self.allowed).next_multiple_of(self.unit) >= self.offered
     }
 
-    /// An acknowledgement up to the byte `next` is sent while `held` packets wait for a hole: one past the last byte that
-    /// the peer may send, and whether memory is so short that no ACK is due at once.
+    /// An acknowledgement up to the byte `next` is sent while `held` packets wait for a hole: one
+    /// past the last byte that the peer may send, and whether memory is so short that no ACK is due
+    /// at once.
     pub fn offer(&mut self, next: u64, held: u64) -> (u64, bool) {
         let free = self.free(held);
         let short = free < self.clamp >> 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets that arrived at receivers of Linux, played to ours: it acknowledges them at the same times, with the same blocks.
+//! Packets that arrived at receivers of Linux, played to ours: it acknowledges them at the same
+//! times, with the same blocks.
 //!
 //! Recorded on real hosts by docs/make/acknowledgements.py, which documents the columns.
 

@@ -59,8 +59,8 @@ fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
 
 #[test]
 fn what_acks_allow_is_gathered_into_bursts_of_a_millisecond() {
-    // Slow start: each ACK allows two more; 2 x 320 kB / 100 ms are six segments in 2^-10 s. The first ACK after a silence
-    // sends at once.
+    // Slow start: each ACK allows two more; 2 x 320 kB / 100 ms are six segments in 2^-10 s. The
+    // first ACK after a silence sends at once.
     assert_eq!(gathered(TsoDefer::Linux, Nanos::ZERO), [2, 0, 0, 6, 0, 0, 6, 0]);
     assert_eq!(gathered(TsoDefer::Off, Nanos::ZERO), [2; 8]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sender's arithmetic against the published equations, worked out a second time here: by hand, and by references that
-//! follow the documents' own variables over random inputs.
+//! The sender's arithmetic against the published equations, worked out a second time here: by hand,
+//! and by references that follow the documents' own variables over random inputs.
 
 mod support;
 use perigee_cc::CaState;
@@ -22,10 +22,11 @@ impl Draws {
     }
 }
 
-// ---- Retransmission timeout ---------------------------------------------------------------------------------------
+// ---- Retransmission timeout ---------------------------------------------------------------------
 
-/// The rules of RFC 6298, section 2, in milliseconds: the first sample R gives SRTT = R, RTTVAR = R/2; each further one R'
-/// gives RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT = 7/8 SRTT + 1/8 R'. RTO = SRTT + 4 RTTVAR, at least the minimum.
+/// The rules of RFC 6298, section 2, in milliseconds: the first sample R gives SRTT = R, RTTVAR =
+/// R/2; each further one R' gives RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT = 7/8 SRTT + 1/8
+/// R'. RTO = SRTT + 4 RTTVAR, at least the minimum.
 #[derive(Default)]
 struct Rfc6298 {
     srtt: f64,
@@ -44,10 +45,11 @@ impl Rfc6298 {
     }
 }
 
-/// Linux's timeout as P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP" (USENIX 2002), section 4, describe
-/// it: the deviation of RFC 6298, but a sample below SRTT by more than it counts an eighth; its largest value of a round,
-/// at least the minimum, is the variance: at once when that rises, and by a quarter of the difference at the end of
-/// a round when it falls. RTO = SRTT + variance.
+/// Linux's timeout as P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP" (USENIX
+/// 2002), section 4, describe it: the deviation of RFC 6298, but a sample below SRTT by more than
+/// it counts an eighth; its largest value of a round, at least the minimum, is the variance: at
+/// once when that rises, and by a quarter of the difference at the end of a round when it falls.
+/// RTO = SRTT + variance.
 #[derive(Default)]
 struct Linux {
     srtt: f64,
@@ -137,24 +139,26 @@ fn timeouts_are_those_of_rfc_6298_over_random_paths() {
 
 #[test]
 fn a_step_of_the_rtt_by_hand() {
-    // 100 ms at first: deviation 200 ms, which is the floor. A round later 180 ms: the error is 80, SRTT 110, four deviations
-    // 200 + 80 - 50 = 230, at once in the variance.
+    // 100 ms at first: deviation 200 ms, which is the floor. A round later 180 ms: the error is 80,
+    // SRTT 110, four deviations 200 + 80 - 50 = 230, at once in the variance.
     let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
     r.sample(ms(100), 0, 10);
     assert_eq!((r.srtt(), r.rto()), (ms(100), ms(300)));
     r.sample(ms(180), 5, 20);
     assert_eq!((r.srtt(), r.rto()), (ms(110), ms(340)));
-    // 102 ms: error -8, less than the deviation: four deviations 230 + 8 - 57.5 = 180.5; SRTT 109. The round ends (11 > 10):
-    // its largest was 230, the variance stays.
+    // 102 ms: error -8, less than the deviation: four deviations 230 + 8 - 57.5 = 180.5; SRTT 109.
+    // The round ends (11 > 10): its largest was 230, the variance stays.
     r.sample(ms(102), 11, 30);
     assert_eq!((r.srtt(), r.rto()), (ms(109), ms(339)));
-    // 109 ms in the next round, which lasts until 31: 180.5 - 45.125 = 135.375, below the floor of 200.
+    // 109 ms in the next round, which lasts until 31: 180.5 - 45.125 = 135.375, below the floor of
+    // 200.
     r.sample(ms(109), 30, 40);
     assert_eq!(r.rto(), ms(109 + 230), "30 is not beyond the round's end");
     // The round ends: a quarter of the way from 230 to 200.
     r.sample(ms(109), 31, 50);
     assert_eq!(r.rto(), Nanos(109_000_000 + 222_500_000));
-    // A fall by 80 ms: four deviations are 76.15 after this and 101.53 before; the surplus 80 - 25.38 counts an eighth.
+    // A fall by 80 ms: four deviations are 76.15 after this and 101.53 before; the surplus 80 -
+    // 25.38 counts an eighth.
     r.sample(ms(29), 32, 50);
     assert_eq!((r.srtt(), r.rto()), (ms(99), Nanos(99_000_000 + 222_500_000)));
 }
@@ -198,14 +202,16 @@ fn candidates_are_taken_from_later_parts_of_the_window_only_and_two_may_expire_a
     };
     // 20 ms come within the first quarter: they are no candidate, so 30 ms follow.
     assert_eq!(minimum(&[(0, 10), (50, 20), (80, 30), (301, 50)]), 30);
-    // After a silence the second candidate (of 76 s) is too old as well, the third (of 160 s) is not.
+    // After a silence the second candidate (of 76 s) is too old as well, the third (of 160 s) is
+    // not.
     assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (400, 50)]), 25);
     assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (376, 50)]), 20, "300 s are not too old");
 }
 
-// ---- Proportional rate reduction ----------------------------------------------------------------------------------
+// ---- Proportional rate reduction ----------------------------------------------------------------
 
-/// RFC 9937 (and RFC 6937 where `safe` is always true), section 6, in packets. The document's variables in its names.
+/// RFC 9937 (and RFC 6937 where `safe` is always true), section 6, in packets. The document's
+/// variables in its names.
 struct Prr {
     recover_fs: u64,
     ssthresh: u64,
@@ -243,8 +249,9 @@ impl Prr {
     fn after(&mut self, reduction: Reduction, news: News, in_flight: u64) -> Option<u64> {
         let News { delivered, advances, sacks, repaired, losses } = news;
         match reduction {
-            // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet more until a window is delivered.
-            // Its caller reports what was delivered once for the SACKs and, if the ACK advances too, again for that.
+            // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet
+            // more until a window is delivered. Its caller reports what was delivered once for the
+            // SACKs and, if the ACK advances too, again for that.
             Reduction::Ns3 => {
                 let one = u64::from(sacks && self.prr_delivered < self.recover_fs);
                 let times = if sacks && advances { 2 } else { 1 };
@@ -254,15 +261,17 @@ impl Prr {
                 }
                 self.cwnd(data, in_flight, repaired, false)
             }
-            // Linux 4.15, tcp_cwnd_reduction: slow start where a repair is acknowledged, else packet conservation.
+            // Linux 4.15, tcp_cwnd_reduction: slow start where a repair is acknowledged, else
+            // packet conservation.
             Reduction::Linux415 => self.cwnd(delivered, in_flight, repaired, !repaired),
             Reduction::Rfc6937 => self.cwnd(delivered, in_flight, true, false),
             _ => self.cwnd(delivered, in_flight, advances && !losses, false),
         }
     }
 
-    /// Above the threshold, in bytes: `ceil (m_prrDelivered * m_ssThresh * 1.0 / m_recoveryFlightSize) - m_prrOut`, of
-    /// which the first product is one of two uint32_t.
+    /// Above the threshold, in bytes:
+    /// `ceil (m_prrDelivered * m_ssThresh * 1.0 / m_recoveryFlightSize) - m_prrOut`,
+    /// with the first product computed in uint32_t.
     fn ns3_cwnd(&mut self, delivered_data: u64, in_flight: u64) -> u64 {
         self.prr_delivered += delivered_data;
         let product = (self.prr_delivered * MSS * self.ssthresh * MSS) % (1 << 32);

@@ -90,13 +90,16 @@ fn below_the_threshold_the_reduction_conserves_packets_and_adds_one_where_an_ack
     s.now += RTT;
     let sent: Vec<usize> = (5..=10).map(|end| s.sacks(0, &[(4, end)]).len()).collect();
     assert_eq!(s.ssthresh(), 14);
-    // 3 delivered and 4 lost leave 13 in flight, one below the threshold: a packet for each that is delivered.
+    // 3 delivered and 4 lost leave 13 in flight, one below the threshold: a packet for each that is
+    // delivered.
     assert_eq!(sent, [0, 0, 1, 1, 1, 1]);
-    // 4 delivered and 6 more lost: far below the threshold, still as many packets as were delivered.
+    // 4 delivered and 6 more lost: far below the threshold, still as many packets as were
+    // delivered.
     assert_eq!(s.sacks(0, &[(16, 20), (4, 10)]), again(10..14));
     assert_eq!(s.sender.in_flight(), 4 + 4);
     s.now += RTT;
-    // The 4 repairs arrive, and the ACK advances without a new loss: one packet more than were delivered.
+    // The 4 repairs arrive, and the ACK advances without a new loss: one packet more than were
+    // delivered.
     assert_eq!(s.sacks(10, &[(16, 20)]), again(14..16));
     assert_eq!(s.write(40), fresh(20..23));
     s.now += RTT;
@@ -145,8 +148,9 @@ fn ns3_stops_when_its_product_of_32_bits_wraps_around() {
         s.now += Nanos(1000);
         sent.push(s.sacks(0, &[(1, end)]).len());
     }
-    // With a threshold of 140,000 bytes 2^32 is reached by 30.7 packets, each SACK counts two: 15 of them send
-    // 140 * 30 / 198 = 21.2 packets; then the product begins again at zero, and nothing goes before the pipe is down at the threshold.
+    // With a threshold of 140,000 bytes 2^32 is reached by 30.7 packets, each SACK counts two: 15
+    // of them send 140 * 30 / 198 = 21.2 packets; then the product starts again at zero, and
+    // nothing goes before the pipe is down at the threshold.
     assert_eq!(s.ssthresh(), 140);
     assert_eq!(sent[..2], [1, 1], "limited transmit");
     assert_eq!(sent[2..17].iter().sum::<usize>(), 21);
@@ -197,7 +201,8 @@ fn without_samples_of_sacks_a_hole_keeps_the_smoothed_rtt() {
 
 #[test]
 fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
-    // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond what was sent at its beginning.
+    // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond
+    // what was sent at its beginning.
     let begin = || {
         let mut s = Script::new("cubic", Config { ecn: true, ..plain() }, 1000);
         s.send();
@@ -214,7 +219,8 @@ fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
     s.now += RTT;
     s.told(marked(11));
     assert_eq!((s.state(), s.cwnd()), (CaState::Open, 7));
-    // Where one ACK ends it, nothing has reduced the window step by step; a window's worth of packets adds one.
+    // Where one ACK ends it, nothing has reduced the window step by step; a window's worth of
+    // packets adds one.
     let mut s = begin();
     s.now += RTT;
     s.told(marked(11));
@@ -253,7 +259,8 @@ fn reordering_releases_new_packets_and_heals_without_a_reduction() {
     s.ack(3);
     assert_eq!((s.state(), s.sender.stats.retrans), (CaState::Open, 0));
     assert!(s.cwnd() >= 10, "no moderation at the end of Disorder: {}", s.cwnd());
-    // Reordering has been seen: from now on a quarter of the RTT passes before three SACKs make a loss.
+    // Reordering has been seen: from now on a quarter of the RTT passes before three SACKs make a
+    // loss.
     assert!(!s.sacks(3, &[(4, 9)]).contains(&(3, true)));
     let (waited, sent) = s.wait();
     assert_eq!(sent.first(), Some(&(3, true)));
@@ -523,8 +530,9 @@ fn the_smaller_buffer_caps_and_a_smaller_receive_buffer_is_the_windows_doing() {
     assert_eq!(cap(30, 30), (30, false), "an application that fills both writes no faster than it is read");
 }
 
-/// Below a hole the receiver echoes one timestamp for as long as the hole is there, older than any retransmission. A repair
-/// that is selectively acknowledged still shows that an earlier one is lost.
+/// Below a hole the receiver echoes one timestamp for as long as the hole is there, older than any
+/// retransmission. A repair that is selectively acknowledged still shows that an earlier one is
+/// lost.
 #[test]
 fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
     let mut s = Script::new("cubic", Config { init_cwnd: 20, timestamps: true, ..plain() }, 20);

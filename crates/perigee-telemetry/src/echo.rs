@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Echo of telemetry from the receiver to the sender.
 //!
-//! *Full* echo returns the stack of the data packet that triggered the ACK. *Bottleneck* echo returns 16 bytes: the
-//! receiver keeps the last stack of each path, differences it with the new one by the sender's own equations
-//! ([`perigee_cc::utilisation`]) and reports the hop with the highest utilisation. A first stack, a stale one or one
-//! that was overtaken gives a baseline record, which moves nothing but the sender's idea of the path.
+//! *Full* echo returns the stack of the data packet that triggered the ACK. *Bottleneck* echo
+//! returns 16 bytes: the receiver keeps the last stack of each path, differences it with the new
+//! one by the sender's own equations ([`perigee_cc::utilisation`]) and reports the hop with the
+//! highest utilisation. A first stack, a stale one or one that was overtaken gives a baseline
+//! record, which moves nothing but the sender's idea of the path.
 
 use crate::uf16;
 use crate::wire::{rate_code, rtt_code, WireCompact, WireHop, BASELINE_HOP, FLOWS_MAX, MAX_HOPS, TS_MASK};

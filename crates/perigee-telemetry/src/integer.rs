@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no division.
+//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no
+//! division.
 //!
-//! Idea: products and quotients of the reference meter become sums in logarithms. A logarithm is a leading-zero count and one
-//! look-up in a table of 2,048 entries, its inverse a shift and one look-up in a table of 4,096:
+//! Idea: products and quotients of the reference meter become sums in logarithms. A logarithm is a
+//! leading-zero count and one look-up in a table of 2,048 entries, its inverse a shift and one
+//! look-up in a table of 4,096:
 //!
 //! ```text
 //! lg x  = 4096 log2 x, rounded               r = header's base RTT (µs), s = payload (B), w = header's window (uf16, B)
@@ -21,9 +23,10 @@
 //! | txBytes | 31 |
 //! | cells | 65,536 × 16 |
 //!
-//! Tables are shared by all ports: 2,048 and 4,096 entries of 16 bits, 12 KiB. Per packet: 3 logarithms, 2 inverses, 5 additions
-//! of logarithms, 2 of sums, one cell read and written. The 16-bit interval number comes round after 65,535 intervals, some
-//! 65 s at the shortest mean RTT (1 ms): a control plane clears the cells then.
+//! Tables are shared by all ports: 2,048 and 4,096 entries of 16 bits, 12 KiB. Per packet: 3
+//! logarithms, 2 inverses, 5 additions of logarithms, 2 of sums, one cell read and written. The
+//! 16-bit interval number comes round after 65,535 intervals, some 65 s at the shortest mean RTT (1
+//! ms): a control plane clears the cells then.
 //!
 //! `p4/meter.p4` of this crate is the same in P4₁₆; `tests/p4` compares its arithmetic with this
 //! one.
@@ -143,8 +146,9 @@ impl Default for IntegerMeter {
 }
 
 impl IntegerMeter {
-    /// A data packet with a telemetry header is about to be queued: `base_rtt_us` and the `uf16` code `cwnd` are its header's (zero =
-    /// unknown), `payload` its bytes, `hash` 16 bits of a hash of its four-tuple.
+    /// A data packet with a telemetry header is about to be queued: `base_rtt_us` and the `uf16`
+    /// code `cwnd` are its header's (zero = unknown), `payload` its bytes, `hash` 16 bits of a hash
+    /// of its four-tuple.
     pub fn on_enqueue(
         &mut self,
         t: &Tables,
@@ -265,7 +269,8 @@ mod tests {
         }
     }
 
-    /// Both meters on the same packets: flows of (RTT in µs, window in bytes), evenly spaced each at its rate, for `ms`.
+    /// Both meters on the same packets: flows of (RTT in µs, window in bytes), evenly spaced each
+    /// at its rate, for `ms`.
     fn both(flows: &[(u32, u64)], ms: u64) -> (Meter, IntegerMeter) {
         let (t, mut reference, mut integer) = (Tables::default(), Meter::new(), IntegerMeter::default());
         let mut packets = Vec::new();

@@ -25,14 +25,16 @@ struct Block {
     payload: u32,
 }
 
-/// The stamp of a packet as its sender made it, and the packet's payload in bytes; `None` = it has no block.
+/// The stamp of a packet as its sender made it, and the packet's payload in bytes; `None` = it has
+/// no block.
 pub fn read(packet: &[u8]) -> Option<(Stamp, u32)> {
     let block = find(packet)?;
     let header = WireHeader::from_bytes(packet[block.at..].first_chunk()?)?;
     Some((Stamp::coded(header.base_rtt_us, header.cwnd, block.payload), block.payload))
 }
 
-/// Puts the records of ports into a packet: as many as it has room for. The path's id is that of all.
+/// Puts the records of ports into a packet: as many as it has room for. The path's id is that of
+/// all.
 pub fn fill(packet: &mut [u8], path_id: u16, stamp: &Stamp, hops: &[WireHop]) {
     let Some(block) = find(packet) else { return };
     let hops = &hops[..hops.len().min(block.room)];
@@ -76,7 +78,8 @@ mod tests {
     use super::*;
     use crate::wire::read_stack;
 
-    /// An IPv6 packet with room for two records, one byte of padding before the option, UDP and 1,000 bytes.
+    /// An IPv6 packet with room for two records, one byte of padding before the option, UDP and
+    /// 1,000 bytes.
     fn packet() -> Vec<u8> {
         let mut p = vec![0; IPV6_HEADER];
         (p[0], p[NEXT_HEADER]) = (0x60, HOP_BY_HOP);

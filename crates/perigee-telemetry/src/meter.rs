@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The meter of one egress queue: mean base RTT and number of the flows that use it, bytes transmitted.
+//! The meter of one egress queue: mean base RTT and number of the flows that use it, bytes
+//! transmitted.
 //!
-//! Idea: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of s bytes per r, so that
-//! within any interval d
+//! Idea: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of s
+//! bytes per r, so that within any interval d
 //!
 //! ```text
 //! A = Σ r·s/w      grows by d per flow          → A/d   = number of flows
@@ -34,7 +35,8 @@ use perigee_cc::{BitRate, Nanos, TxBytesUnit};
 /// Interval until the first mean RTT is known.
 const FIRST_INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// The id that a switch mixes into the path id: a hash of its node number, so that neighbouring numbers do not cancel.
+/// The id that a switch mixes into the path id: a hash of its node number, so that neighbouring
+/// numbers do not cancel.
 pub const fn switch_id(node: u32) -> u16 {
     let mut h = (node as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -72,7 +74,8 @@ pub struct Meter {
     flows_by_weight: f64,
     /// Only where packets carry records of fixed size.
     pint: Option<Box<PintPort>>,
-    /// Measures in place of the sums and the set above, where the port is to compute as a switch does.
+    /// Measures in place of the sums and the set above, where the port is to compute as a switch
+    /// does.
     integer: Option<Box<IntegerMeter>>,
 }
 
@@ -143,7 +146,8 @@ impl Meter {
         }
     }
 
-    /// The packet was just removed to be transmitted: makes its record. `counted_bytes`: see [`counted_bytes`].
+    /// The packet was just removed to be transmitted: makes its record. `counted_bytes`: see
+    /// [`counted_bytes`].
     #[inline]
     pub fn on_dequeue(
         &mut self,
@@ -197,8 +201,8 @@ impl Meter {
         self.pint.get_or_insert_default().record(bw_code, switch)
     }
 
-    /// Lets the timer expire as often as it would have by `now`. Entry points do it themselves; observers call it
-    /// before they read.
+    /// Lets the timer expire as often as it would have by `now`. Entry points do it themselves;
+    /// observers call it before they read.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         if self.integer.is_some() {
@@ -266,7 +270,8 @@ impl Meter {
     }
 }
 
-/// Exact set of small numbers that empties in O(1): a number is in it if it was last inserted in the current epoch.
+/// Exact set of small numbers that empties in O(1): a number is in it if it was last inserted in
+/// the current epoch.
 #[derive(Clone, Debug)]
 struct FlowSet {
     epoch: u32,

@@ -8,9 +8,10 @@
 //!                        | baseRTT 24 µs | cwnd 16 uf16 bytes | 8 unused
 //! ```
 //!
-//! U is rounded up or down at random so that its mean is right; the flow count is a linear count over 4096 bits, exact in
-//! the record up to 31 and rounded up beyond. An ACK brings the record of the data packet back and adds only its own
-//! queueing. The number of flows in their start-up, which the sheet leaves open, is not measured.
+//! U is rounded up or down at random so that its mean is right; the flow count is a linear count
+//! over 4096 bits, exact in the record up to 31 and rounded up beyond. An ACK brings the record of
+//! the data packet back and adds only its own queueing. The number of flows in their start-up,
+//! which the sheet leaves open, is not measured.
 
 use crate::wire::{rate_of, Stamp, VERSION};
 use perigee_cc::{BitRate, Nanos, Telemetry};
@@ -49,7 +50,8 @@ pub struct WirePint {
 }
 
 impl WirePint {
-    /// A port of switch `switch` has sent the packet on after it waited for `wait`: the busier record stays.
+    /// A port of switch `switch` has sent the packet on after it waited for `wait`: the busier
+    /// record stays.
     #[inline]
     pub fn pass(&mut self, port: WirePint, switch: u16, wait: Nanos) {
         self.path = (self.path.rotate_left(5) ^ u32::from(switch)).wrapping_mul(0x9E37_79B1);

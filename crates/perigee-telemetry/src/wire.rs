@@ -8,8 +8,9 @@
 //! compact echo, 16 bytes  pathID 16 | hop 8 | u 16 Q4.12 | τ 24 µs | bw 16 | avgRTT 20 | flowCnt 12 | Σ rxQlen/bw 16 uf16 µs
 //! ```
 //!
-//! Big endian, fields packed without gaps. In a packet the block sits in an IPv6 hop-by-hop option (ACKs: destination
-//! option): 2 bytes of extension header, 2 of option header, the block, padding to a multiple of 8.
+//! Big endian, fields packed without gaps. In a packet the block sits in an IPv6 hop-by-hop option
+//! (ACKs: destination option): 2 bytes of extension header, 2 of option header, the block, padding
+//! to a multiple of 8.
 
 use crate::uf16;
 use perigee_cc::{BitRate, HeaderStamp, Hop, Nanos, Telemetry};
@@ -37,8 +38,8 @@ pub(crate) const TX_MASK: u32 = (1 << 28) - 1;
 pub(crate) const RTT_MAX_US: u32 = (1 << 20) - 1;
 pub(crate) const FLOWS_MAX: u16 = (1 << 12) - 1;
 
-/// Bytes that a stack of `hops` records adds to a packet, option framing and padding included. The same holds for a
-/// full echo in an ACK.
+/// Bytes that a stack of `hops` records adds to a packet, option framing and padding included. The
+/// same holds for a full echo in an ACK.
 pub const fn stack_bytes(hops: usize) -> u32 {
     (EXTENSION_AND_OPTION_HEADER + FIXED_BYTES + HOP_BYTES * hops).next_multiple_of(8) as u32
 }
@@ -72,8 +73,9 @@ pub struct Stamp {
     pub base_rtt_us: u32,
     /// The flow's window in bytes as `uf16`; zero = unknown.
     pub cwnd: u16,
-    /// Payload over window: the share of the flow's window that this packet is. Zero if either is unknown. Not on the
-    /// wire: every meter would compute the same quotient, so the sender does it once.
+    /// Payload over window: the share of the flow's window that this packet is. Zero if either is
+    /// unknown. Not on the wire: every meter would compute the same quotient, so the sender does it
+    /// once.
     pub weight: f64,
     /// Payload of the packet in bytes, from its other headers.
     pub payload: u32,

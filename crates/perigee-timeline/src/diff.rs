@@ -47,8 +47,8 @@ pub struct NoteDiff {
     pub kind: String,
     /// How many there are.
     pub count: [usize; 2],
-    /// Of these, how many have no partner (of the same node or pair; of the same port or link, with the same value) in
-    /// the other within the tolerance.
+    /// Of these, how many have no partner (of the same node or pair; of the same port or link, with
+    /// the same value) in the other within the tolerance.
     pub alone: [usize; 2],
 }
 
@@ -76,8 +76,8 @@ pub struct Diff {
 pub struct Names {
     /// Old name and new.
     pub renamed: BTreeMap<String, String>,
-    /// Planes and slots of a shell: the node of number n ("node750", "Starlink-550 750") is its satellite in plane
-    /// n / slots and slot n % slots, as generated shells call it.
+    /// Planes and slots of a shell: the node of number n ("node750", "Starlink-550 750") is its
+    /// satellite in plane n / slots and slot n % slots, as generated shells call it.
     pub shell: Option<(u32, u32)>,
 }
 
@@ -304,8 +304,8 @@ fn notes(a: &Timeline, b: &Timeline, tolerance: Nanos) -> Vec<NoteDiff> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Times of notes by kind and by the name of their node or the ends of their pair; of other changes by kind and by the
-/// ends of their link and the value.
+/// Times of notes by kind and by the name of their node or the ends of their pair; of other changes
+/// by kind and by the ends of their link and the value.
 type Noted = BTreeMap<(String, String), Vec<Nanos>>;
 
 fn collect(t: &Timeline) -> Noted {

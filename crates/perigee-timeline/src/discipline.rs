@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The queue discipline of a port, as data: a name and parameters. Backends interpret them.
 //!
-//! In a saved timeline: the name alone, or `{"codel": {"target": "5 ms", "interval": "100 ms"}}`. Files of version 0.1,
-//! with times in nanoseconds and probabilities in 10^-9, are read as well.
+//! In a saved timeline: the name alone, or `{"codel": {"target": "5 ms", "interval": "100 ms"}}`.
+//! Files of version 0.1, with times in nanoseconds and probabilities in 10^-9, are read as well.
 
 use perigee_units::params::Value;
 use serde::{Deserialize, Serialize};

@@ -153,7 +153,8 @@ impl Follower {
     }
 }
 
-/// Calls `visit` at every multiple of `step` before the end of a timeline, with all changes up to then applied.
+/// Calls `visit` at every multiple of `step` before the end of a timeline, with all changes up to
+/// then applied.
 pub fn every(timeline: &Timeline, step: Nanos, mut visit: impl FnMut(Nanos, &Follower)) {
     let mut f = Follower::new(&timeline.header);
     let mut t = Nanos::ZERO;

@@ -12,8 +12,9 @@
 //! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: the view
 //!   of a pair over time; [`diff`]: two timelines compared.
 //!
-//! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
-//! adds nodes, ports and links that appear and lists the changes of its time span.
+//! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at
+//! time zero, each chunk adds nodes, ports and links that appear and lists the changes of its time
+//! span.
 
 pub mod applications;
 mod dama;

@@ -46,7 +46,8 @@ pub enum NodeClass {
     Terminal,
 }
 
-/// A place on or above the Earth: geodetic WGS84 latitude and longitude in degrees, height in metres.
+/// A place on or above the Earth: geodetic WGS84 latitude and longitude in degrees, height in
+/// metres.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GeoPoint {
     /// Degrees north.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Save, load and check timelines. The form is JSON, one line for the header and one per chunk: it streams, and
-//! `diff` understands it.
+//! Save, load and check timelines. The form is JSON, one line for the header and one per chunk: it
+//! streams, and `diff` understands it.
 
 use crate::model::*;
 use perigee_units::{names, Nanos, NS_PER_S};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The traffic: flows with their application, congestion control and transport options, as plain data.
+//! The traffic: flows with their application, congestion control and transport options, as plain
+//! data.
 
 use crate::applications::{Video, Voice, Web};
 use crate::model::PairId;
@@ -200,7 +201,8 @@ pub struct Notices {
     pub lead: Nanos,
     /// … and the end this long after the notice of its start.
     pub hold: Nanos,
-    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them, drawn at random.
+    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them,
+    /// drawn at random.
     pub errors: Arc<[i64]>,
     /// Probability that a notice does not arrive.
     pub loss: f64,
@@ -231,7 +233,8 @@ pub struct Leg {
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
+    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other
+    /// flow's losses.
     pub name: String,
     /// Path of the data.
     pub forward: PairId,
@@ -243,7 +246,8 @@ pub struct Flow {
     pub stop: Nanos,
     /// Its traffic.
     pub app: App,
-    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and `voice` where none is needed.
+    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and
+    /// `voice` where none is needed.
     pub cc: String,
     /// It runs under the scheme that the run compares, instead of a fixed one.
     #[serde(default)]

@@ -92,7 +92,8 @@ pub struct Client {
     pub at: Nanos,
 }
 
-/// The answering side. It draws the sizes of objects from the same laws and seed as the client, as if requests named them.
+/// The answering side. It draws the sizes of objects from the same laws and seed as the client, as
+/// if requests named them.
 #[derive(Clone, Debug)]
 pub struct Server {
     app: App,

@@ -179,7 +179,8 @@ impl FlowFacts {
         tcp
     }
 
-    /// IP bytes of its largest data packet and of a plain ACK, telemetry included. Base RTTs are those of these two.
+    /// IP bytes of its largest data packet and of a plain ACK, telemetry included. Base RTTs are
+    /// those of these two.
     pub fn packet_bytes(&self) -> (u32, u32) {
         match self.setup.app {
             App::Ping { size, .. } | App::Cbr { size, .. } => (size, size),

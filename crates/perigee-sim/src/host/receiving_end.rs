@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving end of a flow: a TCP receiver ([`super::tcp_receiver`]), a responder to probes, or an external endpoint.
+//! The receiving end of a flow: a TCP receiver ([`super::tcp_receiver`]), a responder to probes, or
+//! an external endpoint.
 
 use super::egress::Egress;
 use super::external::leave;

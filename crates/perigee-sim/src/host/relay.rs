@@ -167,7 +167,8 @@ impl ReceivingEnd {
         })
     }
 
-    /// A header without data arrived: the answer is an ACK with the present window. False if it is no such probe.
+    /// A header without data arrived: the answer is an ACK with the present window. False if it is
+    /// no such probe.
     pub(super) fn answer_probe<O: Observer>(&mut self, ip_bytes: u32, cx: &mut Cx<'_, O>) -> bool {
         if ip_bytes != self.header {
             return false;

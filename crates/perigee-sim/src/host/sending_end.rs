@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending end of a flow: a TCP sender ([`super::tcp_sender`]), a source of probes or datagrams, or an external endpoint.
+//! The sending end of a flow: a TCP sender ([`super::tcp_sender`]), a source of probes or
+//! datagrams, or an external endpoint.
 
 use super::egress::Egress;
 use super::external::leave;

@@ -182,7 +182,8 @@ impl SendingEnd {
         let facts = &cx.facts[self.egress.flow as usize];
         let (now, mut cfg) = (cx.now, facts.tcp());
         let s = self.sender_mut().filter(|s| s.tcp.is_none())?;
-        // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section 5.7).
+        // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section
+        // 5.7).
         let rtt = (s.syn_tries == 1).then(|| now - s.syn_sent.unwrap_or(now));
         if s.syn_tries > 2 {
             cfg.init_cwnd = 1;

@@ -241,7 +241,8 @@ fn direction(packet: &Packet) -> u64 {
     packet.kind.is_forward() as u64
 }
 
-/// The ECN field of an IP packet (RFC 3168 section 5): of the second byte of IPv4, of the traffic class of IPv6.
+/// The ECN field of an IP packet (RFC 3168 section 5): of the second byte of IPv4, of the traffic
+/// class of IPv6.
 fn ecn_of(packet: &[u8]) -> Ecn {
     let field = match packet {
         [first, second, ..] if first >> 4 == 4 => second & 3,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Token buckets: a port's rate fills a bucket of some depth, and a packet leaves as soon as its bytes are in it (the
-//! `tbf` discipline of Linux). So a lone packet passes at once, where a transmitter takes its transmission time, and in a
-//! backlog packets leave one transmission time apart, as from a transmitter, but each that much earlier.
+//! Token buckets: a port's rate fills a bucket of some depth, and a packet leaves as soon as its
+//! bytes are in it (the `tbf` discipline of Linux). So a lone packet passes at once, where a
+//! transmitter takes its transmission time, and in a backlog packets leave one transmission time
+//! apart, as from a transmitter, but each that much earlier.
 //!
-//! The head of the queue that waits for tokens takes the place of the packet in service; it counts as waiting.
+//! The head of the queue that waits for tokens takes the place of the packet in service; it counts
+//! as waiting.
 
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 

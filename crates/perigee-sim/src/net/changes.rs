@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Changes of the timeline: rates, delays, losses, outages. A change applies before anything else happens at its
-//! instant, so the port first runs to the instant before.
+//! Changes of the timeline: rates, delays, losses, outages. A change applies before anything else
+//! happens at its instant, so the port first runs to the instant before.
 
 use super::{before, loss_threshold, Net, PortState};
 use crate::observe::DropCause;
@@ -20,7 +20,8 @@ impl PortState {
 }
 
 impl Net {
-    /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in service again.
+    /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in
+    /// service again.
     pub(super) fn leave_fast_path(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if !std::mem::replace(&mut port.predictable, false) {
@@ -90,7 +91,8 @@ impl Net {
         self.reschedule_if_shared(p, link);
     }
 
-    /// A shared port has become predictable; the packet in service, if there is one, is on its way along `link`.
+    /// A shared port has become predictable; the packet in service, if there is one, is on its way
+    /// along `link`.
     fn reschedule_if_shared(&mut self, p: u32, link: u32) {
         if self.ports[p as usize].shared {
             self.reschedule_port(p);

@@ -15,7 +15,8 @@
 //! is put into the first, for the instant of its arrival. On a path that a flow has to itself one
 //! event remains, the arrival at the host.
 //!
-//! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue of the instant of the dequeue.
+//! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue
+//! of the instant of the dequeue.
 
 use super::flight::Flying;
 use super::ring::{Begun, Waiting};

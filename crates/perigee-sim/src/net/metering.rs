@@ -52,7 +52,8 @@ pub(super) fn note_dequeue(
     stacks.push(packet.telemetry, hop, switch_id(port.node));
 }
 
-/// The same for records of fixed size: data carries that of the busiest port, ACKs add their own waiting.
+/// The same for records of fixed size: data carries that of the busiest port, ACKs add their own
+/// waiting.
 fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
     let (queued, rate) = port.told();
     let Some(meter) = &mut port.meter else { return };

@@ -55,7 +55,8 @@ pub struct PortState {
     /// Packet in service. Predictable: the latest one that was.
     serving: u32,
     framing: u32,
-    /// Its links lose nothing and are up, or down without anything of them being kept; its rate is not zero.
+    /// Its links lose nothing and are up, or down without anything of them being kept; its rate is
+    /// not zero.
     predictable: bool,
     /// Its dequeues are not known before their instants: a meter reads the queue then, or probes
     /// overtake.
@@ -111,7 +112,8 @@ pub struct LinkState {
     last_arrival: Nanos,
     /// The latest arrival before that of the packet in service, where that one is predictable.
     earlier_arrival: Nanos,
-    /// Counters of [`LinkTotals`]; a predictable packet in service counts as sent (see [`Net::totals`]).
+    /// Counters of [`LinkTotals`]; a predictable packet in service counts as sent (see
+    /// [`Net::totals`]).
     entered: u64,
     crossed: u64,
     tx_packets: u64,
@@ -187,8 +189,8 @@ impl PortState {
             None => at.saturating_add(time),
         }
     }
-    /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of the packet in service,
-    /// if it is not predictable.
+    /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of
+    /// the packet in service, if it is not predictable.
     fn queued(&self, now: Nanos, serving: u32) -> (u64, u64) {
         let head = match (self.head_waits(), self.predictable) {
             (false, _) => 0,
@@ -198,7 +200,8 @@ impl PortState {
         };
         (self.bytes + u64::from(head), self.packets + u64::from(head > 0))
     }
-    /// Predictable: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
+    /// Predictable: a packet in service leaves at `now` or later. (Nothing leaves at time zero:
+    /// that is "never used".)
     fn leaves_from(&self, now: Nanos) -> bool {
         self.done >= now && self.done > Nanos::ZERO
     }
@@ -439,7 +442,8 @@ impl Net {
         }
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
-            // The port may have become shared: its departure becomes an event, and its first link's key loses it.
+            // The port may have become shared: its departure becomes an event, and its first link's
+            // key loses it.
             self.enter_fast_path(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
@@ -447,7 +451,7 @@ impl Net {
         Ok(())
     }
 
-    // ---- A packet's way -------------------------------------------------------------------------------------------
+    // ---- A packet's way -------------------------------------------------------------------------
 
     fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {
         self.links[link as usize].dropped[cause as usize] += 1;
@@ -507,10 +511,10 @@ impl Net {
         self.links[link as usize].flight.iter()
     }
 
-    // ---- Keys -----------------------------------------------------------------------------------------------------
+    // ---- Keys -----------------------------------------------------------------------------------
 
-    /// The link's next instant: the first arrival of its flight, or of the packet in service where no other link
-    /// could come first.
+    /// The link's next instant: the first arrival of its flight, or of the packet in service where
+    /// no other link could come first.
     #[inline]
     fn reschedule_link(&mut self, link: u32) {
         let l = &self.links[link as usize];

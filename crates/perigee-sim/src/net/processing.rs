@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Processing delay of hosts: each packet leaves its host later by a draw, in the order of its flow.
+//! Processing delay of hosts: each packet leaves its host later by a draw, in the order of its
+//! flow.
 //!
-//! A deterministic drop-tail network locks phases: of flows with a common period always the same ones find the queue full.
-//! A random processing time of up to one packet's service time at the bottleneck breaks the lock (Floyd and Jacobson, "On
-//! traffic phase effects in packet-switched gateways", Internetworking: Research and Experience 3, 1992, section 3.3).
+//! A deterministic drop-tail network locks phases: of flows with a common period always the same
+//! ones find the queue full. A random processing time of up to one packet's service time at the
+//! bottleneck breaks the lock (Floyd and Jacobson, "On traffic phase effects in packet-switched
+//! gateways", Internetworking: Research and Experience 3, 1992, section 3.3).
 
 use crate::packet::Packet;
 use perigee_units::draw::mix;
@@ -37,8 +39,8 @@ impl Processing {
         self.longest > Nanos::ZERO
     }
 
-    /// Takes a packet that its transport sends at `now`. The draw depends on the flow's key, the direction and the number of
-    /// the packet alone, so that another flow changes nothing.
+    /// Takes a packet that its transport sends at `now`. The draw depends on the flow's key, the
+    /// direction and the number of the packet alone, so that another flow changes nothing.
     pub fn hold(&mut self, now: Nanos, h: u32, packet: &Packet, flow_key: u64) {
         let back = usize::from(!packet.kind.is_forward());
         let bits = mix(mix(self.seed ^ flow_key) ^ (u64::from(packet.ordinal) << 1 | back as u64));

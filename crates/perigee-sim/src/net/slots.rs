@@ -143,7 +143,8 @@ impl Slots {
 }
 
 impl PortState {
-    /// The head of the queue, which waits for tokens or slots, is in the place of the packet in service.
+    /// The head of the queue, which waits for tokens or slots, is in the place of the packet in
+    /// service.
     pub(super) fn head_waits(&self) -> bool {
         self.bucket.is_some() || self.slots.is_some()
     }

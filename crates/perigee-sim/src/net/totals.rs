@@ -52,7 +52,8 @@ impl Net {
             waited: l.tx_packets,
         }
     }
-    /// Bytes, framing included, and packets that wait at a port at `now`, up to which it has advanced.
+    /// Bytes, framing included, and packets that wait at a port at `now`, up to which it has
+    /// advanced.
     pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
         let port = &self.ports[p as usize];
         let serving = match port.serving {

@@ -184,8 +184,8 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Runs to the end of the timeline, or to the change or sample after `progress` (called with the simulated time) has
-    /// returned false.
+    /// Runs to the end of the timeline, or to the change or sample after `progress` (called with
+    /// the simulated time) has returned false.
     ///
     /// # Errors
     /// When the source of the timeline fails.
@@ -361,7 +361,7 @@ impl<'s> Simulation<'s> {
         }
     }
 
-    // ---- Ends outside -----------------------------------------------------------------------------------------------
+    // ---- External ends --------------------------------------------------------------------------
 
     /// Packets that have reached an external endpoint since the latest call, in order of arrival.
     pub fn egress(&mut self) -> impl Iterator<Item = Delivery> + '_ {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending side that the schemes of the OrbCC authors' simulator run on: Avian688/tcpPaced 2b591cf over
-//! Avian688/inet4.5 8287e4c. Facts and rules from there; schemes request it by [`perigee_cc::Stack::Inet`].
+//! The sending side that the schemes of the OrbCC authors' simulator run on: Avian688/tcpPaced
+//! 2b591cf over Avian688/inet4.5 8287e4c. Facts and rules from there; schemes request it by
+//! [`perigee_cc::Stack::Inet`].
 //!
 //! Differences from Linux:
 //! * A pacer that is a timer: a packet leaves, the timer starts, and nothing but a partial ACK's
@@ -102,7 +103,8 @@ pub(crate) struct Inet {
     /// End of the data outstanding at the last timeout.
     repair_end: Seg,
     dup_acks: u32,
-    /// One past the highest segment acknowledged in any way, and whether something below it came later.
+    /// One past the highest segment acknowledged in any way, and whether something below it came
+    /// later.
     forward: Seg,
     reordered: bool,
     dsack: bool,
@@ -203,11 +205,12 @@ impl Inet {
         }
     }
 
-    // ---- ACKs ------------------------------------------------------------------------------------------------------
+    // ---- ACKs -----------------------------------------------------------------------------------
 
     /// Processes an acknowledgement; returns its RTT if it advances.
     pub fn on_ack(&mut self, h: &mut Host<'_>, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
-        // An ACK passes several modules after it has arrived: a timer of the same instant is earlier.
+        // An ACK passes several modules after it has arrived: a timer of the same instant is
+        // earlier.
         self.run_pacer(h, now);
         let blocks = ack.blocks;
         let sacked = !blocks.is_plain() && self.take_sacks(h, now, blocks);
@@ -414,7 +417,7 @@ impl Inet {
         false
     }
 
-    // ---- timers ----------------------------------------------------------------------------------------------------
+    // ---- timers ---------------------------------------------------------------------------------
 
     pub fn next_timer(&self) -> Nanos {
         self.timeout_at.min(self.rack_at).min(self.pace_at)
@@ -454,7 +457,7 @@ impl Inet {
         self.timeout_at = now + self.rtt.rto;
     }
 
-    // ---- output ----------------------------------------------------------------------------------------------------
+    // ---- output ---------------------------------------------------------------------------------
 
     /// Appends the packets that leave at `now`.
     pub fn transmit(&mut self, h: &mut Host<'_>, now: Nanos, out: &mut Vec<Transmit>) {

@@ -13,7 +13,8 @@ pub(super) struct Sampler {
     pub delivered_time: Nanos,
     pub first_sent: Nanos,
     prior_delivered: u64,
-    /// Zero: there is nothing to count from. (A flow that opens at time zero has no sample in its first round trip.)
+    /// Zero: there is nothing to count from. (A flow that opens at time zero has no sample in its
+    /// first round trip.)
     prior_time: Nanos,
     send_elapsed: Nanos,
     ack_elapsed: Nanos,

@@ -62,7 +62,8 @@ struct Script {
 }
 
 impl Script {
-    /// A connection that is established at `now`, opened a round trip before, with `packets` of window.
+    /// A connection that is established at `now`, opened a round trip before, with `packets` of
+    /// window.
     fn new(packets: u64, rate: Option<BitRate>, now: Nanos) -> Self {
         let log = Arc::new(Mutex::new(Log::default()));
         let given = [("rto_rule".to_string(), Value::Text("rfc6298".into()))].into();

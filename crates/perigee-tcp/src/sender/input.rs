@@ -30,7 +30,8 @@ pub(super) struct Progress {
     pub rearm: bool,
     /// Lowest never-retransmitted segment delivered out of order.
     pub reord: Option<Seg>,
-    /// Departures of the oldest and newest never-retransmitted segments covered cumulatively, and selectively.
+    /// Departures of the oldest and newest never-retransmitted segments covered cumulatively, and
+    /// selectively.
     pub acked_span: Option<(Nanos, Nanos)>,
     pub sacked_span: Option<(Nanos, Nanos)>,
     pub sampling: Sampling,
@@ -46,7 +47,8 @@ impl Progress {
 }
 
 impl Sender {
-    /// Processes an acknowledgement. Returns its RTT sample (as the smoothed estimator takes it), if it has one.
+    /// Processes an acknowledgement. Returns its RTT sample (as the smoothed estimator takes it),
+    /// if it has one.
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
         delegate!(self, inet, host => inet.on_ack(host, now, ack));
         let blocks = ack.blocks;
@@ -172,7 +174,8 @@ impl Sender {
         }
     }
 
-    /// RTT samples of this ACK: for the smoothed estimator, and of the newest packet for the congestion control.
+    /// RTT samples of this ACK: for the smoothed estimator, and of the newest packet for the
+    /// congestion control.
     fn take_rtt(&mut self, now: Nanos, before: &Before, p: &mut Progress) -> (Option<Nanos>, Option<Nanos>) {
         let coarse = self.cfg.rtt_granularity.0;
         let since = |t: Nanos| match coarse {
@@ -202,7 +205,8 @@ impl Sender {
             }
             self.rtt.sample(rtt, self.board.una(), self.board.nxt());
             self.backoff = 0;
-            // A SACK that is younger than the head's transmission must not push the head's timeout back.
+            // A SACK that is younger than the head's transmission must not push the head's timeout
+            // back.
             if p.acked == 0 && self.board.out() > 0 && rtt > since(self.board.slot(self.board.una()).tx.sent)
             {
                 p.rearm = true;
@@ -318,7 +322,8 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// Degree of reordering: a never-retransmitted segment below the highest delivered one has arrived.
+    /// Degree of reordering: a never-retransmitted segment below the highest delivered one has
+    /// arrived.
     fn note_reordering(&mut self, before: &Before, p: &Progress) {
         if let Some(low) = p.reord {
             if low < before.highest_sacked

@@ -87,7 +87,8 @@ struct Episode {
     progressed: bool,
     /// Undo is possible while set.
     undo_marker: Option<Seg>,
-    /// Retransmissions not yet reported as duplicates; `None` = unknown, undo by DSACK is impossible.
+    /// Retransmissions not yet reported as duplicates; `None` = unknown, undo by DSACK is
+    /// impossible.
     undo_retrans: Option<u64>,
     /// Millisecond timestamp of the first retransmission of the episode.
     retrans_stamp: Option<u32>,
@@ -173,7 +174,8 @@ pub struct Sender {
     pacer: Pacer,
     paced: bool,
     pacing_rate: BitRate,
-    /// Linux's `is_cwnd_limited`, `max_packets_out`, `cwnd_usage_seq`, `snd_cwnd_used`, `snd_cwnd_stamp`.
+    /// Linux's `is_cwnd_limited`, `max_packets_out`, `cwnd_usage_seq`, `snd_cwnd_used`,
+    /// `snd_cwnd_stamp`.
     cwnd_limited: bool,
     max_out: u64,
     usage_seq: Seg,

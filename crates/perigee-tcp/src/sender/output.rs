@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Output of the sender: retransmissions first, then new data, under the window, in units, paced or not.
+//! Output of the sender: retransmissions first, then new data, under the window, in units, paced or
+//! not.
 
 use super::{delegate, first_window, Resend, Sender, TimerKind};
 use crate::config::{Reduction, TsoDefer};
@@ -403,7 +404,8 @@ impl Sender {
         self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
     }
 
-    /// After an idle spell longer than a timeout the window halves per timeout, down to the restart window.
+    /// After an idle spell longer than a timeout the window halves per timeout, down to the restart
+    /// window.
     fn restart_after_idle(&mut self, now: Nanos) {
         if !self.cfg.slow_start_after_idle
             || !self.caps.idle_decay

@@ -19,7 +19,8 @@ const DUP_THRESHOLD: u64 = 3;
 const MAX_STEPS: u64 = 255;
 
 impl Sender {
-    /// A delivered packet moves the reference: packets sent before it and not delivered become suspect.
+    /// A delivered packet moves the reference: packets sent before it and not delivered become
+    /// suspect.
     #[inline]
     pub(super) fn advance_rack(&mut self, now: Nanos, slot: &Slot, seg: Seg) {
         let rtt = now.saturating_sub(slot.tx.sent);
@@ -36,7 +37,8 @@ impl Sender {
         }
     }
 
-    /// Widens the reordering window on DSACKs, at most once per round; shrinks it after a while without.
+    /// Widens the reordering window on DSACKs, at most once per round; shrinks it after a while
+    /// without.
     pub(super) fn update_reordering_window(&mut self, p: &Progress) {
         if !p.forward() {
             return;
@@ -86,8 +88,8 @@ impl Sender {
         (min / 4 * self.rack.steps).max(LEAST).min(self.rtt.srtt())
     }
 
-    /// RFC 6675: a segment is lost when `reordering` segments above it are selectively acknowledged. A retransmission
-    /// is not judged again.
+    /// RFC 6675: a segment is lost when `reordering` segments above it are selectively
+    /// acknowledged. A retransmission is not judged again.
     fn mark_by_dupthresh(&mut self, now: Nanos) {
         let mut needed = match self.cfg.loss_detection {
             LossDetection::DupThresh => DUP_THRESHOLD,
@@ -112,8 +114,8 @@ impl Sender {
         }
     }
 
-    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet. What was sent later is
-    /// due later, so that the first that is not overdue ends the search.
+    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet.
+    /// What was sent later is due later, so that the first that is not overdue ends the search.
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
         let wait = self.rack.rtt + self.reordering_window();
         let newest = (self.rack.sent, self.rack.seg);
@@ -137,8 +139,8 @@ impl Sender {
         None
     }
 
-    /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a packet is not overdue
-    /// yet; then the other timers must not be touched.
+    /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a
+    /// packet is not overdue yet; then the other timers must not be touched.
     pub(super) fn find_losses(&mut self, now: Nanos, p: &mut Progress) {
         if self.cfg.loss_detection != LossDetection::Rack {
             self.mark_by_dupthresh(now);
@@ -178,7 +180,8 @@ impl Sender {
         }
     }
 
-    /// At a timeout everything is lost except what was sent so recently that its ACK may still come.
+    /// At a timeout everything is lost except what was sent so recently that its ACK may still
+    /// come.
     pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
         let wait = self.rack.rtt + self.reordering_window();
         let by_time = self.cfg.loss_detection != LossDetection::DupThresh;

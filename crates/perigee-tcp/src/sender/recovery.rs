@@ -146,7 +146,8 @@ impl Sender {
         self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
     }
 
-    /// The ACK shows that the network takes more: PRR may send one packet beyond what was delivered.
+    /// The ACK shows that the network takes more: PRR may send one packet beyond what was
+    /// delivered.
     pub(super) fn is_safe_ack(&self, p: &Progress, lost: u64) -> bool {
         match self.cfg.reduction {
             Reduction::Rfc9937 => p.acked > 0 && lost == 0,
@@ -157,8 +158,8 @@ impl Sender {
         }
     }
 
-    /// What ns-3 takes for delivered: an ACK with news in its SACKs counts one packet more, until a window is delivered,
-    /// and a second time if it advances as well.
+    /// What ns-3 takes for delivered: an ACK with news in its SACKs counts one packet more, until a
+    /// window is delivered, and a second time if it advances as well.
     pub(super) fn delivered_like_ns3(&self, delivered: u64, p: &Progress) -> u64 {
         let r = &self.reduction;
         let more = u64::from(p.data_sacked && r.delivered < r.prior_cwnd);
@@ -196,9 +197,10 @@ impl Sender {
         self.set_cwnd(in_flight + count);
     }
 
-    /// ns-3 counts bytes, and up to release 3.48 the product of what was delivered and the threshold is kept in 32 bits
-    /// (corrected in its change for issue 1282): with windows of more than some fifty packets the share wraps around to a
-    /// few packets, and nothing more is sent before the pipe is down at the threshold.
+    /// ns-3 counts bytes, and up to release 3.48 the product of what was delivered and the
+    /// threshold is kept in 32 bits (corrected in its change for issue 1282): with windows of more
+    /// than some fifty packets the share wraps around to a few packets, and nothing more is sent
+    /// before the pipe is down at the threshold.
     fn reduce_like_ns3(&mut self, in_flight: u64) {
         let r = &self.reduction;
         let product = ((r.delivered * self.mss) as u32).wrapping_mul(self.win.ssthresh as u32);
@@ -325,7 +327,8 @@ impl Sender {
 
     // Undo ------------------------------------------------------------------------------------------------------
 
-    /// Proof that the reduction was spurious: all retransmissions were duplicates, or an echo predates the first one.
+    /// Proof that the reduction was spurious: all retransmissions were duplicates, or an echo
+    /// predates the first one.
     fn undo_evidence(&self) -> Option<UndoKind> {
         self.reduction.undo_marker?;
         if self.reduction.undo_retrans == Some(0) {
@@ -334,13 +337,14 @@ impl Sender {
         self.packet_was_delayed().then_some(UndoKind::Timestamp)
     }
 
-    /// The hole was filled by the original: its echo predates the first retransmission, or there was none yet (pacing
-    /// or a full window held it back).
+    /// The hole was filled by the original: its echo predates the first retransmission, or there
+    /// was none yet (pacing or a full window held it back).
     fn packet_was_delayed(&self) -> bool {
         self.reduction.retrans_stamp.is_none_or(|stamp| self.echo_before(self.last_ts_ecr, stamp))
     }
 
-    /// A hole was filled by a delayed original: reordering, not loss. True: do nothing more with this ACK.
+    /// A hole was filled by a delayed original: reordering, not loss. True: do nothing more with
+    /// this ACK.
     fn undo_partial(&mut self, now: Nanos, before: &Before) -> bool {
         if self.reduction.undo_marker.is_none() || !self.packet_was_delayed() {
             return false;

@@ -9,7 +9,8 @@ use perigee_cc::CongestionControl;
 use perigee_units::Nanos;
 
 impl Sender {
-    /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called; [`Nanos::MAX`] = never.
+    /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called;
+    /// [`Nanos::MAX`] = never.
     pub fn next_timer(&self) -> Nanos {
         let control = self.win.next_timer.unwrap_or(Nanos::MAX);
         if let Some(inet) = self.inet.as_deref() {
@@ -27,8 +28,9 @@ impl Sender {
         }
     }
 
-    /// Runs whatever is due. What must be sent at once (probes, the first segment after a timeout) is appended to `out`;
-    /// call [`Sender::transmit`] afterwards. Returns whether a retransmission timeout fired.
+    /// Runs whatever is due. What must be sent at once (probes, the first segment after a timeout)
+    /// is appended to `out`; call [`Sender::transmit`] afterwards. Returns whether a retransmission
+    /// timeout fired.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
         if self.win.next_timer.is_some_and(|t| t <= now) {
             self.win.next_timer = None;
@@ -95,7 +97,8 @@ impl Sender {
         (head + self.backed_off_rto()).saturating_sub(now)
     }
 
-    /// Restarts the retransmission timer. In place of a probe or reordering timer it counts from the head's transmission.
+    /// Restarts the retransmission timer. In place of a probe or reordering timer it counts from
+    /// the head's transmission.
     pub(super) fn arm_rto(&mut self, now: Nanos) {
         if self.board.out() == 0 {
             self.arm(TimerKind::None, Nanos::MAX);
@@ -116,7 +119,8 @@ impl Sender {
         }
     }
 
-    /// Linux's timer wheel rounds long delays up: from 64 ticks to 8, from 512 to 64, from 4096 to 512 ticks.
+    /// Linux's timer wheel rounds long delays up: from 64 ticks to 8, from 512 to 64, from 4096 to
+    /// 512 ticks.
     pub(super) fn timer_duration(&self, t: Nanos) -> Nanos {
         if !self.cfg.timer_wheel || self.tick == 0 {
             return t;

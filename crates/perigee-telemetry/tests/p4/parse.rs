@@ -13,7 +13,8 @@ pub enum Token {
     Symbol(&'static str),
 }
 
-/// The longest first. `>>` and `>=` are made of two when the parser wants them: `>` also ends a type.
+/// The longest first. `>>` and `>=` are made of two when the parser wants them: `>` also ends a
+/// type.
 const SYMBOLS: &[&str] = &[
     "|+|", "<<", "<=", "==", "!=", "&&", "||", "{", "}", "(", ")", "[", "]", "<", ">", ";", ":", ",", ".",
     "=", "+", "-", "^", "&", "|", "!", "~",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Runs the controls of a parsed program: words of fixed width, registers, calls by copy-in and copy-out.
+//! Runs the controls of a parsed program: words of fixed width, registers, calls by copy-in and
+//! copy-out.
 
 use crate::parse::{Control, Expr, Program, Statement, Type};
 use std::collections::BTreeMap;
@@ -11,7 +12,8 @@ struct Word {
     type_: Option<Type>,
 }
 
-/// The program with its state. Headers and metadata are shared by all controls, under their full names.
+/// The program with its state. Headers and metadata are shared by all controls, under their full
+/// names.
 pub struct Switch {
     program: Program,
     registers: BTreeMap<String, Vec<u128>>,
@@ -36,7 +38,8 @@ fn signed(bits: u128, type_: Option<Type>) -> i128 {
 }
 
 impl Switch {
-    /// Registers are zero. `types` are those of the packet's headers and metadata by their full names.
+    /// Registers are zero. `types` are those of the packet's headers and metadata by their full
+    /// names.
     pub fn new(program: Program, headers: &[(&str, &str)], metadata: &[(&str, u32)]) -> Self {
         let registers =
             program.registers.iter().map(|(name, (_, cells))| (name.clone(), vec![0; *cells])).collect();
