@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of design/learned-paths.md and its figure: policies trained on dumbbells, on satellites.
+"""Generator of design/learned-paths.md and its figure: policies of dumbbells over satellites.
 
 python docs/make/learned_paths.py
 python docs/make/learned_paths.py POLICY…    the table of Cubic that these policies (of `perigee train`) correct

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pages of docs/reference/cc: one per congestion control (head of its file, parameters, one run), and an index.
+"""Generator of docs/reference/cc: a page per congestion control, and an index.
+
+A page has the head of the scheme's file, its parameters and one run.
 
 python docs/make/schemes.py (part of `make docs`)
 """

@@ -98,7 +98,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def _shared_choices(scenario: Scenario) -> list[str]:
-    """Warnings about satellites that terminals choose for several pairs; none without satellites."""
+    """Warnings about satellites that terminals choose for several pairs, if there are any."""
     from perigee_lab import _core
 
     try:

@@ -34,7 +34,7 @@ END_OF_INPUT = b"\x04"
 
 
 def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
-    """Programs of `--at NODE [[--] COMMAND...]`: the one node without a command gets the shell, last."""
+    """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, last."""
     programs: list[Program] = []
     nodes: list[str] = []
     for node, command in groups_of(words):

@@ -51,7 +51,7 @@ def python_files(name: str, folder: Path) -> list[Path]:
 
 
 def rust_files(name: str, root: Path) -> list[Path]:
-    """Writes `crates/perigee-cc/src/NAME.rs` (its head is its page, its end its test) and enters it into the lists."""
+    """Writes `crates/perigee-cc/src/NAME.rs`, with its page and test, and enters it in the lists."""
     _check(name)
     source = root / "crates/perigee-cc/src"
     if not (source / "schemes.rs").is_file():

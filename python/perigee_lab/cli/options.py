@@ -74,7 +74,7 @@ def schemes_of(given: str | None) -> list[str]:
 def names_of(option: str, given: str | None) -> list[str]:
     """The names of a comma-separated list; none for None.
 
-    An empty list (often an unset variable) is rejected: treated as absent, it would mean the default.
+    An empty list (often an unset variable) is rejected, as it would otherwise mean the default.
     """
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if "" in names:

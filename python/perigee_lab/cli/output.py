@@ -14,7 +14,7 @@ from perigee_lab.common.messages import complain
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
-    """Warnings about what is printed, each once, on the error stream."""
+    """Prints warnings about the output, each once, on the error stream."""
     for remark in dict.fromkeys(remarks):
         complain(f"look before you trust: {remark}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs of `perigee exec` and `perigee shell` with --backend emulation, and of `perigee emulate`."""
+"""Programs of exec and shell with --backend emulation, and of `perigee emulate`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def programs_of(
     words: Sequence[str], nodes: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None
 ) -> list[Program]:
-    """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, as the last.
+    """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, last.
 
     The last one is awaited. Without any `--at` the shell is on the first node.
     """
@@ -48,7 +48,7 @@ def shell_at(node: str, environment: Sequence[str]) -> tuple[tuple[str, ...], bo
 
 
 def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, places: Sequence[str] = ()) -> int:
-    """Runs programs or a shell in real time; the exit code of the last. `places`: see `Emulation`."""
+    """Runs programs or a shell in real time; exit code of the last. `places`: see `Emulation`."""
     for place in places:
         if (wrong := wrong_place(place)) is not None:
             stop(wrong)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee results`: runs of sweeps and comparisons, listed, filtered, joined, plotted and exported."""
+"""`perigee results`: runs of sweeps and comparisons: list, filters, joins, plots, exports."""
 
 from __future__ import annotations
 

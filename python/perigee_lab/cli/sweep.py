@@ -126,7 +126,7 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, 
 
 
 def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
-    """Overrides, and keys with several values. Commas within brackets and quotes belong to a value."""
+    """Overrides, and keys with several values. Commas in brackets and quotes are part of a value."""
     from perigee_lab.common.quantities import quantity
     from perigee_lab.results.cells import Axis
 

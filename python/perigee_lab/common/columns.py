@@ -31,7 +31,7 @@ def to_arrow(columns: Iterable[Column]) -> pa.Table:
 
 
 def arrow_type(kind: str) -> pa.DataType:
-    """The Arrow type of a column whose type the core calls `kind`."""
+    """The Arrow type for the core's column type `kind`."""
     import pyarrow as pa
 
     plain = {"u32": pa.uint32(), "u64": pa.uint64(), "f64": pa.float64(), "bool": pa.bool_()}

@@ -9,7 +9,7 @@ from perigee_lab.common.exit_codes import BAD_INPUT
 
 
 class PerigeeError(Exception):
-    """Base of the errors of this package: the text states what is wrong and what to do.
+    """Base of the errors of this package: the text states the problem and the remedy.
 
     The command line prints it and exits with `code`.
     """

@@ -4,7 +4,7 @@
 FAILED = 1
 BAD_INPUT = 2
 OUTSIDE_TOLERANCE = 3
-"""Of a validation, or of a record that is verified."""
+"""A validation, or the verification of a record, has found differences."""
 INCOMPLETE = 3
 """A run with hosts that ended or hung: its partial record is kept, and the manifest notes it."""
 STOPPED = 124

@@ -266,7 +266,7 @@ def inner(folder: Path) -> Path:
     """Makes a folder within one that may come from others, unless it is there.
 
     Raises:
-        RecordError: a link is there, which would lead what is written elsewhere.
+        RecordError: the folder is a link, which would redirect the output.
         OSError: it cannot be made.
     """
     if folder.is_symlink():

@@ -18,7 +18,7 @@ class Quantity:
     kind: str
     """time, rate, size, number or text."""
     unit: str
-    """Of `value`: ns, bit/s, B, packets or bdp; empty for numbers and text."""
+    """Unit of `value`: ns, bit/s, B, packets or bdp; empty for numbers and text."""
     value: float | str
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 MIB = 1 << 20
 MOST_TEXT = 256 * MIB
-"""Bytes of a manifest, a summary, a table of text: a hundred times what large runs have."""
+"""Limit for a manifest, a summary, a text table, in bytes: 100 times those of large runs."""
 MOST_DATA = 4 << 30
 """Bytes of a file that is read piece by piece, or for its hash."""
 
@@ -29,7 +29,7 @@ class UnreadableError(OSError):
 def opened(path: Path, most: int = MOST_DATA) -> BinaryIO:
     """An open regular file of at most `most` bytes.
 
-    Pipes are not waited for, devices are not read; links are followed to what they name.
+    Does not wait for pipes and does not read devices; links are followed to their targets.
 
     Raises:
         UnreadableError: it is something else, or longer.
@@ -79,5 +79,5 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """The same as text in UTF-8. Raises UnicodeDecodeError where it is none."""
+    """The same as text in UTF-8. Raises UnicodeDecodeError for other encodings."""
     return read_bytes(path, most).decode("utf-8")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Statistics of the studies: their own definitions and sound ones side by side; intervals and tests by scipy.
+"""Statistics of the studies: their own definitions next to sound ones; intervals, tests by scipy.
 
-* **goodput ratio, per second**: mean over all seconds of min(g1, g2) / max(g1, g2); seconds in which both are zero are
-  left out. The studies plot this. It is biased low for noisy flows: two that swap 60/40 each second give 0.67.
+* **goodput ratio, per second**: mean over all seconds of min(g1, g2) / max(g1, g2); seconds in
+  which both are zero are left out. The studies plot this. It is biased low for noisy flows: two
+  that swap 60/40 each second give 0.67.
 * **goodput ratio of means**: min / max of the two mean goodputs of the window.
 * **Jain**: (sum of x)^2 / (n x sum of x^2).
 * **Cohen's d** with the pooled deviation sqrt((s1^2 + s2^2) / 2).
@@ -36,7 +37,7 @@ class Sample(float):
     of_median: bool
 
     def __new__(cls, value: float, runs: Sequence[float], *, of_median: bool = False) -> Sample:
-        """Of the runs, in an order that other samples share."""
+        """The values of the runs, in an order that other samples share."""
         found = super().__new__(cls, value)
         found.runs, found.of_median = tuple(runs), of_median
         return found
@@ -133,7 +134,7 @@ def jain(values: Values) -> float:
 
 
 def ratios(g1: Values, g2: Values) -> npt.NDArray[np.float64]:
-    """The smaller over the larger of two series, sample by sample; samples in which both are zero are left out."""
+    """The smaller over the larger of two series per sample, without samples in which both are zero."""
     a, b = np.nan_to_num(np.asarray(g1, dtype=float)), np.nan_to_num(np.asarray(g2, dtype=float))
     high, low = np.maximum(a, b), np.minimum(a, b)
     busy = high > 0

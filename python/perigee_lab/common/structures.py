@@ -85,7 +85,7 @@ class Reader:
         return found
 
     def plain(self, hint: Any, found: Any, key: str) -> Any:
-        """A text, number or boolean. A JSON integer is accepted as a float, a boolean as neither."""
+        """A text, number or boolean. JSON integers are accepted as floats, booleans as neither."""
         if hint is Any:
             return found
         accepted: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), str: (str,), bool: (bool,)}

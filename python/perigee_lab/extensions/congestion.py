@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 
 class CongestionControl:
-    """Base of a congestion control in Python. Define what you need; what you leave out costs nothing.
+    """Base of a congestion control in Python. Methods that are not overridden cost nothing.
 
-    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first), `window.pacing_bps`
-    (None: the transport decides) and `window.next_timer_ns` are yours to set, at any call; `cx` and `ack` are
-    read-only, and valid only during the call. The simulator's transport does the rest as Linux does: loss detection,
-    recovery, pacing, timeouts. An exception ends the run with its traceback and the simulated time.
+    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first),
+    `window.pacing_bps` (None: the transport decides) and `window.next_timer_ns` can be set at any call;
+    `cx` and `ack` are read-only, and valid only during the call. The simulator's transport does the
+    rest as Linux does: loss detection, recovery, pacing, timeouts. An exception ends the run with its
+    traceback and the simulated time.
     """
 
     kind: ClassVar[str] = "window"
@@ -36,16 +37,17 @@ class CongestionControl:
     telemetry: ClassVar[bool] = False
     """Request in-network telemetry: `ack.hops`, where the path's ports are metered."""
     params: ClassVar[Mapping[str, float | bool | str]] = {}
-    """Parameters of the scheme by name with their defaults, a literal; `self.params` has those of the run.
+    """Parameters of the scheme by name with their defaults, a literal.
 
-    `[cc.CLASS]` of a scenario and `--set cc.CLASS.NAME=VALUE` change them; `perigee schemes FILE.py --params` shows
-    them without running the file."""
+    `self.params` has the values of the run. `[cc.CLASS]` of a scenario and
+    `--set cc.CLASS.NAME=VALUE` change them; `perigee schemes FILE.py --params` shows them without
+    running the file."""
 
     def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
         """The connection is established."""
 
     def on_ack(self, cx: _core.Cx, window: _core.Window, ack: _core.Ack) -> None:
-        """An ACK was processed. In "window" schemes grow only if `ack.may_grow and cx.cwnd_limited`."""
+        """An ACK was processed. "window" schemes grow only if `ack.may_grow and cx.cwnd_limited`."""
 
     def ssthresh(self, cx: _core.Cx, window: _core.Window) -> float:
         """The threshold in bytes after a loss, called once per episode. Default: half of cwnd."""
@@ -181,7 +183,7 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
 
 
 def _with_class(given: str | type) -> str | type:
-    """`file.py` as `file.py:Class` if it has one class. Raises PluginError if it has several, or none."""
+    """`file.py` as `file.py:Class` if it has one class. Raises PluginError for none or several."""
     if not (isinstance(given, trust.Said) and given.endswith(".py")):
         return given
     file = Path(given)
@@ -255,7 +257,7 @@ def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> 
 
 
 def file_of(cls: type) -> Path | None:
-    """The file that a class was loaded from as `file.py:Class`; None if it exists only in memory."""
+    """The file of a class loaded as `file.py:Class`; None if it exists only in memory."""
     return _FILES.get(cls)
 
 

@@ -4,7 +4,8 @@
 * `perigee.commands`: a command of `perigee`; the name is the command's, the object a `typer.Typer`.
 * `perigee.scenarios`: a folder of scenarios; `scenarios/NAME/...` is found in it, the object is its path.
 
-Only installed distributions count: the current folder is not on the path (`perigee_lab.common.interpreter`).
+Only installed distributions count: the current folder is not on the path
+(`perigee_lab.common.interpreter`).
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def commands() -> dict[str, EntryPoint]:
 
 
 def scenarios(name: str) -> Path | None:
-    """The folder of scenarios of that name; None where no distribution has one."""
+    """The folder of scenarios of that name; None if no distribution has one."""
     entry = _entries(SCENARIOS).get(name)
     return None if entry is None else Path(entry.load())
 
 
 def packages() -> frozenset[str]:
-    """Top-level packages of these distributions: their functions may store runs, as Perigee's may."""
+    """Top-level packages of these distributions: their functions may store runs, as Perigee's."""
     return frozenset(
         entry.module.split(".")[0] for group in (COMMANDS, SCENARIOS) for entry in _entries(group).values()
     )

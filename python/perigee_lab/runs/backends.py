@@ -35,7 +35,7 @@ class Backend:
 
     @property
     def has_hosts(self) -> bool:
-        """Whether its hosts are real: they run programs, exist on this machine only, and can fail."""
+        """Whether its hosts are real: run programs, exist on this machine only, can fail."""
         return False
 
     @property
@@ -52,7 +52,7 @@ class Backend:
         return {"backend": self.name, **self.options()}
 
     def about(self) -> dict[str, object] | None:
-        """The manifest's `kernel`: everything that determines the hosts' behaviour; None = no hosts."""
+        """The manifest's `kernel`: all that determines the hosts' behaviour; None = no hosts."""
         return None
 
     def why_not(self, _toml: str) -> str | None:

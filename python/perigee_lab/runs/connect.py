@@ -279,7 +279,7 @@ def _started(which: str, jobs: int | None) -> Any:
             memory_limit=0,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            # Other users of this machine can reach its ports: only these processes have the certificates.
+            # Other users of this machine can reach its ports: certificates stay within these processes.
             security=None if in_the_open() else True,
         )
     if which == SLURM:

@@ -122,7 +122,7 @@ class Executor:
         source, sink = os.pipe()
         command = interpreter.command("perigee_lab.runs.worker", str(sink))
         try:
-            # A session of its own: Ctrl-C in a terminal reaches this process, which notifies the workers.
+            # Its own session: Ctrl-C in a terminal reaches this process, which notifies the workers.
             process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(sink,), start_new_session=True)
         finally:
             os.close(sink)

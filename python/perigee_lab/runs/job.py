@@ -46,7 +46,7 @@ class JobError(RecordError):
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that a job reads, or whose code it runs."""
+    """An input file of a job, data or code."""
 
     path: str = field(metadata={"free": True})
     sha256: str
@@ -79,7 +79,7 @@ class Job:
     """Python schemes by name: those to compare, and those of the scenario's flows."""
     capture: bool = False
     kernel: str | None = None
-    """Key of the backend (`perigee_lab.runs.backends.by_key`), such as that of a kernel; None = the simulator."""
+    """Key of the backend (`backends.by_key`), such as that of a kernel; None = the simulator."""
 
     def network_key(self) -> str:
         """Key of the network: jobs with the same key have the same links at all times."""
@@ -130,7 +130,7 @@ def of(
 ) -> list[Job]:
     """The jobs of a scenario, one for each seed.
 
-    Raises RecordError where a file cannot be read.
+    Raises RecordError if a file cannot be read.
     """
     core = scenario.absolute()
     folder = scenario.folder.absolute()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Placement of tasks: the cores of this machine, or a cluster, for all commands that run something."""
+"""Placement of tasks: cores of this machine, or a cluster, for all commands with runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Machines:
         return max(1, self.jobs or os.cpu_count() or 1)
 
     def check(self) -> None:
-        """Raises RecordError if the cluster is unavailable, as far as this can be checked up front."""
+        """Raises RecordError if the cluster is unavailable, as far as this shows up front."""
         if self.cluster is not None:
             from perigee_lab.runs.connect import check
 

@@ -125,7 +125,7 @@ class Expected:
 
 
 def pack(made: Path, name: str | None = None) -> bytes:
-    """A file or folder as one archive, with the name of the result. Tables are compressed already."""
+    """An archive of a file or folder, with the result's name. Tables are compressed already."""
     data = io.BytesIO()
     header = {} if name is None else {NAME: name}
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=header) as archive:

@@ -81,7 +81,7 @@ def run(
     command: Sequence[str] = (),
     pcap: bool = False,
 ) -> tuple[Run, list[Story]]:
-    """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
+    """Runs programs over a scenario's network, after those of its file; the record is in `folder`.
 
     Flows of the compared scheme carry the programs' packets; flows with their own scheme also run.
 

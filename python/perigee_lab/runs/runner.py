@@ -113,7 +113,7 @@ class Plan:
 
     @staticmethod
     def of_jobs(jobs: list[Job], permission: Permission, command: Sequence[str] = ()) -> Plan:
-        """Jobs from a file. Raises JobError where files are missing or not what they were."""
+        """Jobs from a file. Raises JobError if files are missing or have changed."""
         wrong = list(dict.fromkeys(p for j in jobs for p in job.problems(j)))
         if wrong:
             raise job.JobError("the job cannot be run here: " + "; ".join(wrong))
@@ -309,7 +309,7 @@ def _in_workers(
 
 
 def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summarize: bool = False) -> Task:
-    """A run of a plan for an executor, recorded in `out`; `cost_s` is its estimate in core seconds."""
+    """A run of a plan for an executor, recorded in `out`; `cost_s`: estimate in core seconds."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
     force = plan.replaces(folder)

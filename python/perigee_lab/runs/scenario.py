@@ -28,10 +28,11 @@ def load(
 ) -> Scenario:
     """Reads and checks a scenario file.
 
-    Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
-    the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
-    `load(path, attach=lambda view: view.satellites[0])` (docs/how-to/plugins.md). Python code that the file names runs
-    only with `trust`, or where `perigee trust` has remembered it (docs/reference/security.md).
+    Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with
+    two underscores for the dot, `load(path, run__duration="5 s")`. Functions may be given for the
+    keys that take one: `load(path, attach=lambda view: view.satellites[0])`
+    (docs/how-to/plugins.md). Python code that the file names runs only with `trust`, or if
+    `perigee trust` has remembered it (docs/reference/security.md).
     """
     rest, functions = plugins.split(_merged(sets, keys))
     return open_file(Path(path), overrides(rest, {}), functions, trust=trust)
@@ -70,7 +71,7 @@ def loads(
     trust: bool = False,
     **keys: object,
 ) -> Scenario:
-    """Reads and checks scenario text, with overrides as in `load`; `folder` is that of its files."""
+    """Reads and checks scenario text, with overrides as in `load`; its files are in `folder`."""
     refuse_name(name, "the scenario's name")
     rest, functions = plugins.split(_merged(sets, keys))
     given = overrides(rest, {})
@@ -133,7 +134,7 @@ class Scenario:
         permission: trusts.Permission = trusts.NOTHING,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        """Wraps a scenario checked by the core; plug-ins are looked up in `folder`, and run if allowed."""
+        """Wraps a scenario checked by the core, with plug-ins in `folder`, which run if allowed."""
         self.core = core
         self.folder = folder
         self.permission = permission
@@ -180,7 +181,7 @@ class Scenario:
         return Timeline(_core.Timeline.of(world))
 
     def run(self, cc: str | type | None = None, seed: int | None = None) -> Run:
-        """Runs one scheme (a name, "file.py:Class", or a class) with one seed and keeps the record in memory."""
+        """Runs one scheme (a name, "file.py:Class", or a class) with one seed, in memory."""
         chosen: Sequence[str | type] = [cc] if cc is not None else self.core.schemes([])
         if len(chosen) > 1:
             raise ValueError(
@@ -203,11 +204,11 @@ class Scenario:
     ) -> Results:
         """Runs several schemes and seeds in parallel.
 
-        With `out`, records, summary.csv and report.html are written there; completed runs of the same
-        scenario there are reused, unless `force`. `progress` receives the share done, 0 to 1. Long
-        comparisons run in worker processes; classes and functions that exist in memory only, in this one.
-        With `cluster` (docs/how-to/cluster.md) they run on other machines, which leave results in `store`
-        or send them back.
+        With `out`, records, summary.csv and report.html are written there; completed runs of the
+        same scenario there are reused, unless `force`. `progress` receives the share done, 0 to 1.
+        Long comparisons run in worker processes; classes and functions that exist in memory only,
+        in this one. With `cluster` (docs/how-to/cluster.md) they run on other machines, which leave
+        results in `store` or send them back.
         """
         from perigee_lab.common.files import claimed
         from perigee_lab.results.summary import conclude

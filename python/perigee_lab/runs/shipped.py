@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios of installed distributions: `scenarios/leo/london-new-york.toml` works in every installation."""
+"""Scenarios of installed distributions, such as `scenarios/leo/london-new-york.toml`."""
 
 from __future__ import annotations
 

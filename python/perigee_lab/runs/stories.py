@@ -99,7 +99,7 @@ class Story:
     begun_ns: int | None = None
     ended_ns: int | None = None
     code: int | None = None
-    """Its exit code; minus the number of the signal that killed it; None = it was still running at the end."""
+    """Its exit code; minus the signal that killed it; None = still running at the end."""
     written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
 
     @property
@@ -114,7 +114,7 @@ class Story:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a shell: 128 + signal if killed, 124 if stopped by the end of the run."""
+        """The exit code in a shell: 128 + signal if killed, 124 if the end of the run stopped it."""
         if self.code is None:
             return STOPPED
         return self.code if self.code >= 0 else 128 - self.code

@@ -82,8 +82,8 @@ def plan_of(
 ) -> SweepPlan:
     """Reads the scenario, and checks every cell.
 
-    `axes` replace those of `[sweep]` that have the same key. Raises RecordError, naming the cell, and what `Plan.of`
-    raises.
+    `axes` replace those of `[sweep]` with the same key. Raises RecordError, naming the cell, and
+    the errors of `Plan.of`.
     """
     base = open_file(path, list(sets), trust=trust)
     own = [Axis(key, tuple(values)) for key, values, _ in base.core.sweep()]

@@ -105,7 +105,7 @@ class Trace:
         return self.run.manifest.flows[self.flow]
 
     def fate(self, p: Packet) -> str:
-        """The fate of a packet. Unless a later one has overtaken it, it may be in flight at the end."""
+        """The fate of a packet. Unless a later one has overtaken it, it may still be in flight."""
         if p.arrived_ns is not None:
             return f"arrives {p.arrived_ns / 1e9:.9f}"
         later = (q for q in self.packets if q.is_forward == p.is_forward and q.arrived_ns is not None)
@@ -271,7 +271,7 @@ def as_csv_text(found: Trace, at: str) -> str:
 
 
 def as_qlog(found: Trace) -> dict[str, Any]:
-    """The sender's view in qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), as tools for QUIC read it.
+    """The sender's view in qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), for QUIC tools.
 
     TCP in QUIC's terms: a transmission is a packet of the 1-RTT space, its payload a frame of stream 0,
     an ACK a packet with an ACK frame that has ranges of stream bytes. Windows and RTTs are those of the

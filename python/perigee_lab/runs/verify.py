@@ -149,7 +149,7 @@ def changed_files(run: Run) -> list[str]:
 
 
 def _digest(path: Path) -> str | None:
-    """The hash of a file; None where it cannot be read."""
+    """The hash of a file; None if it cannot be read."""
     try:
         return sha256_of(path)
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Worker process (started by `common.interpreter`): jobs on standard input, outcomes on a descriptor.
+"""Worker process (see `common.interpreter`): jobs on standard input, outcomes on a descriptor.
 
 Messages are lines of JSON. One group of tasks at a time: a job, with a network that is built once,
 and its schemes, on the number of threads that the sender requests (the simulator releases the
@@ -166,7 +166,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _die_with_parent() -> None:
-    """Linux only: ends with its starter even if a plug-in never lets this process read its input."""
+    """Linux only: ends with its starter, even if a plug-in blocks this process from its input."""
     if sys.platform == "linux":
         import ctypes
 
