@@ -84,7 +84,7 @@ struct Member {
 /// Follows timeline and flows.
 pub struct Capacity {
     steps: Steps,
-    /// What is before this does not count.
+    /// Earlier time does not count.
     begin: Nanos,
     now: Nanos,
     /// Rates in bit/s.
@@ -301,7 +301,7 @@ impl Capacity {
 
     fn apply(&mut self, step: Step) {
         match step {
-            // No route leads over what is new.
+            // No route uses a new port or link.
             Step::Port(rate) => self.ports.push(rate.0),
             Step::Link(port, up) => self.links.push((port, up)),
             Step::Rate(port, rate) => {

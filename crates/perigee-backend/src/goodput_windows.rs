@@ -93,7 +93,7 @@ fn backlog(payload_bytes: u64, carried: Carried) -> Option<String> {
 const CBR: &str = "cbr";
 const VOICE: &str = "voice";
 
-/// What sends, as the record names it.
+/// Class of an application, as the record names it.
 fn class(app: &App) -> &'static str {
     match app {
         App::Bulk { bytes: None } => "bulk",

@@ -37,18 +37,18 @@ pub struct Inputs<'a> {
     pub changes: Box<dyn ChunkSource + 'a>,
     /// The flows that are known at the start of the run.
     pub workload: &'a Workload,
-    /// How the run is made.
+    /// Options of the run.
     pub options: RunOptions,
 }
 
-/// How a run is made, whatever the backend.
+/// Options of a run, whatever the backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
     /// Seed of all random draws.
     pub seed: u64,
     /// Time between rows of the time series; zero = none are taken.
     pub sample: Nanos,
-    /// Metrics leave out what is before this.
+    /// Start of the metrics.
     pub warmup: Nanos,
     /// Each flow's start is delayed by a seeded draw from 0 to this.
     pub start_jitter: Nanos,
@@ -83,7 +83,7 @@ pub enum BackendError {
     Unsupported {
         /// Name of the flow.
         flow: String,
-        /// What, and the remedy.
+        /// The missing feature, and the remedy.
         why: String,
     },
     /// It failed; a human-readable message.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// Paths that are in use, with ports in order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
-    /// How often each path is in use, and its slowest port.
+    /// Number of uses of each path, and its slowest port.
     paths: BTreeMap<Vec<usize>, (u32, usize)>,
     /// By port: different paths over it, and those of which it is the slowest port.
     over: Vec<u32>,
@@ -89,7 +89,7 @@ impl Cover {
             }
         }
         let mut covered = vec![false; self.paths.len()];
-        // Costs only grow while paths are covered: what is popped with its present gain is the
+        // Costs only grow while paths are covered: an entry popped with its present gain is the
         // cheapest. Bits of numbers that are not negative are in their order.
         let cost = |k: usize, gain: usize| ((rates_bps[users[k].0] as f64 / gain as f64).to_bits(), k, gain);
         let mut cheapest: BinaryHeap<_> =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Listens to a timeline on its way to the simulator and keeps what maps need: routes of the
-//! traffic pairs and where the nodes were.
+//! Listener to a timeline on its way to the simulator, which keeps the data of maps: routes of the
+//! traffic pairs and positions of the nodes.
 
 use crate::capacity::{Step, Steps};
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
@@ -73,7 +73,7 @@ impl<S: ChunkSource> RouteListener<S> {
         self.tables.clone()
     }
 
-    /// What capacities follow from; whoever takes it keeps the listener's memory small.
+    /// Steps from which capacities are computed; draining them keeps the listener's memory small.
     pub fn steps(&self) -> Steps {
         self.steps.clone()
     }

@@ -12,7 +12,7 @@ pub struct Arrivals {
     first: Option<u32>,
     /// All before this position has arrived.
     next: u64,
-    /// What has arrived beyond it: ends by beginnings, apart from each other.
+    /// Ranges that have arrived beyond it, disjoint: ends by starts.
     ahead: BTreeMap<u64, u64>,
 }
 

@@ -18,13 +18,13 @@ pub type Strays = BTreeMap<(usize, usize), u64>;
 
 /// A network, and those who watch what crosses its edge.
 pub struct Border<'a, 'p, 's, O> {
-    /// Which flow a frame belongs to.
+    /// Assignment of frames to flows.
     pub plan: &'p Plan,
     /// The network.
     pub simulation: &'a mut Simulation<'s>,
     /// Is shown packets and RTTs.
     pub observer: &'a mut Hosted<'p, O>,
-    /// What belongs to no flow is counted here.
+    /// Counts of frames that belong to no flow.
     pub strays: &'a mut Strays,
 }
 
@@ -123,7 +123,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
     }
 }
 
-/// What people should know of packets that nothing carried.
+/// Warnings about packets that no flow carried.
 pub fn remarks<'a>(plan: &'a Plan, strays: &'a Strays) -> impl Iterator<Item = String> + 'a {
     let name = |host: usize| plan.job.hosts[host].name.as_str();
     strays.iter().map(move |(&(from, to), packets)| {

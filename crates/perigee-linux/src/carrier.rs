@@ -41,7 +41,7 @@ impl Carriers {
         due
     }
 
-    /// What people should know: the key had no effect.
+    /// Warnings about hosts for which the key had no effect.
     pub fn remarks<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = String> + 'a {
         plan.carrier.iter().filter(|host| !self.lost.contains(host)).map(|&host| {
             let name = &plan.job.hosts[host].name;

@@ -20,14 +20,14 @@ const MEMORY_MIB: u32 = 1024;
 /// Most kernels of a run: each is some processes and a hundred MB of memory.
 const MAX_KERNELS: usize = 64;
 
-/// What hosts have sent.
+/// Frame sent by a host.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// When, in the guests' time.
     pub at: Nanos,
     /// Number of the host; `None` = a report of an agent.
     pub host: Option<usize>,
-    /// Ethernet header and what follows.
+    /// Ethernet header and payload.
     pub bytes: Box<[u8]>,
 }
 

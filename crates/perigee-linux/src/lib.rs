@@ -72,7 +72,7 @@ pub const PROGRAMS: &str = "programs";
 /// Wall time between two calls of the progress function.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is delivered at an instant reaches a host later by this.
+/// Delay from the delivery of a packet to its arrival at a host.
 const HAND_OVER: Nanos = Nanos(1);
 
 /// Seconds of one core per frame of a real host, all of it together (design/performance.md).
@@ -130,7 +130,7 @@ impl Backend for LinuxHosts {
             }
         }
         let (plan, setups) = self.plan(header, workload)?;
-        // What is drawn with other seeds is about as long.
+        // Draws with other seeds have about the same length.
         let options = RunOptions::default();
         drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
     }
@@ -240,7 +240,7 @@ impl LinuxHosts {
         theirs || Schemes::Built(&self.modules).find(scheme).is_ok()
     }
 
-    /// Which flows are real, and all of them as the simulator takes them.
+    /// The plan of real flows, and all flows as the simulator takes them.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
@@ -350,8 +350,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         self.pace.as_mut().map_or(Waited::Due, |pace| pace.wait(now, due))
     }
 
-    /// Gives hosts what will certainly be delivered to them; before the instant that is returned
-    /// nothing else can reach them.
+    /// Passes hosts the packets that will certainly be delivered to them; before the returned
+    /// instant nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
         // Notices are delivered when the network reaches them.
@@ -425,7 +425,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         self.simulation.advance(until.min(self.end + Nanos(1)), &mut self.observer).map_err(failed)
     }
 
-    /// What was not carried.
+    /// Warnings about packets that were not carried.
     fn remarks(&self) -> Vec<String> {
         let lost = match self.guests.overruns() {
             0 => None,

@@ -25,7 +25,7 @@ pub struct Known {
     pub meter: Meter,
     /// Its packets, where they are UDP.
     pub probes: Probes,
-    /// What has arrived at its receiver, where that has another kernel than the sender.
+    /// Arrivals at its receiver, where that has another kernel than the sender.
     pub arrivals: Option<Arrivals>,
     latest: Option<Box<Sample>>,
     /// Its last sample is there: it was taken at the end of the run.
@@ -71,7 +71,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         Err(BackendError::Failed(format!("flow {flow:?}: its connection failed: {why}")))
     }
 
-    /// What is known of a real flow.
+    /// State of a real flow.
     pub fn flow_mut(&mut self, flow: u32) -> &mut Known {
         &mut self.known[flow as usize]
     }

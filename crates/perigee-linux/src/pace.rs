@@ -22,7 +22,7 @@ const LAG: Duration = Duration::from_millis(50);
 /// experiments (IEEE 802).
 const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb6];
 
-/// What happened while the run waited.
+/// Outcome of a wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waited {
     /// It is time to continue.

@@ -43,7 +43,7 @@ const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// IPv4 and UDP.
 const PROBE_HEADER: u32 = 28;
 
-/// What TCP's window can express (RFC 7323 section 2.3).
+/// Largest value of TCP's window (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// A proxy's socket buffers hold full packets of up to 64 KiB, before segmentation.
@@ -501,7 +501,7 @@ fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
     }
 }
 
-/// How much it sends.
+/// Size of its transfer.
 fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
     if let Some(name) = flow.cc_params.keys().next() {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));

@@ -6,7 +6,7 @@ use crate::Listener;
 use perigee_guest::report::{Exit, Report};
 use std::sync::PoisonError;
 
-/// What is known of programs while they run.
+/// State of programs while they run.
 pub struct Programs<'a> {
     programs: &'a [Program],
     states: Vec<State>,
@@ -54,8 +54,7 @@ impl<'a> Programs<'a> {
         all.filter(|(_, state)| **state == State::Runs).map(|(p, _)| named(p)).collect()
     }
 
-    /// What people should know at the end: those that failed, and those for which the run waited in
-    /// vain.
+    /// Warnings at the end: programs that failed, and those for which the run waited in vain.
     pub fn remarks(&self) -> Vec<String> {
         let remark = |(p, state): (&Program, &State)| {
             let how = match state {

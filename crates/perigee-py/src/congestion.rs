@@ -283,7 +283,7 @@ enum Method {
     Signal,
 }
 
-/// What is known of a class before there is a connection.
+/// Properties of a class, known before there is a connection.
 struct Class {
     name: String,
     class: Py<PyAny>,

@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Writes a scenario's network to a file: `what` is "timeline", "hypatia" or "leoem". Returns
-/// warnings.
+/// Exports a scenario's network: `what` is "timeline", "hypatia" or "leoem". Returns warnings.
 #[pyfunction]
 #[pyo3(signature = (scenario, what, out, ends, seed=None))]
 pub fn export(

@@ -232,7 +232,7 @@ pub fn close_plugins(py: Python<'_>) {
     });
     if stuck {
         for stream in ["stdout", "stderr"] {
-            // What cannot be flushed is lost either way.
+            // Output that cannot be flushed is lost either way.
             let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
         }
         std::process::exit(EXIT_CODE.load(Ordering::Relaxed));

@@ -165,7 +165,7 @@ pub fn format_1(table: &Table) -> String {
 /// Columns in which format 1 has 0 where there is no value.
 const ZERO_IN_FORMAT_1: [&str; 3] = ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"];
 
-/// What format 1 has in a column's gaps, if it does not know them as such.
+/// Value of format 1 in a column's gaps, if that has no gaps as such.
 fn gap_of_format_1(column: &Column) -> Option<f64> {
     match column.values {
         Values::F64(_) if column.name.starts_with("cc_") => Some(f64::NAN),

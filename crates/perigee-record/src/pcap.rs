@@ -48,7 +48,7 @@ pub struct CapturePacket<'a> {
     pub telemetry: &'a [u8],
 }
 
-/// Protocol and its header fields.
+/// Content of a packet: its kind and header fields.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // TCP's own words
 pub enum Body<'a> {

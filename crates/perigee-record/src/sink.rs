@@ -26,7 +26,7 @@ impl std::fmt::Display for SinkError {
 
 impl std::error::Error for SinkError {}
 
-/// What is known of a run before its first event.
+/// Header of a run: facts known before its first event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunHeader {
     /// Name of the backend.
@@ -35,7 +35,7 @@ pub struct RunHeader {
     pub seed: u64,
     /// Requested simulated (or real) time.
     pub duration_ns: u64,
-    /// Metrics leave out what is before this.
+    /// Start of the metrics.
     pub warmup_ns: u64,
     /// Time between rows of the time series.
     pub sample_ns: u64,
@@ -155,7 +155,7 @@ impl Collector {
         all
     }
 
-    /// How the run ended.
+    /// Outcome of the run.
     pub fn outcome(&self) -> &RunOutcome {
         &self.outcome
     }

@@ -61,7 +61,7 @@ pub struct Column {
     pub name: String,
     /// Values; arbitrary but deterministic where not valid.
     pub values: Values,
-    /// Which rows have a value; `None` = all.
+    /// Rows with a value; `None` = all.
     pub valid: Option<Vec<bool>>,
 }
 
@@ -110,7 +110,7 @@ impl Table {
 
 /// Something a column can hold.
 pub trait Cell: Sized {
-    /// What collects such cells.
+    /// Collector of such cells.
     type Builder: Default + Clone + std::fmt::Debug;
     /// Appends it.
     fn push(self, to: &mut Self::Builder);

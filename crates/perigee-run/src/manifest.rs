@@ -29,7 +29,7 @@ pub struct Manifest {
     pub title: String,
     /// The scheme that was compared.
     pub cc: String,
-    /// What carried the packets: the name of the backend.
+    /// Name of the backend that carried the packets.
     #[serde(skip_serializing_if = "is_simulator")]
     pub backend: &'static str,
     /// Fields of the backend: `real_time` has how late packets were, of a run in real time.
@@ -39,7 +39,7 @@ pub struct Manifest {
     pub seed: u64,
     /// Requested time.
     pub duration_ns: u64,
-    /// Metrics leave out what is before this.
+    /// Start of the metrics.
     pub warmup_ns: u64,
     /// Time between rows of the time series.
     pub sample_ns: u64,
@@ -75,7 +75,7 @@ pub struct Manifest {
     pub splits: Vec<SplitEntry>,
     /// All nodes that ever were there.
     pub nodes: Vec<String>,
-    /// What to look at before trusting the numbers.
+    /// Warnings to read before trusting the numbers.
     pub warnings: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ pub struct TableEntry {
     pub sha256: String,
 }
 
-/// A split flow: what its last leg delivers is what arrives.
+/// A split flow: the deliveries of its last leg are those of the flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitEntry {
     /// Its name.

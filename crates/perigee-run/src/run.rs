@@ -17,9 +17,9 @@ use std::path::Path;
 pub struct Finished {
     /// All tables.
     pub tables: Vec<Table>,
-    /// What is known of the run, without wall time and machine.
+    /// The manifest, without wall time and machine.
     pub manifest: Manifest,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: RunOutcome,
 }
 
@@ -66,7 +66,7 @@ impl From<SinkError> for RunError {
 pub struct Recorded {
     /// The manifest, without wall time and machine.
     pub manifest: Manifest,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: RunOutcome,
 }
 

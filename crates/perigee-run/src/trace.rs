@@ -14,10 +14,10 @@ use perigee_scenario::World;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// What did not arrive within this time is called lost.
+/// Packets that did not arrive within this time count as lost.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
-/// What to look at.
+/// Flow and time window of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceWindow {
     /// Index of the flow.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A backend of one file, registered and run through what is public.
+//! A backend of one file, registered and run through the public interface.
 
 #[path = "backends/fluid.rs"]
 mod fluid;

@@ -103,7 +103,7 @@ fn every_spoiled_scenario_is_refused_in_words() {
         for w in *words {
             assert!(e.contains(w), "{set}\n  says: {e}\n  but not: {w}");
         }
-        // What is missing has no place of its own: the section's is given.
+        // A missing key has no place of its own: the section's is given.
         assert!(e.contains("--set") || e.contains("s.toml:"), "{set}: where? {e}");
     }
 }
@@ -230,7 +230,7 @@ fn shipped_scenarios_that_lack_anything_are_read_or_refused() {
             let text = without(&whole, &place);
             let read = Scenario::parse(&text, "s.toml", folder, &[]);
             refused += usize::from(read.is_err());
-            // A sky takes a while to build; what its file lacks is seen before that.
+            // A sky takes a while to build; keys missing in its file are found before that.
             let small = read.ok().filter(|s| !matches!(s.source, Source::Constellation(_)));
             let _ = small.map(|s| World::build(Arc::new(s), 1));
         }

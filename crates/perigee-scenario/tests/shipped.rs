@@ -25,7 +25,7 @@ fn every_shipped_scenario_is_read_without_remarks() {
     let mut wrong = Vec::new();
     for file in &files {
         match Scenario::load(file, &[]) {
-            // What others extend needs no flows of its own.
+            // A base of other files needs no flows of its own.
             Err(e) if e.0.iter().all(|p| p.key == "flow" && p.message == "must be given") => {}
             Err(e) => wrong.push(e.to_string()),
             Ok(s) => wrong.extend(s.remarks),

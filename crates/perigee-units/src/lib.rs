@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Quantities with their unit in the type; [`params`], tables of parameters that are declared once;
-//! [`files`] that people name; [`names`], what may be one; [`stop`], long work that can be
-//! interrupted. The one leaf that every other crate may use.
+//! user-supplied [`files`]; [`names`], rules for names; [`stop`], cancellation of long work. The
+//! one leaf that every other crate may use.
 //!
 //! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes
 //! are integer bytes: integers, because a simulation must give the same bits on every machine.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Names and other words of files: one line of visible characters. Line breaks would become lines
-//! of what is written with them (scripts, tables), escape sequences commands of a terminal; marks
-//! of direction show another text than there is.
+//! of the files that contain them (scripts, tables), escape sequences commands of a terminal; marks
+//! of direction make a text look like another.
 
 use std::fmt::Write;
 

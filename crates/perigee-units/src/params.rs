@@ -35,7 +35,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// What values a parameter may take, with its default.
+/// Values that a parameter may take, with its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
     /// On or off.
@@ -175,18 +175,18 @@ fn data(text: &str) -> Option<u64> {
 pub enum ParamError {
     /// No parameter of that name; the known names follow.
     Unknown {
-        /// What was given.
+        /// Given name.
         name: String,
-        /// What exists.
+        /// Existing names.
         known: Vec<&'static str>,
     },
     /// The value is outside the domain.
     Value {
         /// Parameter.
         name: String,
-        /// What was given.
+        /// Given value.
         found: Value,
-        /// What is allowed.
+        /// Allowed values.
         allowed: String,
     },
 }
@@ -213,7 +213,7 @@ impl std::error::Error for ParamError {}
 pub struct FileError {
     /// Name of its parameter.
     pub name: String,
-    /// What is wrong.
+    /// Cause of the rejection.
     pub reason: String,
 }
 
@@ -274,7 +274,7 @@ impl Params {
         Ok(())
     }
 
-    /// What was read from a file, if the host attached it.
+    /// Contents of a file, if the host attached it.
     pub fn file<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
         self.files.get(name).cloned()?.downcast().ok()
     }

@@ -42,7 +42,7 @@ const HEADERS: [usize; 2] = [20, 40];
 pub struct Seen {
     /// Number of the host.
     pub host: usize,
-    /// Ethernet header and what follows.
+    /// Ethernet header and payload.
     pub bytes: Box<[u8]>,
 }
 
@@ -114,10 +114,11 @@ impl<'a> Pings<'a> {
     }
 
     /// Sends them, and follows them over the network from end to end and back; `source` is the
-    /// network of the run, `timeline` what is known of it. Which flows were not followed, and why.
+    /// network of the run, `timeline` its known part. Returns the flows that were not followed,
+    /// with the reason.
     ///
     /// # Errors
-    /// The first ping that does not go as it should: where, and what happens instead.
+    /// The first ping with an unexpected course: where, and what happens instead.
     pub fn check<S: ChunkSource>(
         &self,
         header: &Header,

@@ -95,7 +95,7 @@ fn echo(version: usize, number: u16, answer: bool, from: usize, to: usize) -> Bo
     frame(&packet, from, to)
 }
 
-/// Two hosts; what is wrong with them.
+/// Two hosts and their faults.
 #[derive(Default)]
 struct TwoHosts {
     answered: BTreeSet<u16>,

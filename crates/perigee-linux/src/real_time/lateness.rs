@@ -107,7 +107,7 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// An upper bound of what this share of the packets does not exceed.
+    /// An upper bound of the lateness of this share of the packets.
     pub fn percentile(&self, share: f64) -> Nanos {
         let wanted = (share * self.total as f64).ceil() as u64;
         let mut seen = 0;

@@ -59,7 +59,7 @@ pub struct RealTimeHosts {
     pub listener: Option<Listener>,
     /// Schemes of simulated flows.
     pub plugins: Plugins,
-    /// How the run went, once it has ended.
+    /// Timing of the run, once it has ended.
     pub measured: Arc<Mutex<Measured>>,
 }
 
@@ -175,7 +175,7 @@ impl RealTimeHosts {
         scheme == PROGRAMS || Schemes::of_machine().find(scheme).is_ok()
     }
 
-    /// Which flows are real or carry programs, and all of them as the simulator takes them.
+    /// The plan of real flows and flows of programs, and all flows as the simulator takes them.
     ///
     /// # Errors
     /// The first flow that cannot be carried; programs at nodes without a flow.

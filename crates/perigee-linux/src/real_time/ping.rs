@@ -10,9 +10,9 @@ use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// What has not come by then does not come.
+/// Timeout for a reply.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time after which what was not answered is sent again.
+/// Interval at which frames without a reply are sent again.
 const AGAIN: Duration = Duration::from_millis(100);
 /// Time between two looks.
 const LOOK: Nanos = Nanos::from_millis(10);
@@ -21,7 +21,7 @@ const LOOK: Nanos = Nanos::from_millis(10);
 pub struct Namespaces<'l> {
     /// They have sent their pings as they were made.
     pub live: &'l mut Live,
-    /// How many.
+    /// Number of pings.
     pub pings: usize,
     /// Answers that hosts are given.
     pub arrived: Vec<Seen>,
@@ -86,7 +86,7 @@ impl Hosts for Namespaces<'_> {
                 given = Some(perigee_guest::wall_clock::now());
             }
             self.live.wait(self.live.now() + LOOK).map_err(failed)?;
-            // What is sent again meanwhile is no part of the run.
+            // Retransmissions in the meantime are no part of the run.
             self.live.receive().map_err(failed)?;
             for report in self.live.reports().map_err(failed)? {
                 match report {

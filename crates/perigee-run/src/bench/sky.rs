@@ -119,7 +119,7 @@ fn from_tle(n: u32) -> SkySpec {
     SkySpec { satellites, ..SkySpec::default() }
 }
 
-/// How many satellites there are, and the text of their TLE file.
+/// Number of satellites, and the text of their TLE file.
 pub(super) fn tle_of(n: u32) -> (usize, String) {
     let shell = Shell { planes: n.div_ceil(70).max(1), per_plane: 70.min(n), ..STARLINK_SHELL1 };
     let sets = shell_elements(&shell, 15.06, Epoch::midnight(2022, 9, 14));
@@ -154,7 +154,7 @@ fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
     Ok(json!({
         "name": name, "snapshots": count, "satellites": satellites, "stations": stations,
         "first_ms": first_s * 1e3, "ms_per_snapshot": wall_s * 1e3 / count as f64,
-        // What others do on the machine only adds.
+        // Other load on the machine only adds time.
         "best_ms": best_s * 1e3, "table_entries": table_entries, "wall_s": wall_s,
         "times_faster_than_hypatia": ratio,
     }))

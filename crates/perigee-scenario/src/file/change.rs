@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[change]]`: what happens to links, and when.
+//! `[[change]]`: timed changes of links.
 
 use crate::file::checked::{Checked, Part};
 use crate::file::error::{Place, Problem};
@@ -12,7 +12,7 @@ use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
-/// Which way.
+/// Directions of a link that a change affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Both.
@@ -53,7 +53,7 @@ pub enum When {
     },
 }
 
-/// What changes, and to what.
+/// Quantities that change, and their new values.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)] // the keys document each
 pub struct Changes {

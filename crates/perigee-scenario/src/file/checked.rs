@@ -123,8 +123,8 @@ impl Checked {
 }
 
 impl Checked {
-    /// Notes the keys with conditions that do not hold. A value set by a profile is a default: it
-    /// waits for them.
+    /// Notes the keys with conditions that do not hold. A value set by a profile is a default,
+    /// which has no effect until they do.
     pub(crate) fn look_for_idle(&mut self, table: &Table) {
         let mut found = Vec::new();
         for (&name, (_, place)) in self.parts.iter().filter(|(_, (_, place))| !place.is_default()) {

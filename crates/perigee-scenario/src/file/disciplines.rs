@@ -143,7 +143,7 @@ pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
     p
 }
 
-/// The parameters of all disciplines as rows of a reference: name, what is allowed, default,
+/// The parameters of all disciplines as rows of a reference: name, allowed values, default,
 /// meaning.
 pub fn rows() -> Vec<[String; 4]> {
     let mut rows: Vec<[String; 4]> = Vec::new();

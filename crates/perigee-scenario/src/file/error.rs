@@ -15,7 +15,7 @@ pub enum Origin {
         name: String,
         /// Folder of the file.
         folder: PathBuf,
-        /// How many files extend it, one the other.
+        /// Number of files that extend it, one the other.
         depth: usize,
     },
     /// `--set key=value`, or a keyword argument in Python; the text is `key=value`.
@@ -75,7 +75,7 @@ pub struct Problem {
     pub found: Option<String>,
     /// Allowed values.
     pub allowed: Option<String>,
-    /// What was probably meant, or what to do.
+    /// Probable intention, or remedy.
     pub hint: Option<String>,
 }
 
@@ -106,7 +106,7 @@ impl Problem {
         self.allowed = Some(text.into());
         self
     }
-    /// What to do about it.
+    /// Sets the remedy.
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self

@@ -63,7 +63,7 @@ pub struct FlowSpec {
     pub place: Place,
 }
 
-/// Who talks to whom.
+/// Pattern of pairs of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// A random permutation without fixed points: every node sends to one and receives from one.
@@ -104,7 +104,7 @@ impl Flow {
         let ends = self.ends(problems);
         let apps::Spec { mut app, arrivals } = apps::read(&self.written, problems);
         if let Some(Pattern::Matrix(rows)) = &pattern {
-            // What has a rate is sent at that rate.
+            // Flows with a rate are sent at that rate.
             app = rows.iter().find_map(Demand::app).unwrap_or(app);
         }
         let split = split::read(&self.written, &ends, problems);

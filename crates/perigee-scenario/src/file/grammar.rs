@@ -27,13 +27,13 @@ impl Section {
 /// Kinds of a section.
 #[derive(Debug)]
 pub struct Kinds {
-    /// What chooses among them.
+    /// The selection among them.
     pub by: By,
     /// Their names, descriptions and keys.
     pub of: &'static [&'static Section],
 }
 
-/// What chooses a kind.
+/// Selection of a kind.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     /// This key of the section names it.
@@ -136,7 +136,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The [`Shape`] of what is read from it.
+    /// The [`Shape`] of its values.
     pub(crate) const fn shape(&self) -> u64 {
         match self {
             Content::Value(kind) | Content::Discipline(kind) => kind.shape(),

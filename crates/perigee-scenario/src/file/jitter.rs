@@ -14,7 +14,7 @@ use perigee_units::{parse_time, Nanos};
 const GEO: &[(f64, u64)] =
     &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
 
-/// What happens in a loss event.
+/// Condition of the keys of loss events.
 const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
 
 parameters! {
@@ -70,7 +70,7 @@ impl Jitter {
         }
     }
 
-    /// The quantiles are of what is added to the RTT of the path, whatever that is.
+    /// The quantiles are those of a delay added to the RTT of the path.
     pub fn is_added(&self) -> bool {
         !self.keys.added.is_empty()
     }

@@ -97,7 +97,7 @@ pub enum Val {
     Many(Vec<Val>),
 }
 
-/// What is read from a key, a bit each: values, then what sections and parameters are.
+/// Forms of a key's content, a bit each: values, then sections and parameters.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the values above, and the contents of a key
 pub enum Shape {
@@ -187,7 +187,7 @@ impl Kind {
     /// Reads `item`.
     ///
     /// # Errors
-    /// With place, found value and what is allowed.
+    /// With place, found value and allowed values.
     pub fn read(&self, item: &Item, key: &str) -> Result<Val, Problem> {
         self.value(&item.value).map_err(|r| {
             let mut p = Problem::new(key, r.message).at(&item.place).found(item.value.shown());

@@ -29,7 +29,7 @@ const PACKET_BYTES: u32 = 1500;
 const MOST_MBPS: f64 = 1e7;
 
 impl Demand {
-    /// What sends at its rate.
+    /// The application that sends at its rate.
     pub fn app(&self) -> Option<App> {
         let interval = u64::from(PACKET_BYTES) * 8_000_000_000 / self.rate?.0.max(1);
         Some(App::Cbr { interval: Nanos(interval.max(1)), size: PACKET_BYTES })

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The scenario file: what may be written, and what was written, as types. It knows nothing of the
-//! networks built from it.
+//! The scenario file: its grammar, and its contents as types. It is independent of the networks
+//! built from it.
 //!
 //! From text to types:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with
 //!   their places.
-//! * [`kind`], [`grammar`]: what may be written. [`parameters`]: a section's table of keys and its
-//!   type from one declaration, with the rows of [`rows`] for types of [`field`]; the table drives
-//!   validation ([`validate`], [`checked`]), [`schema`] and the reference page.
+//! * [`kind`], [`grammar`]: allowed keys and values. [`parameters`]: a section's table of keys and
+//!   its type from one declaration, with the rows of [`rows`] for types of [`field`]; the table
+//!   drives validation ([`validate`], [`checked`]), [`schema`] and the reference page.
 //! * [`top`]: the sections of a file, and [`run`], [`node`], [`port`], [`change`], [`flow`] and
 //!   others: one file each; [`sources`], [`schedules`], [`apps`]: those that come in kinds.
 //!   [`disciplines`]: the parameters that queue disciplines add to ports.

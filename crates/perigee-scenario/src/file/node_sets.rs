@@ -23,7 +23,7 @@ parameters! {
 /// The nodes of an entry and the file that they came from.
 ///
 /// # Errors
-/// What is wrong with the entry or its file.
+/// Errors of the entry or its file.
 pub fn read(nodes: &NodeSet) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
     let c = &nodes.written;
     let node = |name: &str, lat: f64, lon: f64, weight: f64| NodeSpec {

@@ -36,7 +36,7 @@ macro_rules! parameters {
                 &self.written.place
             }
 
-            /// What was written, or defaults.
+            /// Values as written, or defaults.
             pub fn read(written: &std::sync::Arc<$crate::file::checked::Checked>) -> Self {
                 $(
                     let $field = {

@@ -109,12 +109,12 @@ pub(crate) const fn reordering<T: Field>(name: &'static str) -> Key {
     key::<T>(name, Kind::Bool, "false", help)
 }
 
-/// What changes.
+/// Port that changes.
 pub(crate) const fn bottleneck<T: Field>(name: &'static str) -> Key {
     key::<T>(name, Kind::Text, "bottleneck", "bottleneck = all of them, or one by the name of its port")
 }
 
-/// Which of its directions.
+/// Directions that change.
 pub(crate) const fn direction<T: Field>(name: &'static str) -> Key {
     let help =
         "which directions change (forward = that of the data); rates change forward unless this is given";

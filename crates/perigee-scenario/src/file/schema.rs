@@ -59,7 +59,7 @@ fn of_kinds(s: &Section) -> Map<String, Json> {
     all
 }
 
-/// What each kind of a section does not have.
+/// Rules that exclude keys which a kind of the section does not have.
 fn kind_rules(s: &Section) -> Vec<Json> {
     let Some(kinds) = s.kinds else { return Vec::new() };
     let rule = |kind: &&'static Section| {
@@ -206,7 +206,7 @@ fn discipline_params() -> Vec<(String, Json)> {
     disciplines::rows().into_iter().map(schema).collect()
 }
 
-/// The unit of a parameter and what follows it; nothing where there is none.
+/// The unit of a parameter and the text after it; nothing where there is none.
 fn in_unit(p: &ParamSpec, then: &str) -> String {
     if p.unit.is_empty() {
         String::new()

@@ -30,7 +30,7 @@ pub struct LegPlace {
     pub flow: String,
     /// From 0.
     pub number: usize,
-    /// How.
+    /// Settings of the split.
     pub split: Split,
 }
 

@@ -22,7 +22,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct Item {
     /// Where.
     pub place: Place,
-    /// What.
+    /// The value.
     pub value: Raw,
 }
 

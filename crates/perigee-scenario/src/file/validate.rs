@@ -157,7 +157,7 @@ fn unknown(section: &'static Section, kind: Option<&'static Section>, entry: &En
     p
 }
 
-/// What is required below an absent section is missing too: its keys are named, not the section.
+/// Required keys below an absent section are missing as well: they are named, not the section.
 fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
     let path = join(path, key.name);
     if let Content::One(section) = &key.content {
@@ -300,8 +300,8 @@ fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem
     given
 }
 
-/// What is no scheme of the list and looks like the name of a Python class is one; whether the
-/// class declares the parameters is known once it is loaded.
+/// A name that is no scheme of the list and looks like that of a Python class is one; whether the
+/// class declares the parameters is checked once it is loaded.
 fn is_class(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

@@ -31,7 +31,7 @@ const AS_WRITTEN: u64 = 1;
 const LONGEST_SHIFT_S: f64 = 86_400.0;
 const SHIFTS: u64 = 0x7068_6173_6500;
 
-/// What differs between seeds; `None` = all but the phase.
+/// Quantities that differ between seeds; `None` = all but the phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vary(pub Option<Vec<String>>);
 
@@ -60,8 +60,8 @@ impl Vary {
         }
     }
 
-    /// How much later in the motion of the satellites the run with `seed` starts, in full seconds:
-    /// a function of the seed alone.
+    /// Delay of the run with `seed` in the motion of the satellites, in full seconds: a function of
+    /// the seed alone.
     pub fn phase(&self, seed: u64) -> Nanos {
         match self.seed_of(Varied::Phase, seed) {
             AS_WRITTEN => Nanos::ZERO,

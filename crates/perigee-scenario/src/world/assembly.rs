@@ -77,7 +77,7 @@ impl FlowPlan {
     pub fn leg(&self) -> Option<&crate::file::split::LegPlace> {
         self.spec.leg.as_ref()
     }
-    /// How much, if limited.
+    /// Size of the transfer, if limited.
     pub fn bytes(&self) -> Option<u64> {
         match self.spec.app {
             App::Bulk { bytes } => bytes,
@@ -322,7 +322,7 @@ fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, S
     params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place).into())
 }
 
-/// What fits a path: its bandwidth-delay product and its queue.
+/// Bytes that fit a path: its bandwidth-delay product and its queue.
 fn path_bytes(port: &perigee_timeline::Port, rtt: Nanos) -> u64 {
     const PACKET: u64 = 1500;
     let queue = match port.spec.queue.limit {

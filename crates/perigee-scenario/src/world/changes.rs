@@ -122,7 +122,7 @@ struct Drawing<'a> {
     entry: u64,
 }
 
-/// What is drawn, as part of the hash.
+/// Drawn quantity, as part of the hash.
 #[derive(Clone, Copy)]
 enum What {
     Rate,

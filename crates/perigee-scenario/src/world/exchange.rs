@@ -46,7 +46,7 @@ pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<Ve
 pub struct Passed {
     /// State at time zero.
     pub header: Header,
-    /// What there was.
+    /// Contents of the timeline.
     pub contents: Contents,
     /// Views of the first pairs.
     pub views: Vec<PairView>,
@@ -88,7 +88,7 @@ fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(
 /// Writes the forwarding state of a sky as a folder of Hypatia.
 ///
 /// # Errors
-/// What such a folder cannot hold.
+/// Networks that such a folder cannot hold.
 pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<Vec<String>, ScenarioError> {
     let look = survey::look(scenario, &[], seed, false)?;
     hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))?;

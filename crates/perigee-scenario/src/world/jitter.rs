@@ -43,7 +43,7 @@ impl Jitter {
     }
 }
 
-/// The changes that `[jitter]` makes.
+/// An unknown port; an RTT below the sum of the other links' delays; too many steps.
 ///
 /// # Errors
 /// An unknown port; an RTT below the sum of the other links; too many steps.

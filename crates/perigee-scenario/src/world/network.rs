@@ -11,7 +11,7 @@ use perigee_units::Nanos;
 pub struct Network {
     /// State at time zero.
     pub header: Header,
-    /// What happens.
+    /// Changes over time.
     pub source: Box<dyn ChunkSource>,
     /// Where flows may run.
     pub pairs: Vec<PairPlace>,

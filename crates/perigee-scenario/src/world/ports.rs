@@ -85,7 +85,7 @@ impl Settled {
         self.dama
     }
 
-    /// How long a lone packet of `ip_bytes` takes to leave.
+    /// Transmission time of a lone packet of `ip_bytes`.
     pub fn transmission(&self, ip_bytes: u64) -> Nanos {
         transmission(self.rate, self.burst, ip_bytes + u64::from(self.framing))
     }

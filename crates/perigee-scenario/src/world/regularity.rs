@@ -113,7 +113,7 @@ fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Opt
     ))
 }
 
-/// What several flows may share.
+/// Resource that several flows may share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shared {
     /// A port.

@@ -80,7 +80,7 @@ fn leoem(
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = sources::PathLog {
         file: Named { path: "".into(), place: c.place().clone() },
-        // What its emulator breaks are the hops of a row.
+        // Its emulator breaks the hops of a row.
         hops: if c.is_broken() { "chain" } else { "nodes" }.into(),
         first: Nanos::ZERO,
         breaks: if c.is_broken() { "emulator" } else { "none" }.into(),

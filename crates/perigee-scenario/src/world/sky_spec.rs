@@ -124,8 +124,8 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
     }
 }
 
-/// What flows from node to node, in bit/s. A flow without a rate of its own fills its sender's
-/// radio, with all others of that sender.
+/// Demands from node to node, in bit/s. A flow without a rate of its own fills its sender's radio,
+/// with all others of that sender.
 fn demands(
     scenario: &Scenario,
     each: Option<BitRate>,

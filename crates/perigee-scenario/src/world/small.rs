@@ -116,8 +116,8 @@ fn spread_rtts(scenario: &Scenario, built: &mut Built, seed: u64) -> Result<(), 
 /// Base RTTs, and ports for the manifest.
 type Ports = (Vec<Nanos>, Vec<PortReport>);
 
-/// The network of what is built: its first `whole` flows are entire ones, the others legs. `apply`
-/// sets the ports, given the links of each pair's two directions.
+/// The network that was built: its first `whole` flows are unsplit, the others legs. `apply` sets
+/// the ports, given the links of each pair's two directions.
 ///
 /// # Errors
 /// Those of `apply`.

@@ -17,7 +17,7 @@ use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::sync::Arc;
 
-/// Terminals named in a warning.
+/// Most terminals listed in warnings; the others are counted.
 const REMARKS: usize = 3;
 /// Light in fibre is this much slower.
 const FIBRE: f64 = 1.47;
@@ -238,8 +238,8 @@ impl Look {
         })
     }
 
-    /// What places (degrees north and east) and then the ground points of the sky see at an
-    /// instant, with the paths from the ground point `origin`: see [`Sky::reach`].
+    /// View of places (degrees north and east) and then of the ground points at an instant, with
+    /// the paths from the ground point `origin`: see [`Sky::reach`].
     ///
     /// # Errors
     /// When a satellite has decayed by then.

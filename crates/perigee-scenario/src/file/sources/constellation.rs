@@ -104,7 +104,7 @@ parameters! {
     isls: bool = key(Kind::Bool, "true", "its satellites have inter-satellite links");
 }
 
-/// Which satellites.
+/// Origin of the satellites.
 #[derive(Clone, Debug)]
 pub enum Satellites<'a> {
     /// A known constellation.
@@ -130,8 +130,8 @@ pub struct Function {
 }
 
 impl Constellation {
-    /// Which satellites: a file of element sets wins over a preset, so that `--tle` needs no other
-    /// change to a scenario.
+    /// Origin of the satellites: a file of element sets takes precedence over a preset, so that
+    /// `--tle` needs no other change to a scenario.
     pub fn satellites(&self) -> Satellites<'_> {
         match (&self.tle, &self.preset) {
             (Some(file), _) => Satellites::Elements(file),
@@ -161,7 +161,7 @@ impl Constellation {
         texts.into_iter().filter_map(|(key, text)| named((key, text))).collect()
     }
 
-    /// What was written and yields to element sets.
+    /// Warnings about keys that yield to element sets.
     pub fn remarks(&self) -> Vec<String> {
         let dropped = self.dropped().filter(|other| self.gives_way(other));
         let remark = |other| {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// A section of `[source]`.
 trait SourceSpec: Sized {
-    /// What was written; the grammar has checked each key by itself.
+    /// Returns the section as written; the grammar has checked each key by itself.
     fn check(self, _: &mut Vec<Problem>) -> Option<Self> {
         Some(self)
     }
