@@ -268,7 +268,8 @@ fn draw_app(d: &mut Draws, first: bool) -> App {
     }
 }
 
-/// A change somewhere along a flow's way, forth or back, and what ends it where it has to end.
+/// A change somewhere along a flow's path, forward or reverse, and the change that ends it where it
+/// has to end.
 fn draw_change(d: &mut Draws, built: &Built, end: Nanos, bps: f64) -> Vec<Timed> {
     let path = &built.flows[d.below(built.flows.len())];
     let back = usize::from(d.one_in(4));

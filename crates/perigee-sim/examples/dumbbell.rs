@@ -2,7 +2,7 @@
 //! One flow over one bottleneck, printed as a line per scheme: the quickest way to run the
 //! simulator by itself.
 //!
-//! `LOSS` is the probability of random loss, `EVENTS` prints what happens.
+//! `LOSS` is the probability of random loss, `EVENTS` prints the events.
 //!
 //! `cargo run --release -p perigee-sim --example dumbbell -- RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
 

@@ -15,11 +15,11 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct EndpointId {
     /// Number of the flow.
     pub flow: u32,
-    /// Which of its ends.
+    /// End of the flow.
     pub side: Side,
 }
 
-/// Which end of a flow.
+/// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// The end that sends the data.
@@ -70,7 +70,7 @@ pub struct OutsidePacket {
     pub push: bool,
     /// Contents.
     pub content: Content,
-    /// When it left its source: the instant of a probe, the timestamp of a segment.
+    /// Departure from its source: the instant of a probe, the timestamp of a segment.
     pub sent: Nanos,
     /// Number of this transmission in its flow and direction, from 1: random losses depend on it.
     /// `None` = the next one (of packets that enter).
@@ -124,9 +124,9 @@ impl OutsidePacket {
 /// A packet that has reached an external endpoint.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// When.
+    /// Time of arrival.
     pub at: Nanos,
-    /// Where.
+    /// Endpoint it reached.
     pub endpoint: EndpointId,
     /// The packet.
     pub packet: OutsidePacket,
@@ -170,7 +170,7 @@ impl Inbox {
         self.due.push(Reverse(Entry { key: (at, endpoint, self.injected), packet }));
     }
 
-    /// When the next packet enters.
+    /// Time at which the next packet enters.
     pub fn next(&self) -> Nanos {
         self.due.peek().map_or(Nanos::MAX, |Reverse(e)| e.key.0)
     }

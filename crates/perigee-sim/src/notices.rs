@@ -27,7 +27,7 @@ pub enum Notice {
 /// A notice received by a flow with external ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// When.
+    /// Time of the notice.
     pub at: Nanos,
     /// Number of the flow.
     pub flow: u32,
@@ -65,7 +65,7 @@ impl Subscriber {
     }
 }
 
-/// All notices that are to come.
+/// All pending notices.
 #[derive(Clone, Debug, Default)]
 pub struct NoticeQueue {
     subscribers: Vec<Subscriber>,
@@ -94,7 +94,7 @@ impl NoticeQueue {
         }
     }
 
-    /// When the next notice is due.
+    /// Time of the next notice.
     pub fn next(&self) -> Nanos {
         self.due.peek().map_or(Nanos::MAX, |n| n.0 .0)
     }

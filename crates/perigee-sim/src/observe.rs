@@ -72,9 +72,9 @@ pub enum SimEvent<'a> {
     LossBurst {
         /// Link.
         link: u32,
-        /// How many.
+        /// Number of packets.
         packets: u64,
-        /// Why.
+        /// Cause of the drops.
         cause: DropCause,
     },
 }

@@ -27,9 +27,9 @@ pub fn has_stack(kind: PacketKind) -> bool {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Packet {
-    /// When it came to the port where it is.
+    /// Time of arrival at its present port.
     pub enqueued: Nanos,
-    /// When it left its source.
+    /// Departure from its source.
     pub sent: Nanos,
     /// Segment (Data), number (probes); contents of an ACK or a frame are in `content`.
     pub seq: u64,
@@ -247,7 +247,7 @@ impl Stacks {
     pub fn export(&self, i: u32) -> TelemetryStack {
         TelemetryStack { head: *self.head(i), hops: self.hops(i).to_vec() }
     }
-    /// A stack that comes from outside.
+    /// Imports the stack of an external packet.
     pub fn import(&mut self, stack: &TelemetryStack) -> u32 {
         let i = self.insert(stack.head.stamp, stack.head.payload);
         let kept = stack.hops.len().min(self.max_hops);

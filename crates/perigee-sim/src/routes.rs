@@ -7,13 +7,13 @@ use perigee_timeline::{transmission, LinkId, NodeId, Pair, PairId, Routing};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use std::collections::BTreeMap;
 
-/// Longest way that is followed: a loop in next-hop tables must not hang anything.
+/// Longest path that is followed: a loop in next-hop tables must not hang the simulation.
 const MAX_HOPS: usize = 250;
 
 /// Packets reach a link's port over several links, or from a host.
 const MANY: u32 = NONE - 1;
 
-/// All ways.
+/// All paths.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     mode: Routing,
@@ -37,7 +37,7 @@ pub struct Routes {
 pub struct Way {
     /// Propagation and serialisation.
     pub delay: Nanos,
-    /// How the propagation changes, in nanoseconds per second.
+    /// Rate of change of the propagation delay, in nanoseconds per second.
     pub slope: i64,
     /// Slowest port.
     pub rate: BitRate,
@@ -162,7 +162,7 @@ impl Routes {
         (link != NONE).then_some(link)
     }
 
-    /// Links of a pair's way now; `None` = there is none.
+    /// Links of a pair's path now; `None` = unreachable.
     pub fn links(&self, pair: PairId, net: &Net) -> Option<Vec<u32>> {
         let (mut link, mut route) = self.first(pair)?;
         let mut links = vec![link];
@@ -179,7 +179,7 @@ impl Routes {
         }
     }
 
-    /// A pair's way for packets of `ip_bytes`, as of `now`.
+    /// A pair's path for packets of `ip_bytes`, as of `now`.
     pub fn way(&self, pair: PairId, net: &Net, now: Nanos, ip_bytes: u32) -> Option<Way> {
         let mut way = Way { rate: BitRate(u64::MAX), ..Way::default() };
         for link in self.links(pair, net)? {
@@ -200,14 +200,14 @@ impl Routes {
     }
 }
 
-/// Where a packet goes next.
+/// Next step of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// It is there.
     Arrived,
     /// Onto a link, with the state the packet must carry.
     Link(u32, u32),
-    /// There is no way.
+    /// The destination is unreachable.
     Lost,
 }
 

@@ -99,8 +99,8 @@ impl Schedule {
         (at, source)
     }
 
-    /// Until here, exclusively, nothing but packets and timers moves: the timeline's changes come
-    /// first in their instant, the sampler and the end last.
+    /// Instant up to which, exclusively, only packets and timers have events: the timeline's
+    /// changes are first in their instant, the sampler and the end last.
     pub fn lookahead_until(&self, end: Nanos) -> Nanos {
         self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
     }

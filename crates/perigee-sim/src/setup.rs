@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Makes the controller of a plug-in scheme.
 pub type CustomScheme = Arc<dyn Fn(&ConnInit) -> Box<dyn CongestionControl> + Send + Sync>;
 
-/// Which congestion control a flow runs.
+/// Congestion control of a flow.
 #[derive(Clone)]
 pub enum Scheme {
     /// One of the list, with checked parameters.
@@ -41,9 +41,9 @@ pub struct FlowSetup {
     pub forward: PairId,
     /// Path of the ACKs.
     pub reverse: PairId,
-    /// When it starts.
+    /// Start time.
     pub start: Nanos,
-    /// When it stops sending new data.
+    /// Time at which it stops sending new data.
     pub stop: Nanos,
     /// Application that supplies its data.
     pub app: App,
@@ -53,7 +53,7 @@ pub struct FlowSetup {
     pub tcp: perigee_tcp::Config,
     /// Its notices of handovers, outages and path changes; `None` = none.
     pub notices: Option<Notices>,
-    /// Its place in a split connection; `None` = it goes from end to end.
+    /// Its place in a split connection; `None` = it is not split.
     pub leg: Option<Leg>,
     /// Ends that are not in the simulation.
     pub outside: Outside,
@@ -96,7 +96,7 @@ impl FlowSetup {
     }
 }
 
-/// How a run is made.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of all random draws.

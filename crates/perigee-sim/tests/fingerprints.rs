@@ -126,7 +126,7 @@ fn differing(known: &str, now: &str, separator: &str) -> Vec<String> {
     moved.map(|case| format!("{case}: {} is now {}", show(&known, case), show(&now, case))).collect()
 }
 
-/// Values other than the default of what is a choice, yes or no.
+/// Values other than the default of a parameter that is a choice or a flag.
 fn others(spec: &ParamSpec) -> Vec<Value> {
     match spec.domain {
         Domain::Bool(default) => vec![Value::Bool(!default)],

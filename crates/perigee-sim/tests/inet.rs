@@ -49,7 +49,7 @@ fn every_model_comes_back_after_an_outage() {
             vec![change(s(4), Change::Down(link, OutageMode::Flush)), change(ms(5000), Change::Up(link))];
         let (mbit, totals) = goodput(cc, 0.0, outage);
         assert!(totals.timeouts >= 1, "{cc}");
-        // LeoCC's model never probes for bandwidth: it keeps what its second start found.
+        // LeoCC's model never probes for bandwidth: it keeps the value of its second start.
         let least = if cc == "leocc_omnet" { 3.0 } else { 8.0 };
         assert!(mbit > least, "{cc}: {mbit}");
     }

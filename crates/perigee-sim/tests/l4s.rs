@@ -64,7 +64,7 @@ fn percentile(x: &[f64], p: f64) -> f64 {
     x[((x.len() - 1) as f64 * p) as usize]
 }
 
-/// Runs flows over a network; what was seen, and the result.
+/// Runs flows over a network; returns the observations and the result.
 fn watched(built: &Built, flows: Vec<FlowSetup>, length: Nanos) -> (RunOutcome, Ways) {
     let timeline = built.clone().timeline(length, Vec::new());
     let mut ways = Ways::default();
@@ -144,7 +144,7 @@ fn without_a_queue_that_marks_prague_answers_losses() {
     assert!(goodput > 16.0, "{goodput}");
 }
 
-/// A discipline outside of the list: marks or drops every n-th packet that comes while others wait.
+/// A discipline outside the list: marks or drops every n-th packet that arrives while others wait.
 #[derive(Debug)]
 struct EveryNth {
     n: u64,
@@ -189,7 +189,7 @@ fn a_discipline_outside_of_the_list_is_handed_to_the_simulator() {
     };
     let (dropped, marked, entered) = run_toy(&[], false);
     assert!(dropped > 5 && marked == 0 && dropped <= entered / 100, "{dropped} {marked} {entered}");
-    // Slow start fills the queue once; what follows is marks.
+    // Slow start fills the queue once; afterwards there are marks only.
     let (_, marked, entered) = run_toy(&[("n", Value::Int(500))], true);
     assert!(marked > 5 && marked <= entered / 500, "{marked} {entered}");
 }
@@ -214,8 +214,7 @@ fn an_unknown_discipline_or_parameter_is_an_error_not_drop_tail() {
     assert_eq!(refused("codel", &[]), None);
 }
 
-/// A scheme outside of the list: scalable, with a window that loses a quarter for each ACK with
-/// marks.
+/// A scheme outside the list: scalable, with a window that loses a quarter for each ACK with marks.
 struct Toy;
 
 impl perigee_cc::CongestionControl for Toy {

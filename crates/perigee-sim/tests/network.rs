@@ -263,8 +263,8 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
 #[test]
 fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
     // The queue of the first link never empties. At some instants at which a second link appears
-    // the port has not been looked at since its last service ended: what waits has to be served all
-    // the same, and as without that link.
+    // the port has not been advanced since its last service ended: waiting packets have to be
+    // served all the same, and as without that link.
     let delivered = |at: Option<Nanos>| {
         let (mut header, changes) = two_hosts(100, ms(5), None);
         header.duration = s(2);

@@ -253,7 +253,7 @@ fn what_is_foreseen_arrives_and_nothing_else() {
         vec![change(Nanos(1), Change::Delay(forward, Delay::constant(Nanos::ZERO)))]
     });
     assert!(shares(&short).iter().all(|share| *share > 0.9));
-    // The link before it becomes shorter: what leaves then overtakes what is on its way.
+    // The link before it becomes shorter: packets that leave then overtake those in flight.
     let overtaking = ordered(LinkOrder::Reorder, 3, |b| {
         let [first, last] = [0, 1].map(|i| b.flows[0].hops[0][i].link);
         let delays =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Split connections: what proxies carry on, hold back and answer.
+//! Split connections: data that proxies forward, hold back and acknowledge.
 
 mod support;
 use perigee_sim::*;
@@ -113,7 +113,7 @@ fn a_standing_connection_saves_its_handshake() {
         let (out, _) = run(&seconds(10, b, vec![]), flows, 1);
         out.flows[2].completed.unwrap()
     };
-    // The data of the first leg waits for that of the second: 100 ms of handshake there are what is
+    // The data of the first leg waits for that of the second: the 100 ms of handshake there are
     // saved.
     assert_eq!(
         done(false, true),
@@ -127,8 +127,8 @@ fn a_standing_connection_saves_its_handshake() {
 fn a_window_whose_reopening_is_lost_is_found_by_probes() {
     let b = line([100, 100, 100], ms(10), 0.0);
     let [data, acks] = [b.flows[0].hops[0].clone(), b.flows[0].hops[1].clone()];
-    // The second link fails and the first proxy fills up. When the link is back, the first leg's
-    // way of the ACKs is closed for a while: the announcement of the open window is lost.
+    // The second link fails and the first proxy fills up. When the link is back, the path of the
+    // first leg's ACKs is closed for a while: the announcement of the open window is lost.
     let at = |t: u64, c: Change| change(ms(t), c);
     let changes = vec![
         at(1000, Change::Down(data[1].link, OutageMode::Blackhole)),
@@ -145,9 +145,9 @@ fn a_window_whose_reopening_is_lost_is_found_by_probes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever the legs, the losses and the outages: no proxy invents, reorders or loses bytes,
-    /// none holds more than its buffer, and a limited transfer arrives completely. (`run` checks
-    /// that packets are conserved.)
+    /// For all legs, losses and outages: no proxy invents, reorders or loses bytes, none holds more
+    /// than its buffer, and a limited transfer arrives completely. (`run` checks that packets are
+    /// conserved.)
     #[test]
     fn bytes_out_never_exceed_bytes_in(
         rates in (1u64..100, 1u64..100, 1u64..100),

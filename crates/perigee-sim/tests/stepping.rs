@@ -200,7 +200,7 @@ impl Case {
     }
 }
 
-/// Everything that a user sees; the number of events depends on how a simulation is executed.
+/// All results visible to a user; the number of events depends on how a simulation is executed.
 fn seen(out: RunOutcome, log: Log) -> (RunOutcome, Log) {
     assert_eq!(out.conserved, Some(true));
     (RunOutcome { events: None, memory_per_flow_bytes: None, ..out }, log)

@@ -257,8 +257,8 @@ mod any_network {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
-        /// Whatever the network does: nothing panics, time does not run back, packets are
-        /// conserved, windows stay above their floor, and what is delivered never shrinks.
+        /// On any network: nothing panics, time does not run back, packets are conserved, windows
+        /// stay above their minimum, and the delivered count never shrinks.
         #[test]
         fn every_run_obeys_the_rules(
             mbit in 1u64..200,

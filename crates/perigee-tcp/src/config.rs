@@ -330,7 +330,7 @@ pub struct Config {
     pub wmem: u64,
 }
 
-/// Whether senders gather segments that ACKs allow into bursts.
+/// Whether senders gather segments into bursts, as far as ACKs allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoDefer {
     /// They do if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).
@@ -352,7 +352,7 @@ pub enum LossDetection {
     DupThresh,
 }
 
-/// How the window comes down after a loss.
+/// Rule of the window reduction after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// PRR with the SafeACK rule (RFC 9937).
@@ -368,7 +368,7 @@ pub enum Reduction {
     Ns3,
 }
 
-/// How the timeout follows from RTT samples.
+/// Computation of the timeout from RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRule {
     /// RFC 6298's formula with this inverse gain of the variance; `None` = Linux.

@@ -12,7 +12,7 @@ use perigee_units::Nanos;
 pub struct RateSampler {
     /// Packets delivered so far.
     pub delivered: u64,
-    /// When that last changed.
+    /// Time of its last change.
     pub delivered_time: Nanos,
     /// Packets marked lost so far.
     pub lost: u64,

@@ -37,7 +37,7 @@ pub struct AckBlocks {
     pub dsack: Option<(Seg, Seg)>,
     /// Ranges received beyond `ack`, newest first.
     pub sacks: [(Seg, Seg); 4],
-    /// How many of them.
+    /// Number of blocks.
     pub count: u8,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,

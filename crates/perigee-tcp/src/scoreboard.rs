@@ -67,7 +67,7 @@ pub struct Snapshot {
     pub sent: Nanos,
     /// Departure of the first packet of the sampling window.
     pub first_sent: Nanos,
-    /// When the delivered counter last changed.
+    /// Time at which the delivered counter last changed.
     pub delivered_time: Nanos,
     /// Packets delivered when it was sent.
     pub delivered: u64,

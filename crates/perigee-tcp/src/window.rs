@@ -33,7 +33,7 @@ pub struct ReceiveWindow {
     /// Largest window that the buffer allows, and that may be offered by now (`rcv_ssthresh`).
     clamp: u64,
     allowed: u64,
-    /// What was offered last, and the next byte expected then.
+    /// The latest window, and the next byte expected then.
     offered: u64,
     offered_at: u64,
     /// Bytes read in the best round trip so far; start of the present one, and its first byte.
@@ -82,7 +82,7 @@ impl ReceiveWindow {
         (bytes * self.share) >> 8
     }
 
-    /// What is free while `held` packets wait for a hole to be filled.
+    /// Free space while `held` packets wait for a hole to be filled.
     fn free(&self, held: u64) -> u64 {
         self.of_memory(self.buffer.saturating_sub(held * self.truesize))
     }
@@ -138,8 +138,8 @@ impl ReceiveWindow {
         (self.round_began, self.round_from) = (now, next);
     }
 
-    /// What could be offered while `held` packets lie in the buffer is no less than what was
-    /// offered last.
+    /// True if the window that could be offered while `held` packets are in the buffer is no less
+    /// than the latest one.
     pub fn is_whole(&self, held: u64) -> bool {
         self.free(held).min(self.allowed).next_multiple_of(self.unit) >= self.offered
     }
@@ -151,7 +151,7 @@ impl ReceiveWindow {
         let free = self.free(held);
         let short = free < self.clamp >> 1;
         let window = free.min(self.allowed).next_multiple_of(self.unit);
-        // What was offered is not taken back.
+        // An offered window is not taken back.
         let left = (self.offered_at + self.offered).saturating_sub(next).next_multiple_of(self.unit);
         self.offered = window.max(left);
         self.offered_at = next;

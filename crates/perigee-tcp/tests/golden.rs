@@ -222,13 +222,13 @@ struct Prr {
 /// Progress that an ACK reports, counted by the test's own receiver.
 #[derive(Clone, Copy)]
 struct News {
-    /// Packets that the sender did not know to have arrived.
+    /// Packets newly reported as delivered to the sender.
     delivered: u64,
     /// The cumulative ACK moved.
     advances: bool,
     /// There is something new among the selective ones.
     sacks: bool,
-    /// The cumulative ACK covers a packet that was sent again.
+    /// The cumulative ACK covers a packet that was retransmitted.
     repaired: bool,
     /// Packets were found lost.
     losses: bool,
@@ -250,8 +250,8 @@ impl Prr {
         let News { delivered, advances, sacks, repaired, losses } = news;
         match reduction {
             // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet
-            // more until a window is delivered. Its caller reports what was delivered once for the
-            // SACKs and, if the ACK advances too, again for that.
+            // more until a window is delivered. Its caller reports the delivered packets once for
+            // the SACKs and, if the ACK also advances, again for that.
             Reduction::Ns3 => {
                 let one = u64::from(sacks && self.prr_delivered < self.recover_fs);
                 let times = if sacks && advances { 2 } else { 1 };
@@ -301,7 +301,7 @@ impl Prr {
     }
 }
 
-/// A receiver that acknowledges what arrives.
+/// A receiver that acknowledges all arrivals.
 #[derive(Clone, Default)]
 struct Received {
     got: Vec<bool>,
@@ -355,7 +355,7 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
         for seg in std::mem::take(&mut path) {
             receiver.take(seg);
             if receiver.ranges().len() == 3 {
-                // Whatever the SACKs have no room for would be delivered later than it arrives.
+                // Blocks that the SACKs have no room for would be reported later than they arrive.
                 return compared;
             }
             s.now += Nanos(1000);

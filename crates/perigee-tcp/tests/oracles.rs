@@ -157,7 +157,7 @@ fn ns3_stops_when_its_product_of_32_bits_wraps_around() {
     assert_eq!(sent[17..70].iter().sum::<usize>(), 0);
 }
 
-/// A sender of ten packets without a probe, of which 0, 2 and 4 are lost and sent again.
+/// A sender of ten packets without a probe, of which 0, 2 and 4 are lost and retransmitted.
 fn three_holes(impatient: bool) -> Script {
     let cfg = Config { impatient, tlp: false, frto: false, ..plain() };
     let mut s = Script::new("newreno", cfg, 10);
@@ -201,8 +201,8 @@ fn without_samples_of_sacks_a_hole_keeps_the_smoothed_rtt() {
 
 #[test]
 fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
-    // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond
-    // what was sent at its beginning.
+    // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond the
+    // data outstanding at its start.
     let begin = || {
         let mut s = Script::new("cubic", Config { ecn: true, ..plain() }, 1000);
         s.send();
@@ -242,7 +242,7 @@ fn a_retransmission_that_is_lost_is_found_without_a_timeout() {
     assert!(s.sender.in_flight() > 1);
     let nxt = s.sender.una_nxt().1;
     s.now += RTT;
-    // What was sent after the retransmission arrives, the retransmission does not.
+    // Segments sent after the retransmission arrive, the retransmission does not.
     let sent = s.sacks(0, &[(1, nxt)]);
     assert_eq!(sent.first(), Some(&(0, true)));
     assert_eq!((s.state(), s.sender.stats.timeouts), (CaState::Recovery, 0));
@@ -259,7 +259,7 @@ fn reordering_releases_new_packets_and_heals_without_a_reduction() {
     s.ack(3);
     assert_eq!((s.state(), s.sender.stats.retrans), (CaState::Open, 0));
     assert!(s.cwnd() >= 10, "no moderation at the end of Disorder: {}", s.cwnd());
-    // Reordering has been seen: from now on a quarter of the RTT passes before three SACKs make a
+    // Reordering was observed: from now on a quarter of the RTT passes before three SACKs make a
     // loss.
     assert!(!s.sacks(3, &[(4, 9)]).contains(&(3, true)));
     let (waited, sent) = s.wait();
@@ -411,7 +411,7 @@ fn nothing_is_taken_back_for_one_hole_while_the_repair_of_another_is_under_way()
         let count = ranges.len() as u8;
         s.told(AckBlocks { ack, sacks, count, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() })
     };
-    // 0 and 4 are lost and sent again; then the first of them arrives late.
+    // 0 and 4 are lost and retransmitted; then the first of them arrives late.
     told(&mut s, 0, &[(1, 4)]);
     assert_eq!(s.state(), CaState::Recovery);
     told(&mut s, 0, &[(5, 10), (1, 4)]);
@@ -487,7 +487,7 @@ fn idle_timeouts_halve_the_window_down_to_the_first_one() {
     }
 }
 
-/// What BBR is at after 20 rounds over a path without a limit, with a cap of 20 segments in flight.
+/// Mode of BBR after 20 rounds over a path without a limit, with a cap of 20 segments in flight.
 fn mode_under_a_cap(window_caps: bool) -> &'static str {
     let cfg = Config { buffer: 20 * MSS, window_caps, ..plain() };
     let mut s = Script::new("bbr", cfg, 1 << 40);
@@ -559,7 +559,7 @@ fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
     assert_eq!(told(&mut s, &[(1, 20)]), [(0, true)]);
 }
 
-/// What was sent in one go is sent again in one go; across a gap each piece waits for its turn.
+/// A burst is retransmitted as one burst; across a gap each piece waits for its turn.
 #[test]
 fn a_pacer_holds_repairs_of_different_pieces_apart() {
     let mut s = Script::new("bbr", Config { tso_segments: 4, ..plain() }, 2000);

@@ -12,7 +12,7 @@ use crate::wire::{rate_code, rtt_code, WireCompact, WireHop, BASELINE_HOP, FLOWS
 use perigee_cc::utilisation::{bottleneck, queue_delay, Bottleneck, STACK_LIFETIME};
 use perigee_cc::{Caps, Hop, Nanos, Telemetry, TelemetryNeed};
 
-/// Whether telemetry costs bytes.
+/// Overhead of telemetry in bytes of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
     /// It travels out of band, as in the authors' simulator.

@@ -216,7 +216,7 @@ impl IntegerMeter {
         u64::from(self.occupied) + t.exp(lg + lg - LG_2M) + t.exp(lg + lg + lg - LG_3MM)
     }
 
-    /// How long the next interval lasts.
+    /// Length of the next interval.
     fn interval_us(&self) -> u64 {
         match self.avg_rtt_us {
             0 => FIRST_INTERVAL_US,

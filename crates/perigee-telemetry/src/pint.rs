@@ -130,7 +130,7 @@ impl Default for PintPort {
 }
 
 impl PintPort {
-    /// A packet of a flow came.
+    /// Counts the flow of a packet that arrives.
     #[inline]
     pub fn on_enqueue(&mut self, flow: u32) {
         let bit = mix(u64::from(flow)) as usize % BITMAP_BITS;

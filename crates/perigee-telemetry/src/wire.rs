@@ -110,7 +110,7 @@ pub struct WireHop {
     pub bw: u16,
     /// Bytes queued after the packet left, `uf16`.
     pub q_out: u16,
-    /// Bytes queued before the packet came, `uf16`.
+    /// Bytes queued before the packet arrived, `uf16`.
     pub q_in: u16,
     /// Flows that use the port, 12 bits.
     pub flows: u16,

@@ -35,7 +35,7 @@ impl Ladder {
     }
 }
 
-/// How a player chooses the quality of the next segment.
+/// A player's rule for the quality of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abr {
@@ -102,7 +102,7 @@ impl Codec {
         Codec::NAMES[self as usize]
     }
 
-    /// Speech that it looks ahead.
+    /// Look-ahead of the codec.
     pub fn look_ahead(self) -> Nanos {
         Nanos::from_millis([0, 5][self as usize])
     }
@@ -125,7 +125,7 @@ pub struct Voice {
     pub talk: Law,
     /// Seconds of silence.
     pub silence: Law,
-    /// How much later than the first packet of a talk spurt one may be and still be played.
+    /// Maximum lateness of a packet, relative to the first one of its talk spurt, to be played.
     pub playout: Nanos,
 }
 

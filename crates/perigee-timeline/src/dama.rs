@@ -16,7 +16,7 @@ pub struct Dama {
     pub delay: Nanos,
     /// Constant rate, granted in each frame without a request (CRA).
     pub cra: BitRate,
-    /// By rate: as much as came per frame in the latest `delay` (RBDC).
+    /// By rate: the arrivals per frame in the latest `delay` (RBDC).
     pub rbdc: BitRate,
     /// By volume: waiting bytes not requested yet (VBDC). `None` = up to the port's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]

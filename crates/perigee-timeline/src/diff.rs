@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Compares two timelines: the ways of their common pairs over time, and their notes.
+//! Comparison of two timelines: the paths of their common pairs over time, and their notes.
 //!
 //! Pairs are matched by the names of their ends, nodes on the path by their names, so that two
 //! generators with different numbering can be compared; [`Names`] translates names of one to those
@@ -20,23 +20,23 @@ pub struct PairDiff {
     pub to: String,
     /// Instants that were compared.
     pub steps: u64,
-    /// Instants with the same nodes on the way (or no way in either).
+    /// Instants with the same nodes on the path (or no path in either).
     pub same_way: u64,
-    /// Instants at which both have a way: those that the delays below are about.
+    /// Instants at which both have a path: those of the delays below.
     pub both: u64,
-    /// Instants at which only the first has a way.
+    /// Instants at which only the first has a path.
     pub only_a: u64,
     /// Instants at which only the second has one.
     pub only_b: u64,
-    /// First instant with another way, in seconds.
+    /// First instant with another path, in seconds.
     pub first_difference_s: Option<f64>,
-    /// Mean one-way propagation delay in milliseconds, of the instants at which both have a way.
+    /// Mean one-way propagation delay in milliseconds, of the instants at which both have a path.
     pub mean_ms: [f64; 2],
     /// Mean and largest difference of the one-way delays in milliseconds, without sign.
     pub mean_difference_ms: f64,
     /// As above.
     pub largest_difference_ms: f64,
-    /// Instants at which both have a way, and its delay differs by as little as a nanosecond.
+    /// Instants at which both have a path, and its delay differs by as little as a nanosecond.
     pub other_delay: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct PairDiff {
 pub struct NoteDiff {
     /// Kind, as in saved timelines.
     pub kind: String,
-    /// How many there are.
+    /// Number of notes or changes.
     pub count: [usize; 2],
     /// Of these, how many have no partner (of the same node or pair; of the same port or link, with
     /// the same value) in the other within the tolerance.
@@ -71,7 +71,7 @@ pub struct Diff {
     pub identical: bool,
 }
 
-/// How names of one timeline are read, so that they are those of the other.
+/// Translation of the names of one timeline to those of the other.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Old name and new.
@@ -126,7 +126,7 @@ impl Diff {
     }
 }
 
-/// Names on the way and its delay, at an instant.
+/// Names of the nodes of a path and its delay, at an instant.
 type Seen = Option<(Vec<String>, f64)>;
 
 /// Compares two timelines every `step`, over the time that both cover.
@@ -344,7 +344,7 @@ fn collect(t: &Timeline) -> Noted {
     all
 }
 
-/// How many of `times` have no partner in `others`; each partner serves once. Both are in order.
+/// Number of `times` without a partner in `others`; each partner serves once. Both are in order.
 fn unmatched(times: &[Nanos], others: &[Nanos], tolerance: Nanos) -> usize {
     let mut next = 0;
     let mut alone = 0;

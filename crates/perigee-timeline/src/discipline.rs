@@ -8,7 +8,7 @@ use perigee_units::params::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which packet is dropped, and when.
+/// Rule that drops or marks packets.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Discipline {
@@ -19,13 +19,13 @@ pub struct Discipline {
 }
 
 impl Default for Discipline {
-    /// A packet that does not fit is dropped when it comes.
+    /// A packet that does not fit is dropped on arrival.
     fn default() -> Self {
         Discipline { name: "drop-tail".into(), params: BTreeMap::new() }
     }
 }
 
-/// How it is written.
+/// Serialized form.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Form {

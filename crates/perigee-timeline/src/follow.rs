@@ -133,7 +133,7 @@ impl Follower {
         links.iter().all(|&l| self.up[l.ix()] && self.feeder(l).1 > BitRate(0))
     }
 
-    /// The links of a pair's way; `None` = unreachable.
+    /// The links of a pair's path; `None` = unreachable.
     pub fn links(&self, pair: PairId) -> Option<Vec<LinkId>> {
         if self.routing == Routing::PerPath {
             return self.paths.get(&pair).map(|l| l.to_vec());

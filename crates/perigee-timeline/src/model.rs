@@ -70,7 +70,7 @@ pub struct Node {
     pub place: Option<GeoPoint>,
 }
 
-/// How much may wait at a port.
+/// Limit of the queue of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
@@ -83,7 +83,7 @@ pub enum QueueLimit {
 /// The queue of a port. The packet in transmission does not count unless `count_in_service`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Queue {
-    /// How much may wait.
+    /// Limit of the queue.
     pub limit: QueueLimit,
     /// Queue discipline. Shared: thousands of ports have the same.
     #[serde(default)]
@@ -117,7 +117,7 @@ impl Queue {
 pub struct Port {
     /// Name for tables and plots, unique.
     pub name: String,
-    /// Where it sits.
+    /// Node it belongs to.
     pub node: NodeId,
     /// Properties.
     #[serde(flatten)]
@@ -277,9 +277,9 @@ fn yes() -> bool {
 /// A source and a destination of traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Pair {
-    /// Where packets start.
+    /// Source of the packets.
     pub from: NodeId,
-    /// Where they go.
+    /// Destination of the packets.
     pub to: NodeId,
 }
 
@@ -314,9 +314,9 @@ pub enum Change {
     Path(PairId, Option<Arc<[LinkId]>>),
     /// The next hop from a node towards a destination (`Routing::PerHop`); `None` = unreachable.
     NextHop {
-        /// Where the packet is.
+        /// Present node of the packet.
         at: NodeId,
-        /// Where it goes.
+        /// Destination.
         to: NodeId,
         /// The link to take.
         link: Option<LinkId>,
@@ -382,20 +382,20 @@ pub struct Note {
 /// A change with its time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Timed {
-    /// When.
+    /// Time of the change.
     pub at: Nanos,
     /// The change.
     pub change: Change,
 }
 
-/// Where a moving node was: for maps only.
+/// Position of a moving node: for maps only.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TrackPoint {
-    /// When.
+    /// Time.
     pub at: Nanos,
-    /// Which node.
+    /// Node.
     pub node: NodeId,
-    /// Where.
+    /// Position.
     pub place: GeoPoint,
 }
 
@@ -406,7 +406,7 @@ pub struct Header {
     pub title: String,
     /// Length.
     pub duration: Nanos,
-    /// How packets find their way.
+    /// Routing of packets.
     pub routing: Routing,
     /// Nodes known from the start.
     pub nodes: Vec<Node>,
@@ -451,7 +451,7 @@ pub struct Timeline {
     pub chunks: Vec<Arc<Chunk>>,
 }
 
-/// Where a backend gets its chunks from: a timeline in memory, or a generator that is ahead of it.
+/// Source of a backend's chunks: a timeline in memory, or a generator that is ahead of it.
 pub trait ChunkSource: Send {
     /// The next chunk, or `None` after the last.
     ///
@@ -492,7 +492,7 @@ impl Timeline {
         Timeline { header, chunks: vec![Arc::new(chunk)] }
     }
 
-    /// Whether a node has this name at any time.
+    /// True if a node has this name at any time.
     pub fn has_node(&self, name: &str) -> bool {
         self.header.nodes.iter().chain(self.chunks.iter().flat_map(|c| &c.nodes)).any(|n| n.name == name)
     }

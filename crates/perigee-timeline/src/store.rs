@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-/// Why a timeline could not be saved, loaded or accepted.
+/// Reason why a timeline could not be saved, loaded or accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum TimelineError {
     /// Reading or writing failed.

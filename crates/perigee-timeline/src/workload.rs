@@ -16,7 +16,7 @@ const LONGEST_S: f64 = 1e6;
 /// No draw of an amount is larger than this.
 const LARGEST_BYTES: f64 = 1e15;
 
-/// How a quantity is drawn: seconds or bytes.
+/// Distribution of a quantity: seconds or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
@@ -201,8 +201,8 @@ pub struct Notices {
     pub lead: Nanos,
     /// … and the end this long after the notice of its start.
     pub hold: Nanos,
-    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them,
-    /// drawn at random.
+    /// Errors of the prediction in nanoseconds: each notice is shifted by one of them, drawn at
+    /// random.
     pub errors: Arc<[i64]>,
     /// Probability that a notice does not arrive.
     pub loss: f64,
@@ -240,9 +240,9 @@ pub struct Flow {
     pub forward: PairId,
     /// Path of the ACKs.
     pub reverse: PairId,
-    /// When it starts.
+    /// Start time.
     pub start: Nanos,
-    /// When it stops sending new data.
+    /// Time at which it stops sending new data.
     pub stop: Nanos,
     /// Its traffic.
     pub app: App,
@@ -270,7 +270,7 @@ pub struct Flow {
     /// Its notices of handovers, outages and path changes; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notices: Option<Notices>,
-    /// Its place in a split connection; `None` = it goes from end to end.
+    /// Its place in a split connection; `None` = it is not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
     /// Number of its slowest port at time zero: flows with the same number share it.

@@ -28,14 +28,14 @@ pub struct Object {
     pub bytes: u64,
     /// Time of the client's request.
     pub asked: Nanos,
-    /// When its first segment arrived.
+    /// Arrival of its first segment.
     pub first: Option<Nanos>,
     /// Segment after its last, and the bytes of its last.
     end: u64,
     last: u32,
 }
 
-/// Where the data of a TCP sender comes from, if not from an application that always has some.
+/// Source of a TCP sender's data, if not an application that always has some.
 #[derive(Clone, Debug)]
 pub enum Supply {
     /// Sends as much as the transport takes, is silent, and so on.
@@ -67,7 +67,7 @@ pub struct OnOff {
     silent: bool,
     /// Draws so far.
     turns: u64,
-    /// When it changes.
+    /// Time of the next change.
     at: Nanos,
 }
 
@@ -192,7 +192,7 @@ impl Demand {
 }
 
 impl OnOff {
-    /// Its instant has come; true if it sends from now on.
+    /// The timer is due; true if it sends from now on.
     fn turn(&mut self, now: Nanos, seed: u64) -> bool {
         self.sending = !self.sending;
         self.at = now + workload::turn(&self.on, &self.off, seed, self.turns);
@@ -216,7 +216,7 @@ impl Server {
         Server { app, mss: u64::from(mss), requests: 0, objects: [(0, 0); 2] }
     }
 
-    /// A request arrived: how far the sender may send; `None` = it came before.
+    /// A request arrived. Returns the limit up to which the sender may send; `None` = a repetition.
     pub fn on_request(&mut self, request: u64, seed: u64) -> Option<u64> {
         let (number, quality) = (request & ((1 << QUALITY) - 1), (request >> QUALITY) as usize);
         if number < self.requests {
@@ -395,7 +395,7 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
-    /// The client's instant has come, if it has.
+    /// Runs the client's timer, if it is due.
     pub(super) fn demand_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (now, flow) = (cx.now, self.egress.flow);
         let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());

@@ -48,7 +48,7 @@ impl Egress {
         }
     }
 
-    /// Puts a packet on its way.
+    /// Passes a packet to the network.
     pub fn send<O>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) {
         self.sent += 1;
         if cx.net.processing.is_on() {

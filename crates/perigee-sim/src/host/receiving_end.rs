@@ -38,9 +38,9 @@ pub(crate) struct ReceivingEnd {
     /// Segments of a limited transfer, and the bytes of its last one.
     pub(super) segments: Option<(u64, u32)>,
     pub destination: Sink,
-    /// When a limited transfer was complete.
+    /// Completion time of a limited transfer.
     pub completed: Option<Nanos>,
-    /// When its milestones were reached, as far as they were.
+    /// Times at which its milestones were reached, as far as they were.
     pub(super) reached: [Option<Nanos>; MILESTONES.len()],
 }
 
@@ -90,7 +90,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// When something is due.
+    /// Time of the next due event.
     #[inline]
     pub fn next_due(&self) -> Nanos {
         match &self.destination {

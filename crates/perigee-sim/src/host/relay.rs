@@ -49,7 +49,7 @@ pub struct LegSender {
     /// Segments that there are to send, and the right edge of the window.
     fed: Seg,
     window_end: Seg,
-    /// When a sender stopped by the window probes it.
+    /// Time of the next window probe of a sender stopped by the window.
     probe_at: Nanos,
     probes: u32,
 }

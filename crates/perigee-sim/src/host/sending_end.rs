@@ -130,7 +130,7 @@ impl SendingEnd {
         }
     }
 
-    /// When something is due.
+    /// Time of the next due event.
     #[inline]
     pub fn next_due(&self) -> Nanos {
         match &self.source {

@@ -25,7 +25,7 @@ pub struct TcpSender {
     pub(super) syn_tries: u32,
     pub(super) stopped: bool,
     decoder: StackDecoder,
-    /// Where the data comes from, if not from an application that always has some.
+    /// Source of the data, if not an application that always has some.
     pub(super) supply: Option<Box<Supply>>,
     out: Vec<Transmit>,
     mode: &'static str,

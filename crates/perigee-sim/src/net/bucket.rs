@@ -16,7 +16,7 @@ pub struct Bucket {
     pub burst: u64,
     /// In which the rate fills it.
     fill_time: Nanos,
-    /// When it is full if nothing more leaves.
+    /// Time at which it is full if nothing more leaves.
     full_at: Nanos,
     /// While the rate is zero: missing tokens, in bits × 10^9.
     lack: u128,
@@ -41,7 +41,7 @@ impl Bucket {
         self.lack += u128::from(bytes) * 8 * u128::from(NS_PER_S);
     }
 
-    /// When the head of the queue, which has taken its tokens in advance, leaves: not before `now`.
+    /// Departure of the head of the queue, which has taken its tokens in advance: not before `now`.
     #[inline]
     pub fn head_leaves(&self, now: Nanos) -> Nanos {
         now.max(self.full_at.saturating_sub(self.fill_time))

@@ -123,7 +123,7 @@ impl LinkState {
 pub struct Foretold {
     /// Packets with their arrivals at the far end of the link.
     pub arrivals: Vec<(Nanos, u32)>,
-    /// When the last one of them has left.
+    /// Departure of the last one of them.
     pub done: Nanos,
 }
 
@@ -185,7 +185,7 @@ impl Net {
         self.join_flight(h, link, arrival);
     }
 
-    /// Where a packet is, and since when.
+    /// Sets the position of a packet, and the time since which it is there.
     #[inline]
     fn set_position(&mut self, h: u32, link: u32, since: Nanos, route: u32, hops: u8) {
         let packet = self.packets.get_mut(h);
@@ -256,7 +256,7 @@ impl Net {
     #[inline]
     fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let (next, route) = routes.only_way(route, link)?;
-        // To a port that links share packets may come over others.
+        // Packets may reach a port that links share over other links.
         let port = &self.ports[self.links[next as usize].port as usize];
         (port.can_look_ahead() && !port.shared).then_some((next, route))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The packets on their way along a link, in the order of their arrivals.
+//! Packets in flight on a link, in the order of their arrivals.
 //!
 //! Usually a packet arrives after those that left before it: a ring. Where the delay of a link
 //! shrinks and its packets may overtake, one that arrives before the ring's last goes into a heap
@@ -11,7 +11,7 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A packet on its way along a link.
+/// A packet in flight on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flying {
     /// Time of its arrival at the far end.
@@ -19,13 +19,13 @@ pub struct Flying {
     pub packet: u32,
 }
 
-/// Those that arrive at the same instant come as they left: the second number.
+/// Packets with the same arrival arrive in the order of departure: the second number.
 type Overtaking = Reverse<(Nanos, u64, u32)>;
 
 #[derive(Clone, Debug, Default)]
 struct Overtakers {
     heap: BinaryHeap<Overtaking>,
-    /// How many have overtaken so far.
+    /// Number of overtaking packets so far.
     count: u64,
     /// The latest arrival of one in the heap, or of one that was.
     latest: Nanos,
@@ -43,7 +43,7 @@ impl Overtakers {
     }
 }
 
-/// The packets on their way along a link.
+/// The packets in flight on a link.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     in_order: Ring<Flying>,

@@ -149,7 +149,7 @@ impl LinkState {
         self.join(Flying { arrival, packet: h });
     }
 
-    /// When a packet arrives that leaves the port at `at`.
+    /// Arrival of a packet that leaves the port at `at`.
     #[inline]
     fn arrival_of(&mut self, at: Nanos) -> Nanos {
         let arrival = at + self.delay_at(at);
@@ -278,7 +278,7 @@ pub struct Net {
     pub ecn: Vec<Ecn>,
     /// Packets at hosts that process them for a while.
     pub processing: Processing,
-    /// When the next external packet enters.
+    /// Time at which the next external packet enters.
     pub next_injection: Nanos,
     /// Disciplines in addition to those of the list.
     pub disciplines: &'static [DisciplineInfo],
@@ -451,7 +451,7 @@ impl Net {
         Ok(())
     }
 
-    // ---- A packet's way -------------------------------------------------------------------------
+    // ---- A packet's path ------------------------------------------------------------------------
 
     fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {
         self.links[link as usize].dropped[cause as usize] += 1;
@@ -496,7 +496,7 @@ impl Net {
         self.arrival_of_leaving(link, leaves)
     }
 
-    /// When a packet that leaves the port of a link arrives at its far end.
+    /// Arrival, at the far end of a link, of a packet that leaves its port at `at`.
     pub fn arrival_of_leaving(&self, link: u32, at: Nanos) -> Nanos {
         at.saturating_add(self.links[link as usize].delay_at(at))
     }
@@ -506,7 +506,7 @@ impl Net {
         !self.links[link as usize].reorder
     }
 
-    /// Packets on their way along a link, in order of their arrivals.
+    /// Packets in flight on a link, in order of their arrivals.
     pub fn in_flight(&self, link: u32) -> impl Iterator<Item = Flying> + '_ {
         self.links[link as usize].flight.iter()
     }
@@ -514,13 +514,13 @@ impl Net {
     // ---- Keys -----------------------------------------------------------------------------------
 
     /// The link's next instant: the first arrival of its flight, or of the packet in service where
-    /// no other link could come first.
+    /// no other link could be first.
     #[inline]
     fn reschedule_link(&mut self, link: u32) {
         let l = &self.links[link as usize];
         let flying = l.flight.first();
         let mut at = flying.map_or(Nanos::MAX, |f| f.arrival);
-        // In order, the packet in service cannot come before one in flight.
+        // In order, the packet in service cannot arrive before one in flight.
         if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
             if port.predictable && port.shared {

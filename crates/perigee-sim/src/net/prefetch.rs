@@ -13,7 +13,7 @@ impl Net {
         Some(self.packets.get(first.packet))
     }
 
-    /// Fetches the port of a link, and the entry of its flight that comes next.
+    /// Fetches the port of a link, and the next entry of its flight.
     #[inline]
     pub fn fetch_flight(&self, link: u32) {
         if let Some(l) = self.links.get(link as usize) {

@@ -51,7 +51,7 @@ impl Processing {
         self.held.push(Reverse((*latest, self.arrivals, h)));
     }
 
-    /// When the next packet leaves its host.
+    /// Time at which the next packet leaves its host.
     pub fn next(&self) -> Nanos {
         self.held.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
     }

@@ -47,7 +47,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn fetch_first(&self) {
         fetch_of(&self.items, self.place(self.head), 1);
     }
-    /// Fetches the place of the next one to come into the cache.
+    /// Fetches the slot of the next push into the cache.
     #[inline]
     pub fn fetch_end(&self) {
         fetch_of(&self.items, self.place(self.tail), 1);
@@ -116,7 +116,7 @@ impl<T: Copy + Default> Ring<T> {
 /// A packet that waits at a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waiting {
-    /// When it came.
+    /// Time of arrival.
     pub since: Nanos,
     pub packet: u32,
     /// Framing included.

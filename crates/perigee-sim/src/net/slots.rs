@@ -24,7 +24,7 @@ pub struct Slots {
     allocator: Allocator,
     /// Start of the current frame.
     begin: Nanos,
-    /// Bytes that came since then.
+    /// Bytes that arrived since then.
     came: u64,
     /// Up to here time has passed: the fields below are as of this instant.
     at: Nanos,
@@ -53,7 +53,7 @@ impl Slots {
         self.begin.saturating_add(self.frame)
     }
 
-    /// A packet comes, whether or not there is room for it.
+    /// A packet arrives, whether or not there is room for it.
     pub fn note_arrival(&mut self, bytes: u64) {
         self.came = self.came.saturating_add(bytes);
     }
@@ -118,7 +118,7 @@ impl Slots {
         self.at = self.at.max(now);
     }
 
-    /// From now on the head is held, or not; when something comes next.
+    /// Sets whether the head is held. Returns the time of the next event.
     pub fn hold(&mut self, held: bool, rate: BitRate) -> Nanos {
         self.held = held;
         self.next(rate)

@@ -90,7 +90,7 @@ impl Net {
         moved
     }
 
-    /// The packet in service has left: it flies, or is lost on the way.
+    /// The packet in service has left: it is in flight, or lost on the link.
     fn depart(&mut self, p: u32, at: Nanos) {
         let port = &mut self.ports[p as usize];
         let h = std::mem::replace(&mut port.serving, NONE);

@@ -112,7 +112,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Applies one change; true if a flow's way may have another delay or rate now.
+    /// Applies one change; true if a flow's path may have another delay or rate now.
     fn apply<O: Observer>(&mut self, now: Nanos, change: &Change, obs: &mut O) -> bool {
         match change {
             Change::Rate(p, rate) => self.net.set_rate(now, p.0, *rate),

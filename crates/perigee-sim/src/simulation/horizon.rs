@@ -15,9 +15,9 @@ use perigee_units::Nanos;
 /// A frame on its last link to an external endpoint.
 #[derive(Clone, Debug)]
 pub struct Foreseen<'a> {
-    /// When it arrives.
+    /// Time of arrival.
     pub at: Nanos,
-    /// Where.
+    /// Endpoint it reaches.
     pub endpoint: EndpointId,
     /// It carries a congestion mark (ECN).
     pub marked: bool,

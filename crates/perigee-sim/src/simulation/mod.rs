@@ -25,7 +25,7 @@ use perigee_units::{BitRate, Nanos};
 use sampling::LinkBefore;
 use std::sync::Arc;
 
-/// How many events pass between two calls of the progress function.
+/// Number of events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
 /// From this number of flows on, their state exceeds the second-level cache: prefetching for the
@@ -52,7 +52,7 @@ pub struct Simulation<'s> {
     /// The chunk being applied, and the next change in it.
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
-    /// The chunk after it: notices must come before their events.
+    /// The chunk after it: notices precede their events.
     next_chunk: Option<Arc<Chunk>>,
     notices: NoticeQueue,
     /// Notices of flows with external ends.
@@ -222,7 +222,7 @@ impl<'s> Simulation<'s> {
         self.facts.len() >= MANY_FLOWS && self.net.schedule.is_wide()
     }
 
-    /// When something happens next; the simulation's end where nothing does before it.
+    /// Time of the next event; the simulation's end where there is none before it.
     pub fn next_event(&self) -> Nanos {
         self.net.schedule.next().0.min(self.end())
     }

@@ -40,7 +40,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Where the next packet of a link goes: the link after it, or its flow.
+    /// Next step of the next packet of a link: the link after it, or its flow.
     #[inline]
     fn fetch_further(&self, link: u32) {
         let Some(packet) = self.net.next_to_arrive(link) else { return };

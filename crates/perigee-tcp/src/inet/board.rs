@@ -90,7 +90,7 @@ impl Board {
         self.regions.push_back(region);
     }
 
-    /// The segment is on its way again, and stays marked lost.
+    /// Retransmits the segment, which stays marked lost.
     pub fn resend(&mut self, seg: Seg) {
         if let Some(r) = self.get_mut(seg) {
             if !std::mem::replace(&mut r.resent, true) {

@@ -98,13 +98,12 @@ pub(crate) struct Inet {
     /// Packets marked lost since the start of the connection.
     lost: u64,
     recovering: bool,
-    /// Where the last recovery ends.
+    /// End of the last recovery.
     recovery_end: Option<Seg>,
     /// End of the data outstanding at the last timeout.
     repair_end: Seg,
     dup_acks: u32,
-    /// One past the highest segment acknowledged in any way, and whether something below it came
-    /// later.
+    /// One past the highest segment acknowledged in any way, and whether a lower one arrived later.
     forward: Seg,
     reordered: bool,
     dsack: bool,

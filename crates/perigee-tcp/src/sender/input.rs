@@ -114,7 +114,7 @@ impl Sender {
         None
     }
 
-    /// Anything but plain forward progress in Open goes through the state machine.
+    /// True for all ACKs but plain forward progress in Open; the state machine handles them.
     fn is_dubious(&self, blocks: &AckBlocks, p: &Progress) -> bool {
         self.ca != CaState::Open || self.new_marks > 0 || !blocks.is_plain() || p.acked == 0
     }

@@ -55,7 +55,7 @@ pub struct Stats {
     pub undos: u64,
 }
 
-/// Which timer runs; Linux has one for all three.
+/// Kind of the running timer; Linux has one for all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimerKind {
     None,
@@ -83,7 +83,7 @@ struct Episode {
     prior_ssthresh: u64,
     delivered: u64,
     out: u64,
-    /// An ACK that advances has come.
+    /// An ACK that advances has arrived.
     progressed: bool,
     /// Undo is possible while set.
     undo_marker: Option<Seg>,

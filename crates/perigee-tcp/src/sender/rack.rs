@@ -180,8 +180,8 @@ impl Sender {
         }
     }
 
-    /// At a timeout everything is lost except what was sent so recently that its ACK may still
-    /// come.
+    /// At a timeout all segments are lost except those sent so recently that their ACKs may still
+    /// arrive.
     pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
         let wait = self.rack.rtt + self.reordering_window();
         let by_time = self.cfg.loss_detection != LossDetection::DupThresh;

@@ -158,7 +158,7 @@ impl Sender {
         }
     }
 
-    /// What ns-3 takes for delivered: an ACK with news in its SACKs counts one packet more, until a
+    /// Packets that ns-3 counts as delivered: an ACK with new SACKs counts one packet more, until a
     /// window is delivered, and a second time if it advances as well.
     pub(super) fn delivered_like_ns3(&self, delivered: u64, p: &Progress) -> u64 {
         let r = &self.reduction;

@@ -14,9 +14,9 @@ impl Sender {
         for &(start, end) in blocks.sacks() {
             self.tag_range(now, start, end, p);
         }
-        // What arrived twice above the cumulative ACK is there, also if the report of its first
-        // arrival was lost (Linux walks over this block as over any other). It is still on the
-        // books.
+        // Data that arrived twice above the cumulative ACK has been received, also if the report of
+        // its first arrival was lost (Linux walks over this block as over any other). It is still
+        // outstanding in the scoreboard.
         if let Some((start, end)) = dsack {
             self.tag_range(now, start.max(blocks.ack), end, p);
             for seg in start.max(blocks.ack)..end.min(self.board.nxt()) {

@@ -9,7 +9,7 @@ use perigee_cc::CongestionControl;
 use perigee_units::Nanos;
 
 impl Sender {
-    /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called;
+    /// Time of the next call of [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]);
     /// [`Nanos::MAX`] = never.
     pub fn next_timer(&self) -> Nanos {
         let control = self.win.next_timer.unwrap_or(Nanos::MAX);
@@ -91,7 +91,7 @@ impl Sender {
         Nanos(self.rtt.rto().0.saturating_mul(1 << self.backoff.min(20))).min(self.cfg.rto.max)
     }
 
-    /// How long until the head's timeout.
+    /// Time left until the head's timeout.
     pub(super) fn rto_left(&self, now: Nanos) -> Nanos {
         let head = self.board.slot(self.board.una()).tx.sent;
         (head + self.backed_off_rto()).saturating_sub(now)

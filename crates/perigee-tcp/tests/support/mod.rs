@@ -30,7 +30,7 @@ pub fn taken(out: &[Transmit]) -> Sent {
     out.iter().map(|t| (t.seg, t.retrans)).collect()
 }
 
-/// Sends what each ACK allows, as the RFCs have it.
+/// Sends on each ACK as many segments as it allows, as in the RFCs.
 pub fn plain() -> Config {
     Config { mss: MSS as u32, timestamps: false, tso_defer: TsoDefer::Off, ..Config::default() }
 }

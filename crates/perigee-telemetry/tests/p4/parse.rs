@@ -13,8 +13,8 @@ pub enum Token {
     Symbol(&'static str),
 }
 
-/// The longest first. `>>` and `>=` are made of two when the parser wants them: `>` also ends a
-/// type.
+/// The longest first. The parser combines `>>` and `>=` from two tokens where it expects them: `>`
+/// also ends a type.
 const SYMBOLS: &[&str] = &[
     "|+|", "<<", "<=", "==", "!=", "&&", "||", "{", "}", "(", ")", "[", "]", "<", ">", ";", ":", ",", ".",
     "=", "+", "-", "^", "&", "|", "!", "~",

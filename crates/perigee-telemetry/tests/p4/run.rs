@@ -19,7 +19,7 @@ pub struct Switch {
     registers: BTreeMap<String, Vec<u128>>,
     pub packet: BTreeMap<String, u128>,
     types: BTreeMap<String, Type>,
-    /// What was done since the counters were last cleared: operators and register accesses by name.
+    /// Operations since the counters were last cleared: operators and register accesses by name.
     pub done: BTreeMap<String, u64>,
 }
 
@@ -164,7 +164,7 @@ impl Switch {
                 Word { bits: masked(word.bits >> low, type_), type_: Some(type_) }
             }
             Expr::Not(inner) => Word { bits: u128::from(self.value(inner, locals).bits == 0), type_: None },
-            // The right side of these is not looked at where the left one decides.
+            // The right side of these is not evaluated where the left one decides.
             Expr::Op(o @ ("&&" | "||"), a, b) => {
                 let left = self.value(a, locals).bits != 0;
                 let decided = left == (*o == "||");
