@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Capacity of several paths together: the smallest sum of rates found of ports such that every
-//! path has one. It is the smaller of two: the slowest port of each path; and a greedy choice, the
-//! port with the least rate for each path that has none yet (Chvátal's rule for weighted set
-//! cover). Where paths share nothing, or all have the same slowest port, the two are equal and the
-//! first is known at once: thousands of flows may start one after the other.
+//! Upper bound on the joint capacity of several paths: the sum of the rates of a set of ports that
+//! contains a port of every path (a weighted set cover). The smaller of two sums is used: that of
+//! the slowest port of each path, and that of a greedy cover, which repeatedly adds the port with
+//! the lowest rate per path not covered yet (Chvátal's rule). If no port is shared, or all paths
+//! have the same slowest port, the two are equal and only the first, which is maintained
+//! incrementally, is needed: thousands of flows may start one after the other.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Paths that are in use, with ports in order of their numbers.
+/// Paths in use, each as port numbers in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
     /// Number of uses of each path, and its slowest port.
     paths: BTreeMap<Vec<usize>, (u32, usize)>,
-    /// By port: different paths over it, and those of which it is the slowest port.
+    /// By port: number of distinct paths over it, and of those with it as their slowest port.
     over: Vec<u32>,
     slowest: Vec<u32>,
-    /// Ports with more than one path.
+    /// Number of ports with more than one path.
     shared: usize,
-    /// Ports that are the slowest of some path, and the sum of their rates.
+    /// Number of ports that are the slowest of some path, and the sum of their rates.
     limiting: usize,
     sum_bps: u128,
 }
 
 impl Cover {
-    /// A path comes into use.
+    /// Adds a use of a path.
     pub fn add(&mut self, path: &[usize], rates_bps: &[u64]) {
         if let Some((uses, _)) = self.paths.get_mut(path) {
             *uses += 1;
@@ -45,7 +46,7 @@ impl Cover {
         }
     }
 
-    /// A path that was added, under these rates, is no longer in use.
+    /// Removes a use of a path that was added under the same rates.
     pub fn remove(&mut self, path: &[usize], rates_bps: &[u64]) {
         let Some((uses, slowest)) = self.paths.get_mut(path) else { return };
         *uses -= 1;
@@ -89,8 +90,8 @@ impl Cover {
             }
         }
         let mut covered = vec![false; self.paths.len()];
-        // Costs only grow while paths are covered: an entry popped with its present gain is the
-        // cheapest. Bits of numbers that are not negative are in their order.
+        // Costs only grow as paths are covered, so an entry popped with its current gain is the
+        // cheapest. The bit patterns of non-negative floats sort like their values.
         let cost = |k: usize, gain: usize| ((rates_bps[users[k].0] as f64 / gain as f64).to_bits(), k, gain);
         let mut cheapest: BinaryHeap<_> =
             users.iter().enumerate().map(|(k, (_, paths))| Reverse(cost(k, paths.len()))).collect();
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
     use perigee_units::draw::mix;
 
-    /// Of these paths, all added afresh, without the short cut.
+    /// Capacity of these paths, added to an empty cover and computed without the shortcut.
     fn afresh(paths: &[Vec<usize>], rates: &[u64]) -> Option<f64> {
         let mut c = Cover::default();
         paths.iter().for_each(|p| c.add(p, rates));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The functions called as C would call them: growth of structures, agreement with the Rust
+//! C interface called as C would call it: structures of other versions, agreement with the Rust
 //! controller, and arbitrary bytes for every argument.
 
 #![allow(unsafe_code)]
@@ -38,7 +38,7 @@ fn window(cc: *mut Handle) -> c::Window {
     w
 }
 
-/// A structure of a caller with a newer header: ours plus 16 bytes.
+/// Structure of a caller with a newer header: the current one plus 16 bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Newer<T> {
@@ -51,7 +51,7 @@ fn a_newer_structure_is_taken_while_its_new_members_are_zero() {
     let size = size_of::<Newer<c::Window>>() as u32;
     let w = c::Window { size, cwnd: 9, ..zeroed() };
     let mut newer = Newer { ours: w, more: [0, 0] };
-    // SAFETY: `size` is that of the complete value, here and in the calls below.
+    // SAFETY: `size` is the size of the complete value, here and in the calls below.
     assert_eq!(unsafe { read::<c::Window>((&raw const newer).cast()) }.map(|w| w.cwnd), Ok(9));
     newer.more[1] = 1 << 63;
     // SAFETY: as above.

@@ -5,11 +5,11 @@
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A hole that is filled sooner than this, by a packet with no later timestamp, was a reordered
-/// packet.
+/// A hole that is filled within this time, by a packet with no later timestamp, was caused by
+/// reordering.
 const REORDERED_WITHIN: Nanos = Nanos::from_millis(3);
-/// Maximum number of ranges beyond holes and of timestamps awaiting their echo: a file may be
-/// damaged or hostile.
+/// Maximum number of out-of-order ranges and of timestamps awaiting their echo: a file may be
+/// damaged or malicious.
 const MOST_KEPT: usize = 1 << 16;
 
 /// State of the direction. Positions are bytes of the stream, from 0 after the SYN.
@@ -18,7 +18,7 @@ pub struct Received {
     first: Option<u32>,
     in_order: u64,
     highest: u64,
-    /// Ranges beyond a hole, start → end.
+    /// Out-of-order ranges (above a hole), start → end.
     beyond: BTreeMap<u64, u64>,
     /// Arrival of the highest byte, and its timestamp.
     newest: Option<(Nanos, Option<u32>)>,
@@ -115,7 +115,8 @@ impl Received {
         }
     }
 
-    /// Data arrives that echoes a timestamp: returns the time since that left, once for each.
+    /// Data arrives that echoes a timestamp: returns the time since the first packet with that
+    /// timestamp was sent, once per timestamp.
     pub fn echoed(&mut self, at: Nanos, echo: u32) -> Option<Nanos> {
         while let Some(&(stamp, sent)) = self.stamps.front() {
             if (echo.wrapping_sub(stamp) as i32) < 0 {
@@ -129,7 +130,7 @@ impl Received {
         None
     }
 
-    /// Bytes that arrived without a hole before them.
+    /// Bytes received in order.
     pub fn in_order(&self) -> u64 {
         self.in_order
     }

@@ -6,8 +6,8 @@ use crate::schemes::{Controller, SchemeInfo, SCHEMES};
 use crate::*;
 use std::collections::BTreeMap;
 
-/// Schemes with a rule-based window on the host's TCP; policies are tested with their training, and
-/// schemes on another TCP with that (`perigee-sim`, tests/inet.rs).
+/// Schemes with a rule-based window on the default TCP. Policies are tested along with their
+/// training, and schemes on another TCP along with that TCP (`perigee-sim`, tests/inet.rs).
 fn active() -> impl Iterator<Item = &'static SchemeInfo> {
     let hosted = |s: &SchemeInfo| flow(s, Path::new(20, 50)).cc.caps().stack == Stack::Host;
     SCHEMES.iter().filter(move |s| s.files().is_empty() && hosted(s))

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const DELAY: Nanos = Nanos(25_000_000);
-/// Longest wait for the wire; frames beyond are dropped.
+/// Maximum queueing delay at the wire; frames that would wait longer are dropped.
 const QUEUE: Nanos = Nanos(50_000_000);
 /// Transmission time of a byte in nanoseconds.
 const BYTE: u64 = 80;
@@ -63,7 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if at >= end {
             break;
         }
-        // Until a frame sent from now on can arrive, all arrivals are on the wires already.
+        // No frame sent from now on arrives before this: all earlier arrivals are already in
+        // flight.
         let horizon = at + DELAY;
         for (from, wire) in wires.iter_mut().enumerate() {
             while wire.front().is_some_and(|f| f.0 < horizon) {

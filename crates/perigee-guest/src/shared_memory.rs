@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Shared memory of a guest, safe against truncation. A guest's memory is a file that it shares and
-//! could truncate: access to our mapping beyond the new end would kill this process with SIGBUS.
-//! The handler replaces such a page by zeros and marks the memory as truncated for the reader.
+//! Shared memory of a guest, safe against truncation. A guest's memory is a file that the guest
+//! shares and could truncate: access to this process's mapping beyond the new end would then raise
+//! a fatal SIGBUS. The handler replaces such a page by zeros and marks the memory as truncated for
+//! the reader.
 //!
-//! (A file that a guest has made cannot be sealed by us: fcntl(2), `F_ADD_SEALS`; reading it with
-//! `pread` costs a system call for each of some ten accesses per frame.)
+//! Alternatives: this process cannot seal a file that the guest created (fcntl(2), `F_ADD_SEALS`),
+//! and `pread` would cost a system call for each of about ten accesses per frame.
 
 use crate::types::GuestError;
 use nix::libc;
@@ -36,7 +37,7 @@ static INSTALL: OnceLock<Result<(), nix::Error>> = OnceLock::new();
 pub struct Watched(usize);
 
 impl Watched {
-    /// Watches `bytes` bytes from an address on.
+    /// Watches `bytes` bytes, starting at an address.
     ///
     /// # Errors
     /// If a system call fails, or too many ranges are watched.
@@ -82,7 +83,7 @@ fn install() -> Result<(), nix::Error> {
 
 #[allow(unsafe_code)] // see below
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel gives handlers with SA_SIGINFO a valid one.
+    // SAFETY: the kernel passes a valid `siginfo_t` to handlers with SA_SIGINFO.
     let at = unsafe { (*info).si_addr() }.addr();
     let inside = |range: &&Range| {
         let first = range.first.load(Ordering::SeqCst);
@@ -92,15 +93,16 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
         let page = rustix::param::page_size();
         let start = std::ptr::without_provenance_mut(at & !(page - 1));
         let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-        // SAFETY: the page belongs to a mapping of ours with contents of a guest: nothing relies on
-        // them, and it is unmapped with the rest of the mapping. mmap(2) may be called in handlers.
+        // SAFETY: the page belongs to a mapping of a guest's memory made by this process: no code
+        // relies on its contents, and it is unmapped with the rest of the mapping. mmap(2) is a
+        // plain system call and works in signal handlers.
         let replaced = unsafe { mmap_anonymous(start, page, ProtFlags::READ | ProtFlags::WRITE, flags) };
         if replaced.is_ok() {
             range.cut.store(true, Ordering::SeqCst);
             return;
         }
     }
-    // Not ours: the fault recurs under the previous handler.
+    // Not in a watched range: restore the previous handler, under which the fault recurs.
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: restores the previous handler.
     let _ = unsafe { sigaction(Signal::SIGBUS, BEFORE.get().unwrap_or(&default)) };
@@ -133,10 +135,10 @@ mod tests {
         assert_eq!(all.read_obj::<u64>(0).unwrap(), 0);
         assert!(!watched.is_cut(), "what is left of it is as it was");
         assert_eq!((all.read_obj::<u64>(8200).unwrap(), watched.is_cut()), (0, true));
-        // Writing as well, and a page that was never read.
+        // Writes are handled as well, also to a page that was never read.
         all.write_obj(9u64, 4096).unwrap();
         assert_eq!(all.read_obj::<u64>(4096).unwrap(), 9);
-        // The next one starts from scratch.
+        // A new watch starts without the mark.
         drop(watched);
         assert!(!Watched::new(region.as_ptr(), region.size()).unwrap().is_cut());
     }

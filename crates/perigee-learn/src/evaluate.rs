@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Evaluation of policies against published results on Astraea: the rows A1 to A12 of a table. Each
-//! row is a set of ordinary runs of the scheme with the policy under test, and a bound for pass or
-//! fail.
+//! Evaluation of policies by two tables: rows A1 to A12 compare with published results on Astraea,
+//! L8 and L9 are requirements on policies for satellites. Each row is a set of ordinary runs of the
+//! scheme with the policy under test, and a pass/fail bound.
 
 use crate::LearnError;
 use perigee_cc::{Params, Value};
@@ -48,7 +48,7 @@ impl Subject {
 /// A row of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// A1 to A12.
+    /// Id: A1 to A12, L8 or L9.
     pub id: &'static str,
     /// Test and requirement.
     pub what: &'static str,
@@ -141,7 +141,7 @@ impl Case {
         Case { rtts_ms: rtts_ms.to_vec(), starts_s: vec![0.0, second_s], ..Case::one(100.0, 0.0, 200) }
     }
 
-    /// 80 ms without a link every 15 s.
+    /// Adds outages of 80 ms every 15 s.
     fn with_outages(mut self) -> Self {
         self.tail.push_str("[schedule]\nevery = \"15 s\"\nfirst = \"15 s\"\noutage = \"80 ms\"\n");
         self
@@ -198,7 +198,7 @@ fn run_text(text: &str, subject: &Subject, seed: u64) -> Result<Vec<Trace>, Lear
     Ok(watch.flows)
 }
 
-/// Payload of a full packet relative to its bytes on a link.
+/// Payload share of a full-size packet on a link.
 const SHARE: f64 = 1448.0 / 1500.0;
 
 fn ratio(traces: &[Trace], from_s: usize, to_s: usize) -> f64 {
@@ -246,7 +246,7 @@ impl Kind {
         }
     }
 
-    /// Numbers of its rows, in order.
+    /// Ids of its rows, in order.
     pub fn rows(self) -> Vec<&'static str> {
         match self {
             Kind::Astraea => ROWS[..12].iter().map(|r| r.0).collect(),
@@ -255,7 +255,7 @@ impl Kind {
     }
 }
 
-/// The row of that number for a subject.
+/// Evaluates the row with this id for a subject.
 ///
 /// # Errors
 /// If there is no such row, or the policy does not fit the scheme.
@@ -268,7 +268,7 @@ pub fn row(subject: &Subject, id: &str) -> Result<Row, LearnError> {
     Ok(Row { id, what, values, pass })
 }
 
-/// All rows of a table, or those that are named.
+/// Evaluates all rows of a table, or those in `only`.
 ///
 /// # Errors
 /// When the policy does not fit the scheme.
@@ -277,8 +277,8 @@ pub fn table(subject: &Subject, kind: Kind, only: &[String]) -> Result<Vec<Row>,
     chosen.collect::<Vec<_>>().par_iter().map(|id| row(subject, id)).collect()
 }
 
-/// The order of rows when policies are eliminated: cheap rows that often fail come first. A6
-/// compares with other schemes and eliminates none.
+/// Order of the rows when eliminating policies: cheap rows that often fail come first. A6 is
+/// absent: it compares with other schemes and eliminates no policy.
 const SIEVE: [&str; 13] = ["A9", "L9", "A11", "A12", "A1", "A2", "A5", "A3", "A4", "A7", "L8", "A8", "A10"];
 
 /// Number of rows that pass; `None` if more than `allowed` fail.
@@ -386,7 +386,7 @@ fn a6(subject: &Subject) -> Result<(Values, bool), LearnError> {
     Ok((values, least >= 0.6 && means[1..].iter().all(|m| *m < means[0])))
 }
 
-/// Ratios of two flows, one with 20 ms and one with each of these.
+/// Goodput ratios of two flows, one with an RTT of 20 ms and one with each of these.
 fn unlike(subject: &Subject, rtts: &[f64]) -> Result<Vec<f64>, LearnError> {
     each(rtts, |&rtt| Ok(ratio(&Case::two([20.0, rtt], 50.0).run(subject)?, 100, 200)))
 }

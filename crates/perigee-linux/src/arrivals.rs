@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! In-order arrivals at a flow's receiver, counted from its packets. The receiver's kernel has the
-//! same count, but where it is not the sender's kernel, no agent can sample both at one instant.
+//! same count, but if sender and receiver are on different kernels, no agent can sample both at the
+//! same instant.
 
 use crate::meter::{Header, SYN};
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Arrivals {
     /// Sequence number of its first byte.
     first: Option<u32>,
-    /// All before this position has arrived.
+    /// All bytes before this position have arrived.
     next: u64,
     /// Ranges that have arrived beyond it, disjoint: ends by starts.
     ahead: BTreeMap<u64, u64>,

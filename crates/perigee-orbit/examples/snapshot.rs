@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Times one snapshot of Starlink's first shell with routes from 100 ground stations to everywhere.
+//! Benchmark of one snapshot of Starlink's first shell with routing tables toward 100 ground
+//! stations.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

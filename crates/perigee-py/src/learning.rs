@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scenarios to learn in, and trainings.
+//! Python classes for training: vectorised environments, trainings, policies.
 
 use crate::runs::{wrong, RunError};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3};
@@ -22,7 +22,7 @@ fn failed(e: LearnError) -> PyErr {
     }
 }
 
-/// Scenarios side by side, stepped from decision to decision.
+/// Vectorised environment: scenarios advanced in parallel from decision to decision.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct VecEnv(Mutex<Inside>);
 
@@ -43,7 +43,7 @@ type Filled<'py> = (
 
 #[pymethods]
 impl VecEnv {
-    /// `count` environments that show `flows` flows each, of the worlds of a recipe.
+    /// Creates `count` environments with `flows` flows each, drawn from the worlds of a recipe.
     #[new]
     fn new(
         py: Python<'_>,
@@ -164,12 +164,12 @@ impl Training {
         self.with(py, |t| serde_json::json!(t.scores()).to_string())
     }
 
-    /// Chooses the best policy by its reward, which takes no time, where the recipe names a table.
+    /// Selects the best policy by reward instead of by the recipe's evaluation table, at no cost.
     fn without_tables(&self, py: Python<'_>) {
         self.with(py, Inner::without_tables);
     }
 
-    /// There is nothing left to do.
+    /// Whether the training is complete.
     fn over(&self, py: Python<'_>) -> bool {
         self.with(py, |t| t.over())
     }
@@ -179,7 +179,7 @@ impl Training {
         self.with(py, |t| t.save(&checkpoint)).map_err(failed)
     }
 
-    /// The present policy as text.
+    /// The current policy as text.
     fn policy(&self, py: Python<'_>) -> String {
         self.with(py, |t| t.policy())
     }
@@ -190,32 +190,32 @@ impl Training {
     }
 }
 
-/// A policy, checked.
+/// A validated policy.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Policy(perigee_scenario::cc::astraea::policy::Policy);
 
 #[pymethods]
 impl Policy {
-    /// From the text of its file.
+    /// Parses the text of a policy file.
     #[new]
     fn new(text: &str) -> PyResult<Self> {
         let parsed = perigee_scenario::cc::astraea::policy::Policy::parse(text);
         Ok(Policy(parsed.map_err(|e| PyValueError::new_err(e.to_string()))?))
     }
 
-    /// Widths from the inputs to the outputs.
+    /// Layer widths, from inputs to outputs.
     #[getter]
     fn widths(&self) -> Vec<usize> {
         self.0.widths()
     }
 
-    /// Logarithms of each step are appended to the inputs.
+    /// Whether logarithmic features derived from each step are appended to the inputs.
     #[getter]
     fn logs(&self) -> bool {
         self.0.logs()
     }
 
-    /// Weights and biases.
+    /// Number of weights and biases.
     #[getter]
     fn count(&self) -> usize {
         self.0.count()
@@ -239,14 +239,15 @@ impl Policy {
     }
 }
 
-/// The numbers of the rows of a policy's table: "astraea" or "satellite".
+/// Ids of the rows of an evaluation table: "astraea" or "satellite".
 #[pyfunction]
 pub fn policy_rows(table: &str) -> PyResult<Vec<&'static str>> {
     let kind = Kind::named(table).ok_or_else(|| PyValueError::new_err(format!("no table {table:?}")))?;
     Ok(kind.rows())
 }
 
-/// A row of a policy's table as JSON: id, what, values, pass. `policy` None = the scheme's own.
+/// Evaluates a row of a table, as JSON: id, what, values, pass. `policy` None = the scheme's
+/// default.
 #[pyfunction]
 pub fn policy_row(
     py: Python<'_>,
@@ -261,7 +262,8 @@ pub fn policy_row(
     Ok(serde_json::json!(found).to_string())
 }
 
-/// A benchmark of `count` repetitions: "policy" (evaluations) or "guard" (looks); in this thread.
+/// Runs a benchmark of `count` repetitions in this thread: "policy" (evaluations) or "guard"
+/// (checks).
 #[pyfunction]
 pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
     match what {
@@ -273,8 +275,8 @@ pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
     }
 }
 
-/// A benchmark run over `mbps` with four flows at constant windows: "nobody", "idle" or "policy"
-/// decides. Returns the number of decisions.
+/// Runs a benchmark over a bottleneck of `mbps` with four flows at constant windows; `agent` is
+/// "nobody", "idle" or "policy". Returns the number of decisions.
 #[pyfunction]
 pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResult<u64> {
     use perigee_learn::bench::Agent;
@@ -286,14 +288,14 @@ pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResu
     py.detach(|| perigee_learn::bench::run(mbps, seconds, agent)).map_err(failed)
 }
 
-/// The policies that come along, as pairs of name and text.
+/// Bundled policies, as pairs of name and text.
 #[pyfunction]
 pub fn policies() -> Vec<(&'static str, &'static str)> {
     use perigee_scenario::cc::astraea::{REPRODUCTION_TEXT, SATELLITE_TEXT};
     vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", SATELLITE_TEXT)]
 }
 
-/// The recipes that come along, as pairs of name and text.
+/// Bundled recipes, as pairs of name and text.
 #[pyfunction]
 pub fn recipes() -> Vec<(&'static str, &'static str)> {
     perigee_learn::recipe::RECIPES.to_vec()

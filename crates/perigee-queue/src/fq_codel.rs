@@ -81,7 +81,7 @@ pub struct FqCodel {
 }
 
 /// Finds the flow with the most bytes without a scan of all flows: a heap with an upper bound of
-/// the bytes of each. A bound that is too large is corrected when it reaches the top.
+/// the bytes of each. An outdated bound is corrected when it reaches the top.
 #[derive(Clone, Debug, Default)]
 struct Fattest {
     /// Bytes and flow; ties go to the lowest index.
@@ -125,7 +125,7 @@ impl FqCodel {
         }
     }
 
-    /// The flow that is served next; `None` = nothing waits.
+    /// Selects the flow to serve next; `None` = all queues are empty.
     fn next_turn(&mut self) -> Option<usize> {
         loop {
             let from_new = !self.new.is_empty();
@@ -151,12 +151,12 @@ impl FqCodel {
         }
     }
 
-    /// A flow has grown.
+    /// Updates the heap after an arrival at a flow.
     fn note_growth(&mut self, i: usize) {
         let Some(fat) = &mut self.fat else { return };
         fat.heap.push((self.flows[i].bytes, Reverse(i)));
         fat.idle += 1;
-        // Not full for long: not worth its upkeep. Too many entries: rebuilt.
+        // Dropped when the port has not been full for a while; rebuilt when stale entries dominate.
         if fat.idle > self.flows.len() {
             self.fat = None;
         } else if fat.heap.len() > 4 * self.flows.len() {

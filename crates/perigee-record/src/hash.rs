@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The hash of a table's content. Equal content gives equal hashes on every machine, with every
-//! version of the file format, and however the rows were cut into batches.
+//! Hash of a table's content. Equal content gives equal hashes on every machine, with every version
+//! of the file format, and regardless of how the rows were split into batches.
 //!
-//! Format 2, [`TableHasher`]: each column has two SHA-256 of its own. One receives the values that
-//! are present, little endian, words preceded by their length; the other the places of gaps, as the
-//! numbers of the first row without a value and of the next that has one. The hash of the table is
-//! SHA-256 over the number of rows and, ordered by name, each column's name, type, number of gaps
-//! and two digests. A column that appears late starts with a gap.
+//! Format 2, [`TableHasher`]: each column has two SHA-256 states. One receives the values that are
+//! present, little endian, words preceded by their length; the other receives the gaps, each as the
+//! number of its first row and of the next row with a value. The hash of the table is SHA-256 over
+//! the number of rows and, ordered by name, each column's name, type, number of gaps and two
+//! digests. A column first seen in a later batch starts with a gap.
 //!
-//! Format 1, [`format_1`]: one SHA-256 over complete columns, one after the other, which therefore
-//! need to be in memory.
+//! Format 1, [`format_1`]: one SHA-256 over complete columns in sequence, so that the table must be
+//! in memory.
 
 use crate::table::{Column, Table, Values, Words};
 use sha2::{Digest, Sha256};
@@ -31,8 +31,7 @@ impl TableHasher {
         self.rows
     }
 
-    /// Further rows. Columns that these do not have, or have with another type than before, have a
-    /// gap here.
+    /// Appends rows. Columns that are missing here, or have another type than before, have a gap.
     pub fn update(&mut self, rows: &Table) {
         let more = rows.rows() as u64;
         for column in &rows.columns {
@@ -75,7 +74,7 @@ struct ColumnHasher {
     rows: u64,
     /// Rows without a value.
     gaps: u64,
-    /// First row of a gap that has not ended.
+    /// First row of the gap in progress.
     gap: Option<u64>,
     values: Sha256,
     places: Sha256,
@@ -143,8 +142,8 @@ impl ColumnHasher {
 /// The hash of a table in records of format 1: over names, types, values (little endian) and gaps,
 /// in column order.
 ///
-/// That format had NaN in a scheme's own columns, and 0 in a few others, where there is no value;
-/// tables of format 2 give the hash that they had there.
+/// Format 1 stored a missing value as NaN in scheme-specific columns and as 0 in a few others; a
+/// table of format 2 gets the hash that it would have had in format 1.
 pub fn format_1(table: &Table) -> String {
     let mut h = Sha256::new();
     for c in &table.columns {
@@ -154,7 +153,7 @@ pub fn format_1(table: &Table) -> String {
         text(&mut h, &c.name);
         h.update((c.values.len() as u64).to_le_bytes());
         values_of_format_1(&mut h, &c.values, has, gap.unwrap_or(0.0));
-        // Gaps that are not there hash as a column without gaps.
+        // A validity mask without gaps hashes like no mask.
         if let Some(valid) = valid.filter(|v| v.contains(&false)) {
             h.update(valid.iter().map(|&v| u8::from(v)).collect::<Vec<_>>());
         }
@@ -165,7 +164,7 @@ pub fn format_1(table: &Table) -> String {
 /// Columns in which format 1 has 0 where there is no value.
 const ZERO_IN_FORMAT_1: [&str; 3] = ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"];
 
-/// Value of format 1 in a column's gaps, if that has no gaps as such.
+/// Placeholder of format 1 for missing values in a column, if it stores no validity mask for it.
 fn gap_of_format_1(column: &Column) -> Option<f64> {
     match column.values {
         Values::F64(_) if column.name.starts_with("cc_") => Some(f64::NAN),
@@ -200,7 +199,7 @@ fn values_of_format_1(h: &mut Sha256, values: &Values, has: impl Fn(usize) -> bo
     }
 }
 
-/// One bit pattern for all NaNs: they differ between processors.
+/// Maps all NaNs to one bit pattern, as theirs differ between processors.
 fn bits(x: f64) -> u64 {
     if x.is_nan() {
         f64::NAN.to_bits() & (u64::MAX >> 1)
@@ -362,7 +361,7 @@ mod tests {
         // SHA-256 of: length 1, "x", 1 row, "u32", 1 (all little endian).
         let golden = "cefa94fdbb19f4f12c243a340e25dc0d9f1a6962b0496296262bb05860aa3fd0";
         assert_eq!(format_1(&one), golden);
-        // Computed from the module's text with Python's hashlib.
+        // Computed with Python's hashlib from the description of format 2 above.
         assert_eq!(format_2(&[one]), "8bd087240948aa7aa73afaef4564374d2adefccb3466893000537c0c9ea28e56");
     }
 }

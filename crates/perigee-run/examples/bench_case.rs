@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Runs one case of the benchmark without Python: for profilers. With `--json` it prints all that
-//! was measured.
+//! Runs one benchmark case without Python, for use with profilers. With `--json` it prints all
+//! measurements.
 //!
 //! ```text
 //! CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release -p perigee-run --example bench_case

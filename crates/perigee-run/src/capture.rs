@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A capture as one more sink of a run: each flow as its sender's end sees it; those of real hosts
-//! also at the other end.
+//! Capture sink of a run: packets of each flow at the sender; for flows of real hosts also at the
+//! receiver.
 
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
 use perigee_record::{FlowInfo, FrameSeen, PacketKind, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
@@ -10,13 +10,13 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// A handshake of unknown length takes this long in a capture.
+/// Duration of a handshake in a capture if the RTT is unknown.
 const HANDSHAKE: Nanos = Nanos::from_millis(50);
 
-/// Name of the file with what real hosts at the receiving end see.
+/// Name of the capture at the receiving ends of flows of real hosts.
 const RECEIVERS: &str = "receivers.pcapng";
 
-/// Writes a capture.
+/// Sink that writes a capture.
 pub struct CaptureSink {
     file: Option<BufWriter<File>>,
     flows: Vec<CaptureFlow>,
@@ -27,8 +27,8 @@ pub struct CaptureSink {
 }
 
 impl CaptureSink {
-    /// Into a new file; packets at the receiving ends of real flows go into `receivers.pcapng` next
-    /// to it.
+    /// Creates the file; packets at the receiving ends of flows of real hosts are written to
+    /// `receivers.pcapng` next to it.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -44,7 +44,7 @@ impl CaptureSink {
         })
     }
 
-    /// The capture, which starts with the first packet: all flows are known then.
+    /// The capture; created at the first packet, when all flows are known.
     fn capture(&mut self) -> io::Result<Option<&mut Capture<BufWriter<File>>>> {
         if let Some(file) = self.file.take() {
             self.capture = Some(Capture::new(file, self.flows.clone())?);
@@ -57,7 +57,7 @@ impl CaptureSink {
             Some(begun) => begun,
             None => {
                 let file = BufWriter::new(File::create(&self.receivers_path)?);
-                // Each flow on an interface of its receiver.
+                // Each flow has an interface at its receiver.
                 let turned =
                     |f: &CaptureFlow| CaptureFlow { from: f.to.clone(), to: f.from.clone(), ..f.clone() };
                 let real: Vec<_> = self.flows.iter().map(turned).collect();

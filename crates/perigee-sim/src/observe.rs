@@ -14,10 +14,10 @@ use perigee_tcp::AckBlocks;
 use perigee_timeline::Note;
 use perigee_units::Nanos;
 
-// The record names the field's bits.
+// `MARKED` of the record must equal the CE codepoint of the ECN field.
 const _: () = assert!(Ecn::Ce.bits() == perigee_record::seen::MARKED);
 
-/// Something that happened.
+/// Events reported to an observer.
 #[derive(Clone, Debug)]
 pub enum SimEvent<'a> {
     /// An annotation of the timeline.
@@ -35,7 +35,7 @@ pub enum SimEvent<'a> {
     },
     /// The application of a flow has nothing to send or to request, and all its data have arrived.
     Idle(u32),
-    /// It has again.
+    /// The application of an idle flow has data to send or to request again.
     Busy(u32),
     /// The controller changed its named state.
     Mode {
@@ -63,7 +63,7 @@ pub enum SimEvent<'a> {
         /// The event.
         what: VideoEvent,
     },
-    /// A reduction was taken back as spurious.
+    /// A window reduction was undone as spurious.
     Undo {
         /// Flow.
         flow: u32,
@@ -84,31 +84,31 @@ pub enum SimEvent<'a> {
 pub enum VideoEvent {
     /// Resumed after a stall of this length.
     Stalled(Nanos),
-    /// Requests a segment of another rate than before, bit/s.
+    /// Requests a segment of a rate other than the previous one, in bit/s.
     Quality(u64),
 }
 
 /// Named internals of a controller.
 pub type Internals = [(&'static str, f64)];
 
-/// Receives the samples, events and packets of a simulation. Every method has an empty default: an
-/// unused one costs nothing.
+/// Receives the samples, events and packets of a simulation. Every method has an empty default, so
+/// unused ones have no cost.
 pub trait Observer {
-    /// The observer receives [`Observer::packet`].
+    /// Whether the observer receives packets ([`Observer::packet`]).
     const PACKETS: bool = false;
 
-    /// A flow at a sampling instant (only while it is active), and named internals of its
+    /// State of a flow at a sampling instant (only while it is active), with named internals of its
     /// controller.
     fn flow(&mut self, _row: &FlowRow, _internals: &Internals) {}
-    /// A link at a sampling instant, if it carried or held packets since the previous one.
+    /// State of a link at a sampling instant, if it carried or held packets since the previous one.
     fn link(&mut self, _row: &LinkRow) {}
     /// Something happened.
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
-    /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT
-    /// was `base`.
+    /// An RTT sample of the transport (or of a ping): the packet was sent at `sent`; `base` was the
+    /// base RTT of the route then.
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
-    /// A datagram of a flow without a transport, which left at `sent`, reached its destination.
-    /// `spurt`: of a call, the number of its talk spurt.
+    /// A datagram of a flow without a transport, sent at `sent`, reached its destination. `spurt`:
+    /// number of the talk spurt, for calls.
     fn datagram(&mut self, _flow: u32, _spurt: u64, _sent: Nanos, _at: Nanos) {}
     /// An object that an application requested, or a limited transfer, is complete.
     fn completion(&mut self, _row: &CompletionRow) {}
@@ -118,7 +118,7 @@ pub trait Observer {
     fn packet(&mut self, _p: &PacketSeen<'_>) {}
 }
 
-/// Two observers at once, such as a record and a live view. More are pairs of pairs.
+/// Two observers at once, such as a record and a live view; nest pairs for more.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
 
@@ -210,7 +210,7 @@ pub(crate) fn show<O: Observer>(
     if !O::PACKETS {
         return;
     }
-    // Captures make their own handshakes.
+    // Captures synthesise handshakes, so only these kinds are reported.
     let kind = packet.kind;
     if !matches!(kind, PacketKind::Data | PacketKind::Ack | PacketKind::Ping | PacketKind::Pong) {
         return;

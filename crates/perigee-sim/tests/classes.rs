@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Telemetry of a port with a queue per class: it covers the class with telemetry alone.
+//! Telemetry of a port with a queue per class: it covers only the class with telemetry.
 
 mod support;
 use perigee_cc::Value;
@@ -11,9 +11,9 @@ use support::*;
 const RTT_MS: u64 = 50;
 const MBIT: u64 = 100;
 
-/// OrbCC for 20 s at a port of `mbit`, over a queue of a product of 100 Mbit/s; with `share` the
-/// port has classes, and a flow of Cubic alongside from the start. Returns its goodput, its mean
-/// RTT and Cubic's goodput, in Mbit/s and ms.
+/// OrbCC for 20 s at a port of `mbit` with a queue of one BDP at 100 Mbit/s. With `share` the port
+/// has classes and a competing Cubic flow from the start. Returns the goodput and mean RTT of OrbCC
+/// and the goodput of Cubic, in Mbit/s and ms.
 fn orbcc(mbit: u64, share: Option<f64>) -> (f64, f64, f64) {
     orbcc_with(mbit, share, &[])
 }
@@ -37,9 +37,9 @@ fn orbcc_with(mbit: u64, share: Option<f64>, params: &[(&str, Value)]) -> (f64, 
 fn a_class_beside_one_that_always_waits_is_a_port_of_its_share() {
     for (share, mbit) in [(0.5, 50), (0.25, 25), (0.2, 20)] {
         let (alone, beside) = (orbcc(mbit, None), orbcc(MBIT, Some(share)));
-        // By its turns it waits no longer than there, except for the packets of the other class in
-        // one turn: a packet or two of 0.12 ms. It may wait for less: where its queue is empty its
-        // packet is sent at the full rate of the port.
+        // Its queueing delay is at most that at a port of its share alone, plus the packets of the
+        // other class in one round: one or two, 0.12 ms each. It may be less: when its queue is
+        // empty, its packet is sent at the full rate of the port.
         let (goodput, rtt) = (beside.0 / alone.0, beside.1);
         assert!((0.99..=1.01).contains(&goodput), "{share}: {alone:?} {beside:?}");
         assert!((RTT_MS as f64..=alone.1 + 0.24).contains(&rtt), "{share}: {alone:?} {beside:?}");
@@ -54,10 +54,10 @@ fn above_half_of_the_port_a_class_has_no_more_than_its_share_and_the_rest_is_use
     assert!(beside.0 + beside.2 > 0.93 * MBIT as f64, "{beside:?}");
 }
 
-/// Packets that leave in bursts: most gaps between them are those of the full port, a few are
-/// longer. The mean rate over samples is above the mean over time then, so OrbCC stays below its
-/// share with the weights of its source (each ACK alike), and has it with HPCC's (the time of a
-/// sample).
+/// The class is served in bursts: most gaps between its packets correspond to the full rate of the
+/// port, a few are longer. The mean rate over samples then exceeds the mean over time, so OrbCC
+/// stays below its share with the weights of its source code (equal per ACK) and reaches it with
+/// those of HPCC (the duration of a sample).
 #[test]
 fn above_half_of_the_port_the_weights_of_samples_decide_whether_a_class_has_its_share() {
     let by_time = [("ewma", Value::Text("hpcc_time".into()))];

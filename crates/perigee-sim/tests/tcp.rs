@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Behaviour of TCP flows: against the measured kernel, and by the rules that hold for every run.
+//! Behaviour of TCP flows: comparison with kernel measurements, and invariants of every run.
 
 mod support;
 use perigee_sim::*;
@@ -18,7 +18,7 @@ fn assert_kernel(name: &str, goodput: f64, queue_ms: f64, goodput_ref: f64, queu
 
 #[test]
 fn static_goodput_and_queue_are_those_of_the_kernel_at_20_mbit() {
-    // Kernel 6.18, 20 Mbit/s, 50 ms, 125 000 B, 40 s: measured by us.
+    // Own measurement of kernel 6.18: 20 Mbit/s, 50 ms, 125 000 B, 40 s.
     for (cc, goodput, queue) in [("cubic", 19.22, 37.0), ("bbr", 18.87, 5.9)] {
         let built = net(20, 125_000, &[50]);
         let f = flow(&built, 0, cc);
@@ -53,7 +53,8 @@ fn static_goodput_and_queue_are_those_of_the_kernel_at_100_mbit() {
 
 #[test]
 fn a_short_outage_is_repaired_without_a_timeout_where_the_smoothed_rtt_exceeds_it() {
-    // Kernel: Cubic, 100 ms outages every 15 s at 20 Mbit/s, 50 ms: 18.91 Mbit/s , measured by us.
+    // Own measurement of the kernel: Cubic, 100 ms outages every 15 s at 20 Mbit/s, 50 ms: 18.91
+    // Mbit/s.
     let built = net(20, 125_000, &[50]);
     let link = built.bottlenecks[0].forward.link;
     let f = flow(&built, 0, "cubic");
@@ -148,8 +149,8 @@ fn a_lost_handshake_is_repeated() {
     assert!(log.goodput_mbit(0, s(4), s(10)) > 15.0);
 }
 
-/// CoDel stops dropping when a packet has waited less than its target: not because a probe did,
-/// which overtakes.
+/// CoDel stops dropping when a packet has waited less than its target; a prioritised probe, which
+/// bypasses the queue, must not count.
 #[test]
 fn probes_that_go_first_do_not_calm_the_queue_behind_them() {
     let drops = |pings: bool| {
@@ -192,8 +193,8 @@ fn reordering_by_a_shorter_path_costs_next_to_nothing() {
 
 #[test]
 fn a_delay_spike_makes_a_spurious_retransmission_that_is_undone_and_learnt_from() {
-    // For 3 ms each second packets take 40 ms more and are overtaken by dozens: spurious loss until
-    // the reordering window has grown.
+    // For 3 ms of each second, packets are delayed by 40 ms more and overtaken by dozens of others:
+    // spurious losses until the reordering window has grown.
     let mut built = net(20, 250_000, &[50]);
     let link = built.bottlenecks[0].forward.link;
     built.header.links[link.ix()].order = LinkOrder::Reorder;
@@ -257,8 +258,8 @@ mod any_network {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
-        /// On any network: nothing panics, time does not run back, packets are conserved, windows
-        /// stay above their minimum, and the delivered count never shrinks.
+        /// On any network: no panics, monotonic time, conservation of packets, windows above their
+        /// minimum, and a delivered count that never decreases.
         #[test]
         fn every_run_obeys_the_rules(
             mbit in 1u64..200,
@@ -339,7 +340,7 @@ mod signals {
 
     type Heard = Arc<Mutex<Vec<(u64, String)>>>;
 
-    /// Listens, and runs a fixed window.
+    /// Controller with a fixed window that records its signals.
     struct Listener {
         heard: Heard,
         probes: bool,
@@ -397,8 +398,8 @@ mod signals {
             vec![change(s(2), Change::Down(link, OutageMode::Flush)), change(ms(2060), Change::Up(link))];
         let (out, _) = run(&built.timeline(s(4), changes), vec![f], 1);
         let heard = heard.lock().unwrap();
-        // 395 sent, five in flight at the end, eight or nine lost: those of 60 ms and of 25 ms on
-        // the link before it.
+        // 395 sent, five in flight at the end, eight or nine lost: those sent within 60 ms of
+        // outage plus 25 ms on the path before the link.
         assert!((380..=383).contains(&heard.len()), "{}", heard.len());
         let gaps: Vec<u64> = heard.windows(2).map(|w| w[1].0 - w[0].0).filter(|&g| g > 45).collect();
         assert_eq!(gaps.len(), 1, "{gaps:?}");
@@ -424,7 +425,8 @@ mod signals {
 fn a_sender_that_defers_sends_in_bursts_and_loses_no_goodput() {
     let go = |tso_defer: TsoDefer| {
         let mut built = net(100, 625_000, &[50]);
-        // The sender's own link, ten times as fast as the bottleneck, shows bursts as waiting.
+        // At the sender's access link, ten times as fast as the bottleneck, bursts appear as
+        // queueing delay.
         let access = built.flows[0].hops[0][0];
         built.header.ports[access.port.ix()].spec.rate = BitRate::from_mbit(1000);
         let mut f = flow(&built, 0, "newreno");

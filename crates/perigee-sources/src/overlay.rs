@@ -12,16 +12,16 @@ use std::sync::Arc;
 struct Outer {
     /// Links before and after the inner path.
     around: [Vec<LinkId>; 2],
-    /// The path has no part in the inner network.
+    /// The path does not use the inner network.
     alone: bool,
 }
 
-/// Two networks in one: later ids of the inner one are shifted by the number of fixed ones.
+/// Combination of two networks: ids that the inner one adds after the start are shifted by the
+/// number of fixed ones.
 #[derive(Clone, Debug)]
 pub struct Beside {
     header: Header,
-    /// Numbers of nodes, ports and links that the inner network had at the start, and those of
-    /// fixed ones.
+    /// Number of nodes, ports and links of the inner network at the start, and of the fixed one.
     first: [u32; 3],
     more: [u32; 3],
     outer: Vec<Outer>,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no
-//! division.
+//! Integer version of [`crate::meter`] for switches: bounded width, no multiplication or division.
 //!
 //! Idea: products and quotients of the reference meter become sums in logarithms. A logarithm is a
 //! leading-zero count and one look-up in a table of 2,048 entries, its inverse a shift and one
@@ -25,11 +24,11 @@
 //!
 //! Tables are shared by all ports: 2,048 and 4,096 entries of 16 bits, 12 KiB. Per packet: 3
 //! logarithms, 2 inverses, 5 additions of logarithms, 2 of sums, one cell read and written. The
-//! 16-bit interval number comes round after 65,535 intervals, some 65 s at the shortest mean RTT (1
-//! ms): a control plane clears the cells then.
+//! 16-bit interval number wraps around after 65,535 intervals, about 65 s at a mean RTT of 1 ms; a
+//! control plane must then clear the cells.
 //!
-//! `p4/meter.p4` of this crate is the same in P4₁₆; `tests/p4` compares its arithmetic with this
-//! one.
+//! `p4/meter.p4` of this crate implements the same in P4₁₆; `tests/p4` compares the arithmetic of
+//! the two.
 
 use crate::wire::{FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US};
 use std::sync::LazyLock;
@@ -50,7 +49,7 @@ const LG_3MM: i32 = (32 << FRACTION) + 6492;
 const FIRST_INTERVAL_US: u64 = 10_000;
 /// The timer is off.
 const OFF: u64 = 0;
-/// Mean RTTs that a port publishes are not shorter.
+/// Lower bound on the mean RTT published by a port.
 const SHORTEST_US: u32 = 1;
 
 /// Tables that all meters share.
@@ -89,7 +88,7 @@ impl Tables {
         (((place + carried) << FRACTION) + u32::from(self.log[index])) as i32
     }
 
-    /// 4096 log2 of a `uf16` code above zero: its exponent and mantissa are there already.
+    /// 4096 log2 of a `uf16` code above zero, which already has an exponent and a mantissa.
     pub fn lg_uf16(&self, code: u16) -> i32 {
         let (exponent, mantissa) = (i32::from(code >> MANTISSA), code & ((1 << MANTISSA) - 1));
         match exponent {
@@ -146,9 +145,9 @@ impl Default for IntegerMeter {
 }
 
 impl IntegerMeter {
-    /// A data packet with a telemetry header is about to be queued: `base_rtt_us` and the `uf16`
-    /// code `cwnd` are its header's (zero = unknown), `payload` its bytes, `hash` 16 bits of a hash
-    /// of its four-tuple.
+    /// Processes a data packet with a telemetry header before it is queued: `base_rtt_us` and the
+    /// `uf16` code `cwnd` are from its header (zero = unknown), `payload` is in bytes, `hash` is 16
+    /// bits of a hash of its four-tuple.
     pub fn on_enqueue(
         &mut self,
         t: &Tables,
@@ -175,11 +174,10 @@ impl IntegerMeter {
         }
     }
 
-    /// Lets the timer expire as often as it would have by `now_us`. True: an interval is complete.
+    /// Processes all timer expirations up to `now_us`. Returns whether an interval was completed.
     pub fn advance(&mut self, t: &Tables, now_us: u64) -> bool {
         let mut complete = false;
-        // At most twice: an interval that starts at an expiry is empty when it ends without a
-        // packet.
+        // At most two iterations: an interval that ends without a packet turns the timer off.
         while self.deadline_us != OFF && self.deadline_us <= now_us {
             complete |= self.expire(t);
         }
@@ -199,7 +197,7 @@ impl IntegerMeter {
         (self.a, self.b, self.occupied) = (0, 0, 0);
         self.interval = self.interval.wrapping_add(1);
         if self.interval == 0 {
-            // The control plane's part: once in 65,535 intervals.
+            // Done by the control plane of a switch, once in 65,535 intervals.
             self.cells.fill(0);
             self.interval = 1;
         }
@@ -229,12 +227,12 @@ impl IntegerMeter {
         self.avg_rtt_us
     }
 
-    /// Flows in the last completed interval, at most 4,095; 1 before.
+    /// Number of flows in the last completed interval, at most 4,095; 1 before the first.
     pub fn flows(&self) -> u32 {
         u32::from(self.flows)
     }
 
-    /// Flags of the record: more flows than its field holds.
+    /// Flags of the telemetry record: set if the number of flows exceeds its field.
     pub fn flags(&self) -> u8 {
         self.flags
     }

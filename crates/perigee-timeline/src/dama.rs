@@ -6,32 +6,35 @@ use serde::{Deserialize, Serialize};
 
 /// Demand assignment of a port, with the capacity categories of DVB-RCS2 (ETSI EN 301 545-2): the
 /// terminal may send a request in each frame, which is granted for a frame that starts `delay`
-/// later or with the next one after that. Rates are the most of each category; the port's rate is
-/// the most of all together.
+/// later or with the next one after that. Each rate is the maximum of its category; the port's rate
+/// limits their sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Dama {
     /// Length of a frame.
     pub frame: Nanos,
     /// From a request to the frame of its grant: a round trip and the scheduler's time.
     pub delay: Nanos,
-    /// Constant rate, granted in each frame without a request (CRA).
+    /// Constant rate granted in each frame without a request (CRA).
     pub cra: BitRate,
-    /// By rate: the arrivals per frame in the latest `delay` (RBDC).
+    /// Maximum rate granted on request of a rate, the mean of arrivals in the latest `delay`
+    /// (RBDC).
     pub rbdc: BitRate,
-    /// By volume: waiting bytes not requested yet (VBDC). `None` = up to the port's rate.
+    /// Maximum rate granted on request of a volume, the waiting bytes not requested yet (VBDC).
+    /// `None` = up to the port's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vbdc: Option<BitRate>,
-    /// Free capacity, added to each frame where the others leave room, without a request (FCA).
+    /// Maximum rate of free capacity, granted without a request in what the others leave of each
+    /// frame (FCA).
     pub fca: BitRate,
 }
 
 impl Dama {
-    /// Lengths of frames that are allowed.
+    /// Allowed range of the frame length.
     pub const FRAME: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(10)];
-    /// Delays that are allowed.
+    /// Allowed range of the delay.
     pub const DELAY: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(60)];
 
-    /// A request is granted this many frames later.
+    /// Number of frames from a request to its grant.
     pub fn frames(&self) -> u64 {
         self.delay.0.div_ceil(self.frame.0).max(1)
     }
@@ -42,7 +45,7 @@ impl Dama {
     }
 
     /// # Errors
-    /// A message: a length of time out of range, or nothing is ever granted.
+    /// A message, if a duration is out of range or no capacity could ever be granted.
     pub fn check(&self) -> Result<(), String> {
         let outside = |what: &str, t: Nanos, [least, most]: [Nanos; 2]| match least <= t && t <= most {
             true => Ok(()),

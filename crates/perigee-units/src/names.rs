@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Names and other words of files: one line of visible characters. Line breaks would become lines
-//! of the files that contain them (scripts, tables), escape sequences commands of a terminal; marks
-//! of direction make a text look like another.
+//! Names and other short texts in files: one line of visible characters. Line breaks would split
+//! lines of scripts and tables, escape sequences would control terminals, and bidirectional
+//! controls make one text look like another.
 
 use std::fmt::Write;
 
-/// Whether a character has no place in a name.
+/// Whether a character is not allowed in a name.
 pub fn is_unfit(c: char) -> bool {
-    // Line and paragraph separators, embeddings and overrides of direction, isolates, the byte
-    // order mark.
+    // Line and paragraph separators, bidirectional embeddings, overrides and isolates, the byte
+    // order mark, interlinear annotation marks.
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
@@ -16,7 +16,7 @@ pub fn is_unfit(c: char) -> bool {
 /// Rejects a text that cannot be a name.
 ///
 /// # Errors
-/// The first character that has no place in it, and what to do.
+/// A message that names the first character that is not allowed, and what to do.
 pub fn check(text: &str) -> Result<(), String> {
     match text.chars().find(|&c| is_unfit(c)) {
         None => Ok(()),
@@ -27,7 +27,7 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// The text with such characters as escapes, for messages.
+/// The text with such characters escaped, for messages.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -2,14 +2,15 @@
 //! BBRv3 in the OMNeT++ model of the OrbCC study (Avian688/bbr at 43c7ad8), on that simulator's TCP
 //! ([`Stack::Inet`]).
 //!
-//! Differs from the kernel: gains of 2.89 in STARTUP; the constants for the cut after loss,
-//! headroom and the probe's extra window are integer quotients, hence zero: a loss bounds the data
-//! in flight at the target itself, the cruise keeps one byte free; a probe ends at 1.25 BDP or at a
-//! plateau of three rounds; probes are 2 s apart (in one of a thousand draws 3 s); no packet
-//! conservation, ECN or Reno coexistence; the bandwidth that STARTUP assumes before an RTT is known
-//! counts as a maximum of two probe cycles; the excess of aggregated ACKs is counted in integral
-//! seconds and up to 4096 bytes; a recovery ends at the BDP of STARTUP. A loss is judged by the
-//! bytes newly marked lost at one ACK, relative to the data in flight then.
+//! Differs from the kernel: gains of 2.89 in STARTUP; the constants for the reduction after loss,
+//! the headroom and the extra window of a probe are integer divisions that yield zero, so that a
+//! loss sets the upper bound of data in flight to the target itself and CRUISE leaves a headroom of
+//! one byte; a probe ends at 1.25 BDP or after three rounds without growth; the interval between
+//! probes is 2 s, or 3 s in one of a thousand draws; no packet conservation, ECN or Reno
+//! coexistence; the bandwidth assumed in STARTUP before an RTT is known enters the maximum filter
+//! of two probe cycles; the ACK aggregation filter computes the expected data in full seconds and
+//! restarts at 4096 bytes; a recovery ends at the BDP of STARTUP. The loss rate is computed from
+//! the bytes newly marked lost at one ACK, relative to the data then in flight.
 
 mod cycle;
 
@@ -296,7 +297,7 @@ impl Bbr3 {
 
     // ---- STARTUP and DRAIN ----------------------------------------------------------------------
 
-    /// Whether more than 2 % of the data in flight is lost.
+    /// Whether the loss exceeds 2 % of the data in flight.
     fn is_too_high(cx: &Cx, lost: u64) -> bool {
         lost > 0 && cx.in_flight > 0 && lost as f64 > cx.in_flight as f64 * LOSS_SHARE
     }

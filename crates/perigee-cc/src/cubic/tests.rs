@@ -84,7 +84,8 @@ fn growth_never_exceeds_one_packet_per_two_acknowledged() {
     c.curve.w_max = 58;
     let mut w = window(58, 2);
     run(&mut c, &mut w, 0, 50, 1);
-    // A minute later the curve is far above. (The first ACK also uses the credit of the flat part.)
+    // A minute later the curve is far above the window. (The first ACK also uses the credit
+    // accumulated on the plateau.)
     c.on_ack(&cx(Nanos::from_secs(59)), &mut w, &ack(2));
     for i in 0..50 {
         let before = w.cwnd / MSS;
@@ -196,8 +197,8 @@ fn ns3_counts_the_whole_jump_of_the_ack_that_ends_a_recovery() {
         if ends {
             c.on_transition(&cx(Nanos::ZERO), &mut w, Transition::ExitRecovery);
         }
-        // One packet is newly delivered, 60 leave the window; before the first loss one in 20
-        // counts.
+        // The ACK delivers one new packet and advances the cumulative ACK by 60; before the first
+        // loss the window grows by one per 20 packets.
         c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { newly_cum_acked: 60 * MSS, ..ack(1) });
         assert_eq!(w.cwnd / MSS, cwnd);
     }
@@ -222,8 +223,8 @@ fn the_rfc_follows_its_curve() {
     assert_eq!(w.cwnd / MSS, 70);
     w.ssthresh = w.cwnd;
     let mut at = 0;
-    // Evaluated an SRTT of 100 ms ahead, and growth lags by a round of 200 ms (with shorter ones
-    // Reno's growth would apply).
+    // The curve is evaluated one SRTT (100 ms) ahead, and growth lags it by a round of 200 ms (with
+    // shorter rounds Reno-friendly growth would apply).
     for (second, expected) in [(1u64, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27)] {
         run(&mut c, &mut w, at, 200, (second * 1000 - at) / 200);
         at = second * 1000;

@@ -5,8 +5,8 @@
 //! P ← P + Q        K = P / (P + R)        x ← (1 − K) x + K z        P ← (1 − K) P
 //! ```
 //!
-//! The kernel computes K in 1/256 and P in integers: 224, 162, 153, 153 … for ever. The simulator
-//! keeps K real and truncates P only: 0.8788, 0.6364, 0.6 …
+//! The kernel module computes K in units of 1/256 and P in integers: K = 224, 162, then 153. The
+//! simulator keeps K real and truncates only P: K = 0.8788, 0.6364, then 0.6.
 
 const Q: u64 = 4;
 const R: u64 = 4;

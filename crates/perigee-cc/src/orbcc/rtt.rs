@@ -29,7 +29,8 @@ impl RttEstimate {
         let error = r - self.smoothed_s;
         self.smoothed_s += error * GAIN;
         self.variation_s += (error.abs() - self.variation_s) * GAIN;
-        // On a steady path it would decay into subnormal numbers, which processors handle slowly.
+        // On a steady path the variation would decay to subnormal numbers, which are slow to
+        // process.
         if self.variation_s < RESOLUTION_S {
             self.variation_s = 0.0;
         }
@@ -50,8 +51,8 @@ impl RttEstimate {
     }
 }
 
-/// The RTT as measured by a clock with ticks of `tick`: both ends of the interval are rounded down,
-/// so that the mean over many samples is right although each is off by up to a tick.
+/// RTT as measured by a clock of resolution `tick`: both ends of the interval are rounded down, so
+/// that the mean over many samples is unbiased although each sample is off by up to a tick.
 pub(super) fn quantise(rtt: Nanos, now: Nanos, tick: Nanos) -> Nanos {
     if tick == Nanos::ZERO {
         return rtt;

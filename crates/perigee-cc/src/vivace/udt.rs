@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! step(γ)  d = γ; d changes sign: amplifier a := 0, bound k := 0, swing w := min(w + 1, 2)
-//!          d := d · m(a);  same sign: trend += 1, a += 1 (0.5 above 3) once w is used up
-//!          |d| ≤ r (0.05 + 0.06 k), k counts the times in a row that it was hit;  |d| ≥ 0.5 Mbit/s
+//!          d := d · m(a);  same sign: trend += 1, a += 1 (0.5 from 3 on) once w is used up
+//!          |d| ≤ r (0.05 + 0.06 k), then k += 1 if that limited d, else −1;  |d| ≥ 0.5 Mbit/s
 //!
 //!  START: ×2 ──utility falls: r/2──► PROBE: pairs at r (1 ± e) ──d > 0.1 r──► MOVE: r + d
 //!                                      ▲ │ d ≤ 0.1 r: r += d                     │ small, opposite
@@ -26,7 +26,7 @@ const MIN_STEP_MBPS: f64 = 0.5;
 const BOUND: f64 = 0.05;
 const BOUND_INCREMENT: f64 = 0.06;
 const MAX_SWING: u32 = 2;
-/// Larger steps are tested before they are applied.
+/// Share of the rate; larger steps are tested before they are applied.
 const MOVE_THRESHOLD: f64 = 0.1;
 const COMMON_LOSS: f64 = 0.01;
 const HEAVY_LOSS: f64 = 0.05;
@@ -199,7 +199,7 @@ impl Udt {
         if suspicious || up.1 <= down.1 {
             return self.probe_again();
         }
-        // Sums over the same number of pairs: their means' ratio.
+        // Both sums have the same number of terms, so their quotient is that of the means.
         let step = self.step((up.0 - down.0) / (up.1 - down.1));
         self.change_rate(step);
         if step <= MOVE_THRESHOLD * self.rate {
@@ -266,7 +266,7 @@ impl Udt {
     }
 }
 
-/// m(a): confidence grows slowly at first.
+/// Confidence amplifier m(a): slow growth at first, then faster.
 fn multiplier(a: f64) -> f64 {
     match a {
         a if a < 3.0 => a + 1.0,

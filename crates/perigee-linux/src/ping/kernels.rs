@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Kernels that ping each other: those of a run, booted for nothing else.
+//! Kernels of a run, booted only for the pings that check its network.
 
 use super::{Hosts, Pings, Seen};
 use crate::guests::{refused, Guests, Sent};
@@ -11,7 +11,7 @@ use perigee_guest::Offer;
 use perigee_units::Nanos;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Time that kernels have for an answer, in theirs.
+/// Virtual time in which the kernels must answer.
 const TIME: Nanos = Nanos::from_millis(5);
 
 /// Kernels with the hosts of a run.
@@ -22,7 +22,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Booted for nothing else.
+    /// Wraps kernels booted only for pings.
     pub fn new(guests: Guests) -> Self {
         Kernels { guests, now: EPOCH, answered: BTreeSet::new() }
     }
@@ -76,10 +76,10 @@ impl Hosts for Kernels {
 }
 
 impl Pings<'_> {
-    /// Hosts of a kernel for these pings.
+    /// Boots the kernels for these pings.
     ///
     /// # Errors
-    /// When the machine rejects them.
+    /// If the kernels cannot be booted on this machine.
     pub fn boot(&self, kernel: &std::path::Path, seed: u64) -> Result<Kernels, BackendError> {
         Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed, Offer::default())?))
     }

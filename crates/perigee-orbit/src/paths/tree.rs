@@ -6,10 +6,10 @@
 //! Ground points do not relay: a path goes up once and comes down once. (Relays on the ground, for
 //! bent pipes, are additional vertices: see `search_graph`.)
 //!
-//! The search is Dijkstra's with buckets instead of a heap. A bucket has satellites with distances
-//! within `BUCKET_MM` of each other; their order inside a bucket is irrelevant, because a satellite
-//! with a distance that shrinks after it was settled is settled again. Links are mostly longer than
-//! a bucket, so that this is rare.
+//! The search is Dijkstra's algorithm with buckets instead of a heap. A bucket holds satellites
+//! with distances within `BUCKET_MM` of each other; their order inside a bucket is irrelevant,
+//! because a satellite is settled again if its distance decreases after it was settled. Links are
+//! mostly longer than a bucket, so that this is rare.
 //!
 //! Few next hops change from one instant to the next: see `incremental_tree`.
 
@@ -31,7 +31,8 @@ pub(crate) const BUCKET_SHIFT: u32 = 28;
 /// One bucket in millimetres.
 pub const BUCKET_MM: Weight = 1 << BUCKET_SHIFT;
 
-/// The satellites' neighbours with lengths: rows as in [`crate::links::isls::IslGraph`].
+/// Adjacency lists of the satellites, with link lengths: rows as in
+/// [`crate::links::isls::IslGraph`].
 #[derive(Clone, Copy, Debug)]
 pub struct Graph<'a> {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
@@ -47,7 +48,8 @@ impl Graph<'_> {
     }
 }
 
-/// A link to a neighbour in the form of a `Label`: its length above, the neighbour below.
+/// A link to a neighbour, packed as a `Label`: its length in the upper bits, the neighbour in the
+/// lower.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step(u64);
 
@@ -74,9 +76,8 @@ impl Step {
     }
 }
 
-/// Distance and next hop in one word, the distance in the upper bits: the smaller label is the
-/// shorter path or, of two equal ones, that through the satellite with the lower number, by one
-/// comparison.
+/// Distance and next hop in one word, the distance in the upper bits: one comparison selects the
+/// shorter path or, of two equal ones, that through the satellite with the lower number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Label(u64);
 
@@ -144,13 +145,13 @@ impl Growth {
 pub struct Tree {
     pub(crate) labels: Vec<Label>,
     pub(crate) buckets: Vec<Vec<u32>>,
-    /// Of an A* search: lower bounds of the remaining distance, as far as computed.
+    /// Lower bounds of the remaining distance in an A* search, as far as computed.
     pub(crate) ahead: Vec<Weight>,
 }
 
 impl Tree {
-    /// Searches from a destination that `gates` can reach, until all `targets` are settled (all
-    /// satellites, if there are none). Distances of other satellites are then upper bounds.
+    /// Searches from a destination reachable through `gates` until all `targets` are settled (all
+    /// satellites if `targets` is empty). Distances of other satellites are then upper bounds.
     pub fn search(&mut self, graph: Graph<'_>, gates: &[Access], targets: &[Access]) {
         self.clear(graph.rows.len() - 1);
         for g in gates {
@@ -173,20 +174,20 @@ impl Tree {
         self.buckets.iter_mut().for_each(Vec::clear);
     }
 
-    /// Searches as [`Tree::search`] does for all satellites, starting from their order in the
-    /// previous instant's tree, or any other.
+    /// Searches as [`Tree::search`] does for all satellites, but visits them first in `order`: the
+    /// order by distance at the previous instant is fastest; any order is correct.
     pub(crate) fn search_along(&mut self, order: &[u32], graph: Graph<'_>, gates: &[Access]) {
         let satellites = graph.rows.len() - 1;
         self.clear(satellites);
         for g in gates {
             self.improve(g.sat, Label::new(g.range, DOWN));
         }
-        // In the previous order the previous next hop of every satellite is ready, or a better one.
+        // In the previous order, the previous next hop of every satellite has its label already.
         for &here in order {
             self.labels[here as usize] = self.nearest(graph, here);
         }
-        // Satellites later in that order may be nearer now: such shorter paths propagate as in any
-        // search.
+        // Satellites later in that order may be nearer now: such shorter paths propagate as in a
+        // normal search.
         for here in 0..satellites as u32 {
             let new = self.nearest(graph, here);
             self.improve(here, new);
@@ -249,7 +250,7 @@ impl Tree {
         }
     }
 
-    /// Separate from the comparison, which fails in three of four cases.
+    /// Kept out of line: three of four comparisons in `relax` fail.
     #[inline(never)]
     fn lower(&mut self, sat: u32, new: Label) {
         let old = std::mem::replace(&mut self.labels[sat as usize], new);
@@ -277,7 +278,7 @@ impl Tree {
         self.distance(a.sat).saturating_add(a.range)
     }
 
-    /// The access through which the destination is nearest; the lower satellite on a tie.
+    /// Access with the shortest total distance; on a tie, the one with the lower satellite number.
     pub fn best(&self, from: &[Access]) -> Option<Access> {
         let mut best = (Label::NO_WAY, None);
         for a in from {
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(tree.path(&at(1)), None);
     }
 
-    /// Rounds of relaxation until nothing changes: too simple to be wrong, as a reference.
+    /// Reference implementation: rounds of relaxation until nothing changes.
     fn bellman_ford((rows, to, weights): (&[u32], &[u32], &[Weight]), gates: &[Access]) -> Vec<Weight> {
         let n = rows.len() - 1;
         let mut dist = vec![UNREACHABLE; n];
@@ -394,7 +395,7 @@ mod tests {
                     prop_assert_eq!(tree.next_hops().nth(s as usize).unwrap(), lower.unwrap_or(DOWN));
                 }
             }
-            // A search in any order has the same tree as its result.
+            // A search in any order results in the same tree.
             for order in [(0..n as u32).collect::<Vec<_>>(), (0..n as u32).rev().collect()] {
                 let mut other = Tree::default();
                 other.search_along(&order, graph, &gates);

@@ -24,11 +24,12 @@ use crate::sky::Sky;
 use perigee_timeline::GeoPoint;
 use std::collections::BTreeMap;
 
-/// Rounds of turns at one instant; most assignments settle in two.
+/// Maximum number of rounds at one instant; most assignments converge in two.
 const TURNS: usize = 4;
 /// Above this utilisation the cost of a link grows linearly.
 const BEND: f64 = 0.9;
-/// Maximum cost of one link's queue, 0.23 s: costs of entire paths fit the labels of the search.
+/// Maximum queueing cost of one link, 0.23 s, so that the cost of a path fits the labels of the
+/// search.
 const DEAREST: Weight = 1 << 36;
 
 impl LoadRule {
@@ -37,7 +38,8 @@ impl LoadRule {
         sky.radio(from, (!shared).then_some(to)).0.rate.0
     }
 
-    /// Queueing cost of a link at a utilisation, in millimetres of light.
+    /// Queueing cost of a link at a utilisation, as the distance that light travels in that time,
+    /// in millimetres.
     fn cost(&self, utilisation: f64) -> Weight {
         let (u, bend) = (utilisation.min(BEND), BEND / (1.0 - BEND));
         let slope = 1.0 / ((1.0 - BEND) * (1.0 - BEND));
@@ -79,7 +81,7 @@ impl Assignment<'_> {
         [of(way.from, way.root), of(way.root, way.from)]
     }
 
-    /// Cost of the queues of a link for additional demands in both directions.
+    /// Queueing cost of a link after adding demands in both directions.
     fn queue(&self, a: u32, b: u32, [there, back]: [u64; 2]) -> Weight {
         let isl = a.max(b) < self.satellites();
         // The slower of the two directions.
@@ -107,7 +109,8 @@ impl Assignment<'_> {
         std::iter::once(ground(way.from)).chain(path.iter().copied()).chain([ground(way.root)]).collect()
     }
 
-    /// The cost of a path for demands not yet on it; `None` = it does not exist.
+    /// Cost of a path for a pair with demands not yet assigned to it; `None` = the path does not
+    /// exist.
     fn price(&self, way: &Way, path: &[u32], gates: [&[Access]; 2]) -> Option<Weight> {
         let range = |gates: &[Access], sat: u32| gates.iter().find(|a| a.sat == sat).map(|a| a.range);
         let mut sum = range(gates[0], *path.first()?)? + range(gates[1], *path.last()?)?;
@@ -121,7 +124,7 @@ impl Assignment<'_> {
         Some(sum + queues)
     }
 
-    /// The cheapest path given the others.
+    /// Cheapest path given the current loads.
     fn cheapest(&mut self, way: &Way, [from, root]: [&[Access]; 2]) -> Option<Vec<u32>> {
         let demand = self.demand(way);
         let ground = |g: usize| self.satellites() + g as u32;
@@ -130,7 +133,7 @@ impl Assignment<'_> {
         let (from, root): (Vec<_>, Vec<_>) = (from.iter().map(up).collect(), root.iter().map(down).collect());
         let goal = Goal::best(self.sky.ground[way.from].ecef);
         let mut tree = std::mem::take(&mut self.tree);
-        // The search runs outwards from the root, packets towards it.
+        // The search expands from the root, whereas packets travel toward it.
         let queue = |here: u32, to: u32| Some(self.queue(to, here, demand));
         tree.toward_with(&self.field, &root, &from, goal, queue);
         let path = tree.path(&from);
@@ -141,7 +144,7 @@ impl Assignment<'_> {
 
 impl Sky {
     /// Paths that avoid loaded links; `before` = those of the previous instant, if any. With `turn`
-    /// all pairs may change, else only those without their path.
+    /// all pairs may change, else only those with a broken path.
     pub(crate) fn assign(
         &self,
         (m, held): (&Moment, &[Held]),
@@ -223,7 +226,8 @@ impl Sky {
                 let (from, root) = (free(self.ways[i].from), free(self.ways[i].root));
                 let goal = Goal::all(self.ground[self.ways[i].from].ecef, &from);
                 tree.toward_without(&field, &root, &from, goal, &taken);
-                // No disjoint path: the shortest path stays, although shared.
+                // Without a disjoint path the pair keeps its shortest path, which shares
+                // satellites.
                 if let Some(path) = tree.path(&from) {
                     path.iter().for_each(|&s| taken[s as usize] = true);
                     routes.paths[i] = Some(path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Queue disciplines in scenario files. Each declares its parameters once, in `perigee-queue`; they
-//! are keys of `[port.NAME]` next to the name of the discipline, and belong to it: a parameter of
-//! another discipline would have no effect, so it is rejected.
+//! are keys of `[port.NAME]` next to the name of the discipline. A parameter of another discipline
+//! would have no effect, so it is rejected.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -63,7 +63,7 @@ impl Chosen {
         self.name.as_deref().and_then(info).unwrap_or(&DISCIPLINES[0])
     }
 
-    /// With the value of every parameter at a port.
+    /// Resolves the value of every parameter at a port.
     pub fn resolve(&self, setup: &Setup) -> Arc<Discipline> {
         let info = self.info();
         let own = self.params.iter().filter(|(name, _)| info.parameter(name).is_some());
@@ -73,12 +73,12 @@ impl Chosen {
     }
 }
 
-/// Some discipline has a parameter of that name.
+/// Whether any discipline has a parameter of this name.
 pub fn is_parameter(key: &str) -> bool {
     owners(&key.replace('-', "_")).next().is_some()
 }
 
-/// Reads parameters from the table of `name` (given there or not).
+/// Reads parameters from the table of a port, where the discipline is `name`, if given.
 pub fn read(name: Option<&str>, entries: &[&Entry], path: &str, out: &mut Vec<Problem>) -> Given {
     let mut given = Given::new();
     for e in entries {
@@ -113,7 +113,8 @@ pub fn read(name: Option<&str>, entries: &[&Entry], path: &str, out: &mut Vec<Pr
     given
 }
 
-/// 1e3 is a whole number to a person.
+/// Converts a float without a fraction, such as 1e3, to an integer where the parameter requires
+/// one.
 fn whole(value: Param, spec: &ParamSpec) -> Param {
     match (value, spec.domain) {
         (Param::Float(x), Domain::Int { .. }) if x.fract() == 0.0 && x.abs() < 1e15 => Param::Int(x as i64),
@@ -163,8 +164,8 @@ pub fn rows() -> Vec<[String; 4]> {
     rows
 }
 
-/// Descriptions of a parameter by several disciplines: each text once, after their names. Of a
-/// single text, `always`.
+/// Joins the descriptions of a parameter by several disciplines: each distinct text once, prefixed
+/// with the names of its disciplines. A single text is prefixed only with `always`.
 fn told(of: &[(&str, &ParamSpec)], text: &dyn Fn(&ParamSpec) -> String, always: bool) -> String {
     let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
     for (id, spec) in of {
@@ -180,7 +181,7 @@ fn told(of: &[(&str, &ParamSpec)], text: &dyn Fn(&ParamSpec) -> String, always: 
     texts.iter().map(|(text, ids)| format!("{}: {text}", ids.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
-/// A value as a reference writes it.
+/// A value as written in the reference.
 pub(crate) fn shown(value: &Param) -> String {
     match value {
         Param::Text(t) => t.clone(),
@@ -188,10 +189,10 @@ pub(crate) fn shown(value: &Param) -> String {
     }
 }
 
-/// Checks the discipline of a timeline from elsewhere.
+/// Checks the discipline of an externally supplied timeline.
 ///
 /// # Errors
-/// As text: an unknown name, or parameters that it does not allow.
+/// A message: an unknown name, or parameters that the discipline does not allow.
 pub fn check(d: &Discipline) -> Result<(), String> {
     let info = info(&d.name)
         .ok_or_else(|| format!("no such queue discipline: {:?}; known: {}", d.name, NAMES.join(", ")))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[nodes]]`: many places at once, from a table of this project or a user-supplied file.
+//! `[[nodes]]`: many nodes at once, from a bundled table or a user-supplied file.
 
 use crate::file::error::Problem;
 use crate::file::kind::Kind;
@@ -67,7 +67,7 @@ pub fn read(nodes: &NodeSet) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem
     Ok((all, file))
 }
 
-/// Files that rows name are next to the table.
+/// Resolves file names in rows relative to the folder of the table.
 fn beside(all: Vec<NodeSpec>, table: &Path) -> Vec<NodeSpec> {
     let folder = table.parent().unwrap_or(Path::new(""));
     all.into_iter().map(|n| NodeSpec { weather: n.weather.map(|w| folder.join(w)), ..n }).collect()
@@ -76,8 +76,8 @@ fn beside(all: Vec<NodeSpec>, table: &Path) -> Vec<NodeSpec> {
 /// The study's list starts with its cities.
 const STUDY_CITIES: usize = 5;
 
-/// Names of cities: the largest of several of one name has it, another is distinguished by its
-/// country ("London, CA"), and one of the same country by a number ("Suzhou 2").
+/// Unique names of cities: of several with one name the largest keeps it, others get their country
+/// appended ("London, CA"), and those of the same country a number ("Suzhou 2").
 fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &'static cities::City)> {
     let mut seen = std::collections::BTreeMap::<&str, Vec<&str>>::new();
     let mut named = Vec::new();
@@ -93,13 +93,13 @@ fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &
     named
 }
 
-/// An entry of gateways or stations of a study.
+/// Whether an entry is a set of gateways or of stations of a study.
 pub fn are_stations(nodes: &NodeSet) -> bool {
     nodes.set.as_ref().is_some_and(|set| set != "cities")
 }
 
-/// Some gateways and stations of the studies have the names of their cities: where a city is a node
-/// already, theirs is "Los Angeles station".
+/// Renames gateways and stations with the name of a city that is a node already ("Los Angeles
+/// station").
 pub fn tell_apart(set: &NodeSet, nodes: &mut [NodeSpec], taken: &std::collections::BTreeSet<&str>) {
     if are_stations(set) {
         for n in nodes.iter_mut().filter(|n| taken.contains(n.name.as_str())) {

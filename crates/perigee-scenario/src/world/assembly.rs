@@ -18,7 +18,7 @@ use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A scenario with one seed: what all schemes of the comparison share.
+/// A scenario with one seed, shared by all schemes of a comparison.
 pub struct World {
     /// The scenario it was made from.
     pub scenario: Arc<Scenario>,
@@ -32,11 +32,11 @@ pub struct World {
     pub ports: Vec<PortReport>,
     /// Human-readable summary of the network.
     pub report: Vec<String>,
-    /// Warnings to read before trusting its results.
+    /// Warnings about the scenario.
     pub warnings: Vec<String>,
-    /// Hops that fit the telemetry of a packet.
+    /// Maximum number of hops in a packet's telemetry.
     pub max_hops: usize,
-    /// Flows, with their places.
+    /// Flows, with their pairs.
     pub flows: Vec<FlowPlan>,
 }
 
@@ -57,7 +57,7 @@ pub struct FlowPlan {
     pub hops: usize,
     /// Number of its slowest port at time zero: flows with the same number share it.
     pub bottleneck: u32,
-    /// Its transport options, those of its scheme left out where that is still open.
+    /// Its transport options, without those of its scheme if that is not chosen yet.
     pub tcp: perigee_tcp::Config,
     /// Bandwidth-delay product and queue of its slowest port at time zero.
     path_bytes: u64,
@@ -69,7 +69,7 @@ impl FlowPlan {
     pub fn app(&self) -> App {
         self.spec.app
     }
-    /// Load that it offers to the network.
+    /// Load offered to the network.
     fn offered(&self) -> Offered {
         Offered { forward: self.pair.forward, bottleneck: self.bottleneck, app: self.spec.app }
     }
@@ -92,14 +92,14 @@ type GivenValues = BTreeMap<String, Value>;
 /// Contents of files, by the parameter that names them.
 type Files = BTreeMap<String, Arc<str>>;
 
-/// As many as one IPv6 option holds of 255 bytes.
+/// Number of hop records that fit one IPv6 option of 255 bytes.
 const MAX_TELEMETRY_HOPS: usize = 14;
 
 impl World {
-    /// Builds the world; chunks of its timeline are made on their own thread.
+    /// Builds the world; the chunks of its timeline are generated on a separate thread.
     ///
     /// # Errors
-    /// Whatever can only be known when the network is built: unknown ports and nodes, files,
+    /// Errors detected only when the network is built: unknown ports and nodes, unreadable files,
     /// unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
         let scenario = crate::world::traffic::expand(&scenario, seed);
@@ -133,7 +133,7 @@ impl World {
         })
     }
 
-    /// The network over the entire run, to be saved.
+    /// The timeline of the entire run, for saving.
     ///
     /// # Errors
     /// When the source cannot continue.
@@ -141,8 +141,8 @@ impl World {
         Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }
 
-    /// The flows under `cc` (which replaces `"*"`), as data. Of schemes for which `foreign` holds,
-    /// plug-ins, only the name is known here.
+    /// The flows under `cc` (which replaces `"*"`), as data. `foreign` returns true for plug-in
+    /// schemes, of which only the name is known here.
     ///
     /// # Errors
     /// Parameters that contradict each other, files that cannot be read.
@@ -160,8 +160,8 @@ impl World {
         }
     }
 
-    /// Transport options of a flow under `cc`, as the transport takes them and as the manifest
-    /// lists them.
+    /// Transport options of a flow under `cc`, in the form of the transport and in that of the
+    /// manifest.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -176,7 +176,7 @@ impl World {
         Ok((tcp, params))
     }
 
-    /// Contents of the files that a scheme wants.
+    /// Contents of the files that a scheme requires.
     fn files(&self, info: &'static SchemeInfo, plan: &FlowPlan) -> Result<Files, ScenarioError> {
         let own = (plan.spec.cc == info.id).then_some(&plan.spec.cc_params);
         let layers = [own, self.scenario.cc.get(info.id)];
@@ -295,7 +295,7 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
     Ok(plans)
 }
 
-/// Programs are at ends of flows that carry them.
+/// Checks that programs run at the ends of flows that carry their traffic.
 fn check_programs(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), ScenarioError> {
     let carriers = flows.iter().filter(|f| f.app() == App::Programs);
     let ends: BTreeSet<&str> = carriers.flat_map(|f| [f.pair.from.as_str(), f.pair.to.as_str()]).collect();
@@ -309,7 +309,8 @@ fn check_programs(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), Scenari
     Err(p.into())
 }
 
-/// Options of a flow that runs `cc`: of all flows, of all flows of the scheme, its own.
+/// Options of a flow that runs `cc`. Later layers override earlier ones: all flows, all flows of
+/// the scheme, the flow.
 fn transport_values(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> GivenValues {
     let mut given = values(Some(&scenario.tcp));
     given.extend(values(scenario.tcp_of.get(cc)));
@@ -322,7 +323,7 @@ fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, S
     params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place).into())
 }
 
-/// Bytes that fit a path: its bandwidth-delay product and its queue.
+/// Capacity of a path in bytes: its bandwidth-delay product and its queue.
 fn path_bytes(port: &perigee_timeline::Port, rtt: Nanos) -> u64 {
     const PACKET: u64 = 1500;
     let queue = match port.spec.queue.limit {
@@ -353,7 +354,7 @@ impl<'a> PairIndex<'a> {
         PairIndex { pairs, by_ends }
     }
 
-    /// Indices of the pairs that a `[[flow]]` means.
+    /// Indices of the pairs selected by a `[[flow]]`.
     fn chosen(&self, spec: &FlowSpec) -> Result<Vec<usize>, ScenarioError> {
         let pairs = self.pairs;
         let Some((from, to)) = &spec.ends else {
@@ -377,18 +378,18 @@ impl<'a> PairIndex<'a> {
     }
 }
 
-/// Names given so far.
+/// Names of flows assigned so far.
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
-    /// By prefix: every smaller number is taken. Without it each of many unnamed flows would count
-    /// up from one again.
+    /// Next number to try, by prefix: all smaller ones are taken. Avoids a scan from one for each
+    /// of many unnamed flows.
     free: HashMap<String, u64>,
 }
 
 impl Names {
-    /// The name of the `k`-th flow of an entry. Draws depend on names, so a name depends on nothing
-    /// but its own entry and the ends.
+    /// The name of the `k`-th flow of an entry. Random draws depend on names, so a name depends
+    /// only on its entry and the ends.
     fn unique(&mut self, spec: &FlowSpec, pair: &PairPlace, k: u64) -> Result<String, ScenarioError> {
         let base = spec.name.clone().unwrap_or_else(|| format!("{}->{}", pair.from, pair.to));
         let numbered = |n: u64| if n == 0 { base.clone() } else { format!("{base}.{}", n + 1) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The network of a source: sized queues, changes, and the pairs that may talk.
+//! Network of a source: sized queues, changes, and traffic pairs.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -13,21 +13,21 @@ pub struct Network {
     pub header: Header,
     /// Changes over time.
     pub source: Box<dyn ChunkSource>,
-    /// Where flows may run.
+    /// Pairs between which flows may run.
     pub pairs: Vec<PairPlace>,
     /// Ports as resolved: each of a small network, the classes of a large one.
     pub ports: Vec<PortReport>,
     /// Base RTT of each pair at time zero; `None` = unreachable then.
     pub base_rtts: Vec<Option<Nanos>>,
-    /// Links of each pair's route at time zero, forward.
+    /// Number of links of each pair's forward route at time zero.
     pub hops: Vec<usize>,
-    /// Links of the longest route of the run, as far as it is known.
+    /// Number of links of the longest route of the run, as far as known.
     pub longest: usize,
     /// Number of each pair's slowest port at time zero: pairs with the same number share it.
     pub bottlenecks: Vec<u32>,
     /// Human-readable summary: satellites, assumptions.
     pub report: Vec<String>,
-    /// Warnings to read before trusting its results.
+    /// Warnings about the network.
     pub warnings: Vec<String>,
 }
 
@@ -38,19 +38,19 @@ pub struct PairPlace {
     pub from: String,
     /// Name of the receiving node.
     pub to: String,
-    /// Way of the data.
+    /// Data path.
     pub forward: PairId,
-    /// Way of the ACKs.
+    /// ACK path.
     pub reverse: PairId,
-    /// Only flows that name its ends take it: the way of a split flow's leg, or a saved pair the
-    /// other way round.
+    /// Used only by flows that name both ends: the path of a leg of a split flow, or the reverse of
+    /// a saved pair.
     pub part: bool,
 }
 
-/// Rejects changes at a source that cannot take them, rather than ignore them.
+/// Rejects changes at a source that does not support them, instead of ignoring them.
 ///
 /// # Errors
-/// When the scenario has any.
+/// If the scenario has any changes.
 pub fn refuse_changes(scenario: &Scenario, why: &str) -> Result<(), ScenarioError> {
     match scenario.changes.first() {
         Some(c) => Err(Problem::new("change", why).at(&c.place).into()),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Paths of networks without satellites of their own, followed along the timeline (`perigee
-//! paths`).
+//! Paths over time in networks that have only a timeline and no satellite model (`perigee paths`).
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -13,10 +12,10 @@ use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::sync::Arc;
 
-/// Time between looks.
+/// Sampling interval.
 const STEP: Nanos = Nanos::from_millis(100);
 
-/// A pair that is followed.
+/// A traced pair.
 struct Course {
     ends: (String, String),
     ways: [PairId; 2],
@@ -25,10 +24,11 @@ struct Course {
     rtt_ms: Vec<f64>,
 }
 
-/// The paths between `ends`, or else of the flows, of any network, in the format of those of a sky.
+/// The paths between `ends`, or of the flows if `ends` is absent, in the same format as those of a
+/// satellite network.
 ///
 /// # Errors
-/// When the network cannot be built, or pairs are not in it.
+/// If the network cannot be built or has no such pair.
 pub fn paths(
     scenario: Arc<Scenario>,
     ends: &[(String, String)],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets of external endpoints at their flow: where they leave and enter the simulation.
+//! Ingress and egress of packets of external endpoints.
 
 use super::egress::Egress;
 use super::{Cx, FlowFacts};
@@ -7,17 +7,19 @@ use crate::external_endpoint::{Content, Delivery, EndpointId, OutsidePacket, Sid
 use crate::packet::{Packet, CE, NONE};
 use perigee_record::PacketKind;
 
-/// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
+/// Upper bound on the size of a packet without data: IPv6 and TCP headers with all options, plus a
+/// margin.
 const MOST_HEADERS: u16 = 120;
 
-/// A packet of an external endpoint starts its flow. A standing connection exists before it is
-/// needed: its flow starts with its first data.
+/// Whether a packet of an external endpoint starts its flow. A standing connection is opened in
+/// advance: its flow starts with its first data.
 pub(crate) fn begins_flow(facts: &FlowFacts, packet: &OutsidePacket) -> bool {
     let standing = facts.setup.leg.is_some_and(|l| l.standing);
     !standing || packet.ip_bytes > MOST_HEADERS
 }
 
-/// A packet reached an external endpoint: it leaves the simulation. Returns the bytes of a frame.
+/// Hands a packet that reached an external endpoint out of the simulation. Returns the length of
+/// its frame in bytes, 0 without one.
 #[cold]
 pub(crate) fn leave<O>(h: u32, packet: Packet, cx: &mut Cx<'_, O>) -> u64 {
     let content = match packet.kind {

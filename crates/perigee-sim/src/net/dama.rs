@@ -4,11 +4,11 @@
 //! once per frame; it depends on neither time nor packets.
 //!
 //! At the start of frame k the terminal requests
-//! * a volume V(k): the waiting bytes, without those that this frame carries and those requested
-//!   and not granted yet;
+//! * a volume V(k): the waiting bytes, less those that this frame carries and those requested but
+//!   not granted yet;
 //! * a rate R(k), in bytes per frame: the mean of arrivals in the latest d frames, for arrivals to
-//!   come. A terminal that requests by rate alone adds the d-th part of the waiting bytes, which
-//!   would else stay.
+//!   come. A terminal that requests by rate alone adds 1/d of the waiting bytes, which would
+//!   otherwise never be sent.
 //!
 //! The network controller receives both d frames later. Volumes add up until they are granted; a
 //! rate holds for one frame. Of the frame's capacity C it grants, in this order, CRA, min(R(k - d),
@@ -18,20 +18,19 @@
 use perigee_timeline::Dama;
 use std::collections::VecDeque;
 
-/// Requests on their way, and the controller's account.
+/// Requests in flight, and the controller's account of ungranted volume.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     cra: u64,
     rbdc: u64,
     vbdc: u64,
     fca: u64,
-    /// Requests that have not reached the controller, the oldest first: as many as the delay has
-    /// frames.
+    /// Requests that have not reached the controller, oldest first, one per frame of the delay.
     on_way: VecDeque<Request>,
     /// Sums of these.
     volume_on_way: u64,
     rate_on_way: u64,
-    /// Volume that has reached the controller and is not granted.
+    /// Requested volume that the controller has received and not granted yet.
     owed: u64,
     /// Arrivals in each of the latest frames, and their sum.
     came: VecDeque<u64>,
@@ -45,7 +44,7 @@ struct Request {
 }
 
 impl Allocator {
-    /// State with nothing waiting and nothing requested.
+    /// Idle state: no bytes waiting, no requests.
     pub fn new(dama: &Dama) -> Self {
         let frames = dama.frames() as usize;
         Allocator {
@@ -77,7 +76,7 @@ impl Allocator {
         granted
     }
 
-    /// The controller's part.
+    /// Grants of the controller in this frame.
     fn grant(&mut self, capacity: u64, rate: u64) -> u64 {
         let mut left = capacity;
         let mut give = |bytes: u64| {
@@ -92,7 +91,7 @@ impl Allocator {
         capacity - left
     }
 
-    /// The terminal's request, for the data it cannot send in this frame.
+    /// Sends the terminal's request for the data that it cannot send in this frame.
     fn ask(&mut self, waiting: u64) {
         let frames = self.came.len() as u64;
         let expected = self.owed.saturating_add(self.volume_on_way);
@@ -106,7 +105,7 @@ impl Allocator {
         self.rate_on_way += rate;
     }
 
-    /// Further frames with nothing waiting and nothing coming would all be alike.
+    /// Whether the state is idle: without arrivals, further frames would not change it.
     pub fn is_at_rest(&self) -> bool {
         self.owed == 0 && self.volume_on_way == 0 && self.rate_on_way == 0 && self.came_in_all == 0
     }
@@ -120,7 +119,7 @@ mod tests {
 
     const FRAMES: u64 = 23;
 
-    /// Frames of 26.5 ms, 600 ms from request to grant, nothing without a request.
+    /// Frames of 26.5 ms, 600 ms from request to grant, no capacity without a request.
     fn dama() -> Dama {
         let (frame, delay) = (Nanos::from_micros(26_500), Nanos::from_millis(600));
         Dama { frame, delay, cra: BitRate(0), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
@@ -216,11 +215,11 @@ mod tests {
                 waiting -= g.min(waiting);
             }
             prop_assert_eq!(sent + waiting, all);
-            // All that waits is expected, and requests do not exceed arrivals.
+            // Every waiting byte is covered by a request, and requests do not exceed arrivals.
             prop_assert!(a.owed + a.volume_on_way >= waiting);
             let unasked = (dama.per_frame(cra) + dama.per_frame(fca) + dama.per_frame(rbdc)) * frames;
             prop_assert!(granted <= all + unasked);
-            // It comes to rest, and nothing is left.
+            // It becomes idle, with no bytes left.
             for _ in 0..200_000 {
                 waiting -= a.frame(30_000, waiting, 0).min(waiting);
                 if a.is_at_rest() {

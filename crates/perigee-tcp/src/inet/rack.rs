@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! RACK of INET 4.5 at Avian688/inet4.5 8287e4c: its RTT is the smoothed one, and retransmissions
-//! hardly ever count.
+//! RACK of INET 4.5 at Avian688/inet4.5 8287e4c: it uses the smoothed RTT, and ACKs of
+//! retransmissions almost never update its state.
 
 use crate::Seg;
 use perigee_units::{Nanos, NS_PER_S};
@@ -51,18 +51,19 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// The packet was sent before the latest one that was delivered.
+    /// Whether the latest delivered packet was sent after this one.
     pub fn is_after(&self, sent: Nanos, seg: Seg) -> bool {
         (self.sent, self.seg) > (sent, seg)
     }
 
-    /// A packet is lost this long after it was sent.
+    /// Time after its transmission at which a packet is considered lost.
     pub fn patience(&self) -> Nanos {
         self.rtt + self.window
     }
 
-    /// A packet is delivered. The peer's clock is read in full seconds to judge whether an ACK is
-    /// for the retransmission: it is taken for the original's unless a second starts in between.
+    /// Processes a delivered packet. Whether an ACK is for the retransmission is decided by the
+    /// peer's clock in full seconds: the ACK is attributed to the original unless a second boundary
+    /// lies in between.
     pub fn on_delivered(
         &mut self,
         (seg, sent, resent): (Seg, Nanos, bool),
@@ -86,8 +87,9 @@ impl Rack {
         }
     }
 
-    /// Sizes the reordering window: a quarter of the lowest smoothed RTT, or zero while no
-    /// reordering was observed and a recovery runs or three segments are selectively acknowledged.
+    /// Sizes the reordering window: a quarter of the lowest smoothed RTT per step, at most the
+    /// smoothed RTT; zero if no reordering was observed and recovery is in progress or three
+    /// segments are SACKed.
     pub fn resize(&mut self, s: &Situation) {
         if s.dsack && s.una >= self.rtt_nxt {
             self.steps += 1;

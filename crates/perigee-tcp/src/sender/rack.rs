@@ -11,20 +11,20 @@ use crate::Seg;
 use perigee_cc::{CaState, CongestionControl, LossEvent, LossKind, Transition};
 use perigee_units::Nanos;
 
-/// Recoveries without a duplicate report after which the reordering window shrinks back.
+/// Number of recoveries without a DSACK after which the reordering window is reset.
 const REO_PERSIST: u32 = 16;
-/// Segments SACKed above a hole that make it a loss (RFC 6675).
+/// Number of segments SACKed above a hole that mark it lost (RFC 6675).
 const DUP_THRESHOLD: u64 = 3;
-/// Steps of the reordering window at most.
+/// Maximum number of steps of the reordering window.
 const MAX_STEPS: u64 = 255;
 
 impl Sender {
-    /// A delivered packet moves the reference: packets sent before it and not delivered become
-    /// suspect.
+    /// Advances the most recently sent delivered packet; undelivered packets sent before it become
+    /// candidates for loss.
     #[inline]
     pub(super) fn advance_rack(&mut self, now: Nanos, slot: &Slot, seg: Seg) {
         let rtt = now.saturating_sub(slot.tx.sent);
-        // Faster than the path allows: it was the original that arrived, not the retransmission.
+        // Less than the minimum RTT: the ACK is for the original, not the retransmission.
         if rtt < self.rtt.min() && slot.flags & (EVER_RETRANS | RETRANS) != 0 {
             return;
         }
@@ -88,8 +88,9 @@ impl Sender {
         (min / 4 * self.rack.steps).max(LEAST).min(self.rtt.srtt())
     }
 
-    /// RFC 6675: a segment is lost when `reordering` segments above it are selectively
-    /// acknowledged. A retransmission is not judged again.
+    /// RFC 6675: marks a segment lost when a number of segments above it are SACKed:
+    /// `DUP_THRESHOLD`, or alongside RACK the reordering degree. Retransmissions are not marked
+    /// again.
     fn mark_by_dupthresh(&mut self, now: Nanos) {
         let mut needed = match self.cfg.loss_detection {
             LossDetection::DupThresh => DUP_THRESHOLD,
@@ -114,8 +115,9 @@ impl Sender {
         }
     }
 
-    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet.
-    /// What was sent later is due later, so that the first that is not overdue ends the search.
+    /// Marks overdue segments lost; returns the longest remaining wait if any segment is not
+    /// overdue yet. Deadlines are in order of transmission, so the first segment that is not
+    /// overdue ends the search.
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
         let wait = self.rack.rtt + self.reordering_window();
         let newest = (self.rack.sent, self.rack.seg);
@@ -126,7 +128,7 @@ impl Sender {
                 break;
             }
             at = self.board.after(seg);
-            // Marked by a timeout and not sent again yet.
+            // Marked lost by a timeout and not retransmitted yet.
             if slot.waits() {
                 continue;
             }
@@ -139,8 +141,8 @@ impl Sender {
         None
     }
 
-    /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a
-    /// packet is not overdue yet; then the other timers must not be touched.
+    /// Runs loss detection if a delivery advanced the RACK state. Arms the reordering timer if a
+    /// packet is not overdue yet; the other timers must not be rearmed then.
     pub(super) fn find_losses(&mut self, now: Nanos, p: &mut Progress) {
         if self.cfg.loss_detection != LossDetection::Rack {
             self.mark_by_dupthresh(now);
@@ -213,7 +215,7 @@ impl Sender {
         }
     }
 
-    /// The time after which a tail loss probe is sent, if one may be.
+    /// Delay of the tail loss probe, if one may be sent.
     pub(super) fn probe_delay(&self, now: Nanos, from_ack: bool) -> Option<Nanos> {
         let allowed = self.cfg.tlp
             && self.board.out() > 0
@@ -234,7 +236,7 @@ impl Sender {
         Some(round_up(delay.min(rto_left.max(Nanos(1))), self.tick))
     }
 
-    /// The probe timer fired: one new segment if there is one, else the last one again.
+    /// The probe timer fired: sends one new segment if available, else retransmits the last one.
     pub(super) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         if self.probe.high.is_none() {
             let app_limited = self.rate.app_limited != 0;
@@ -262,7 +264,7 @@ impl Sender {
         if !self.probe.was_retrans || p.dsack_of_probe {
             self.probe.high = None;
         } else if ack > high {
-            // The probe filled a hole: that was a loss, and it costs one reduction.
+            // The probe repaired a loss: reduce the window once.
             let app_limited = self.probe.app_limited;
             self.begin_reduction(now);
             self.set_state(now, CaState::Cwr);

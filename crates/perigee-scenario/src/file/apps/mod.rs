@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications of flows. Each declares its own keys of `[[flow]]` in a file of its own; a line of
-//! `apps!` registers it in the grammar, the schema and the reference.
+//! Applications of flows. Each declares its keys of `[[flow]]` in its own file; a line of `apps!`
+//! registers it in the grammar, the schema and the reference.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Schedules: when and how links change again and again. Each declares its own keys of `[schedule]`
-//! in a file of its own; a line of `schedules!` makes it known to the grammar, the schema and the
-//! reference. A schedule is chosen by the key that is called as it is.
+//! Schedules: repeated changes of links. Each declares its keys of `[schedule]` in its own file; a
+//! line of `schedules!` registers it in the grammar, the schema and the reference. The key with the
+//! name of a schedule selects it.
 
 use crate::file::change::{ChangeSpec, Changes, Direction, When};
 use crate::file::checked::Checked;
@@ -19,7 +19,7 @@ macro_rules! schedules {
         /// The keys of each schedule.
         pub const SCHEDULES: &[&Section] = &[$(&$schedule::SECTION),*];
 
-        /// When a checked `[schedule]` changes what.
+        /// Times and changes of a checked `[schedule]`.
         fn read(c: &Arc<Checked>, problems: &mut Vec<Problem>) -> Option<(When, Changes)> {
             match c.kind() {
                 $(name if name == $schedule::SECTION.name => Some($schedule::read(c).changes(problems)),)*
