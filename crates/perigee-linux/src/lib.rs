@@ -130,9 +130,7 @@ impl Backend for LinuxHosts {
             }
         }
         let (plan, setups) = self.plan(header, workload)?;
-        // Draws with other seeds have about the same length.
-        let options = RunOptions::default();
-        drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
+        check_draws(&plan, &setups)
     }
 
     fn run(
@@ -252,6 +250,16 @@ impl LinuxHosts {
         let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
+}
+
+/// Rejects flows with more draws than a job can hold.
+///
+/// # Errors
+/// See [`drawn`].
+fn check_draws(plan: &Plan, setups: &[FlowSetup]) -> Result<(), BackendError> {
+    // Draws with other seeds have about the same length.
+    let options = RunOptions::default();
+    drawn(plan, setups, &simulator_options(&options), &options).map(|_| ())
 }
 
 /// The plan's job with all draws made for a run.

@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from perigee_lab.cli import given
-from perigee_lab.cli.options import EnvOption, ForceOption, JsonOption, ScenarioArg, SetOption, TrustOption, UseOption
+from perigee_lab.cli.options import (
+    EnvOption,
+    ForceOption,
+    JsonOption,
+    ScenarioArg,
+    SetOption,
+    StdinOption,
+    TrustOption,
+    UseOption,
+)
 from perigee_lab.common.errors import stop
 from perigee_lab.common.messages import complain
 
@@ -22,10 +31,7 @@ def command(
     programs: Annotated[str | None, typer.Option(hidden=True)] = None,
     env: EnvOption = None,
     sets: SetOption = None,
-    stdin: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="What the program that is named last reads; -: standard input."),
-    ] = None,
+    stdin: StdinOption = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-emulate.")] = None,
     force: ForceOption = False,

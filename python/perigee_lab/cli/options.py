@@ -34,6 +34,9 @@ UseOption = Annotated[
         help="As root: a host that this machine has already, a network namespace or whatever is behind an interface.",
     ),
 ]
+StdinOption = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Standard input of the last program; - = that of this command.")
+]
 EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment of programs.")]
 WritableOption = Annotated[
     list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")

@@ -15,14 +15,14 @@ use crate::observe::Hosted;
 use crate::ping::{Beginning, Pings, LENGTH};
 use crate::plan::{Plan, Program, Schemes, ENVIRONMENT};
 use crate::programs::Programs;
-use crate::{broken, drawn, Listener, PROGRAMS};
+use crate::{broken, check_draws, drawn, Listener, PROGRAMS};
 use lateness::LATE;
 pub use lateness::{Lateness, Measured, Summary};
 use perigee_backend::recorder::FrameTap;
 use perigee_backend::recording::{begin_record, failed, run_and_record, simulator_options, Records};
 use perigee_backend::routes::RouteListener;
 use perigee_backend::setups::Plugins;
-use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
+use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_guest::live::Live;
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, RunOutcome, Simulation};
@@ -78,8 +78,7 @@ impl Backend for RealTimeHosts {
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
         let (plan, setups) = self.plan(header, workload)?;
-        let options = RunOptions::default();
-        drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
+        check_draws(&plan, &setups)
     }
 
     fn run(
