@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Conservation of packets over many networks drawn at random: chains, dumbbells and parking lots
+//! Conservation of packets over many randomly drawn networks: chains, dumbbells and parking lots
 //! with losses, outages, lost routes, changes of rate and delay, reordering, every queue
-//! discipline, every congestion control, every application. Each network is stepped to three
-//! instants, at which no link may have passed on more than it was given, and to its end: there the
-//! counters of links and of flows must add up to the packet, and agree with each other. The first
-//! that do not end the program.
+//! discipline, every congestion control and every application. Each network is stepped to three
+//! instants, at which no link may have forwarded more packets than it received, and to the end,
+//! where the counters of links and flows must balance to the packet and agree with each other. The
+//! first violation ends the program.
 //!
 //! `cargo run --release -p perigee-sim --example conservation -- PACKETS [SEED]`
 
@@ -17,7 +17,7 @@ use perigee_units::draw::{mix, unit};
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
 
-/// Data packets that one network carries at most, roughly.
+/// Approximate maximum of data packets that one network carries.
 const PACKETS_PER_NETWORK: f64 = 400_000.0;
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
     println!("{counted}");
 }
 
-/// Numbers that look random, the same ones for the same seed.
+/// Pseudo-random numbers, reproducible from a seed.
 struct Draws {
     seed: u64,
     n: u64,
@@ -51,11 +51,11 @@ impl Draws {
     fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
-    /// One in `n`.
+    /// True with probability 1/n.
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
-    /// Between two bounds, as many in each octave.
+    /// A number between two bounds, log-uniform.
     fn log(&mut self, low: f64, high: f64) -> f64 {
         low * libm::pow(high / low, unit(self.next()))
     }
@@ -119,7 +119,7 @@ impl Network {
     }
 }
 
-/// Packets in flight are counted at the end only.
+/// Consistency of a link's counters while it runs, when packets in flight are not counted.
 fn link_is_possible(l: &LinkTotals) {
     let gone = l.crossed + l.dropped.iter().sum::<u64>();
     assert!(gone <= l.entered && l.crossed <= l.tx_packets && l.tx_packets <= l.entered, "{l:?}");
@@ -133,8 +133,8 @@ fn flow_balances(f: &FlowTotals) {
     assert_eq!(f.sent, f.delivered + f.dropped.iter().sum::<u64>() + f.under_way, "{f:?}");
 }
 
-/// Flows lose or have in flight as many packets as links lose or hold; packets that cross a link
-/// are delivered or enter the next.
+/// Flows lose or have in flight as many packets as links drop or hold; each packet that crosses a
+/// link is either delivered or enters the next link.
 fn ends_and_links_agree(out: &RunOutcome) {
     let flows = |of: fn(&FlowTotals) -> u64| out.flows.iter().map(of).sum::<u64>();
     let links = |of: fn(&LinkTotals) -> u64| out.links.iter().map(of).sum::<u64>();
@@ -159,7 +159,7 @@ fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
         QueueLimit::Packets((bytes / 1_500.0) as u64)
     };
     let mut queue = Queue::drop_tail(limit);
-    // Half of the ports in order, the rest of every kind.
+    // Half of the ports use the disciplines in order, the others one drawn at random.
     if d.one_in(2) {
         let name = DISCIPLINES[d.below(DISCIPLINES.len())].id.to_string();
         queue.discipline = Arc::new(Discipline { name, params: Default::default() });
@@ -174,7 +174,7 @@ fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
     PortSpec { rate, queue, framing, burst, dama, metered: d.one_in(2) }
 }
 
-/// Slots on request: frames up to a fifth of the RTT, grants after up to two.
+/// Slots on request: a frame takes up to a fifth of the RTT, a grant up to twice the RTT.
 fn draw_slots(d: &mut Draws, rate: BitRate, rtt: Nanos) -> Dama {
     let within = |t: Nanos, [least, most]: [Nanos; 2]| t.clamp(least, most);
     let part = |n: usize| BitRate(rate.0 * n as u64 / 8);
@@ -246,7 +246,7 @@ fn draw_flows(d: &mut Draws, built: &Built, end: Nanos) -> Vec<FlowSetup> {
     (0..count).map(one).collect()
 }
 
-/// Mostly a transfer without end for the first flow of a pair, any for the others.
+/// Usually an unlimited transfer for the first flow of a pair, any application for the others.
 fn draw_app(d: &mut Draws, first: bool) -> App {
     if first && !d.one_in(4) {
         return App::Bulk { bytes: None };
@@ -268,8 +268,8 @@ fn draw_app(d: &mut Draws, first: bool) -> App {
     }
 }
 
-/// A change somewhere along a flow's path, forward or reverse, and the change that ends it where it
-/// has to end.
+/// A change somewhere along a flow's path, forward or reverse, and the change that reverts it where
+/// one is needed.
 fn draw_change(d: &mut Draws, built: &Built, end: Nanos, bps: f64) -> Vec<Timed> {
     let path = &built.flows[d.below(built.flows.len())];
     let back = usize::from(d.one_in(4));

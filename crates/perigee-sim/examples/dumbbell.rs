@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One flow over one bottleneck, printed as a line per scheme: the quickest way to run the
-//! simulator by itself.
+//! One flow over one bottleneck, summarised in a line per scheme: the quickest way to run the
+//! simulator on its own.
 //!
 //! `LOSS` is the probability of random loss, `EVENTS` prints the events.
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Congestion control with decisions from outside the simulation: a learner, a program under test.
-//! Between two decisions the window stays constant, regardless of loss.
+//! Congestion control with decisions from outside the simulation: by a learner or a program under
+//! test. Between two decisions the window stays constant, regardless of loss.
 
 use crate::setup::Scheme;
 use perigee_cc::{AckEvent, Caps, CongestionControl, Cx, OnRto, Signal, Window};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct External;
 
 impl External {
-    /// As the scheme of a flow.
+    /// The same, as a flow's scheme.
     pub fn scheme() -> Scheme {
         Scheme::Custom(Arc::new(|_| Box::new(External)))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! External endpoints of flows: real hosts, programs, another part of a larger simulation. Complete
-//! packets, with their contents, leave and enter the simulation and cross the same ports as those
-//! of simulated flows.
+//! External endpoints of flows: real hosts, programs or another part of a larger simulation.
+//! Complete packets, contents included, leave and enter the simulation and cross the same ports as
+//! those of simulated flows.
 
 use crate::packet::TelemetryStack;
 use perigee_record::PacketKind;
@@ -10,7 +10,7 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// An end of a flow. Ends are ordered: by flow, the source first.
+/// An end of a flow. Ends are ordered by flow, the source before the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId {
     /// Number of the flow.
@@ -29,7 +29,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The end that packets of a kind leave.
+    /// End that sends packets of this kind.
     pub fn of(kind: PacketKind) -> Side {
         match kind.is_forward() {
             true => Side::Source,
@@ -46,15 +46,15 @@ impl Side {
     }
 }
 
-/// Content of a packet, in addition to its number.
+/// Contents of a packet, in addition to its number.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Nothing.
     None,
-    /// Blocks of an [`PacketKind::Ack`].
+    /// Blocks of a [`PacketKind::Ack`].
     Ack(AckBlocks),
-    /// Bytes of a [`PacketKind::Frame`] or [`PacketKind::FrameBack`], which nothing in the
-    /// simulation reads.
+    /// Bytes of a [`PacketKind::Frame`] or [`PacketKind::FrameBack`]; the simulation does not parse
+    /// them.
     Frame(Box<[u8]>),
 }
 
@@ -64,32 +64,32 @@ pub struct OutsidePacket {
     /// Kind of packet.
     pub kind: PacketKind,
     /// Number of a segment, probe, request or datagram, from 0; of an ACK, the next segment
-    /// expected; else 0.
+    /// expected; 0 for other kinds.
     pub seq: u64,
-    /// It carries the PSH flag.
+    /// PSH flag.
     pub push: bool,
     /// Contents.
     pub content: Content,
-    /// Departure from its source: the instant of a probe, the timestamp of a segment.
+    /// Departure from its source: the transmission time of a probe, the timestamp of a segment.
     pub sent: Nanos,
     /// Number of this transmission in its flow and direction, from 1: random losses depend on it.
-    /// `None` = the next one (of packets that enter).
+    /// `None` for a packet that enters = the next number.
     pub number: Option<u32>,
     /// Size of the IP packet in bytes.
     pub ip_bytes: u16,
-    /// It carries a congestion mark (ECN).
+    /// Congestion experienced (ECN).
     pub marked: bool,
-    /// Telemetry that ports wrote into it.
+    /// Telemetry written by the ports it passed.
     pub telemetry: Option<TelemetryStack>,
     /// Links crossed so far.
     pub hops: u8,
 }
 
 impl OutsidePacket {
-    /// A frame of an IP packet of `bytes`, sent by an end of a flow at `at`.
+    /// A frame that holds an IP packet of `bytes`, sent by an end of a flow at `at`.
     ///
     /// # Errors
-    /// Where it is empty or larger than an IP packet can be.
+    /// If it is empty or exceeds the size of an IP packet.
     pub fn frame(from: Side, at: Nanos, bytes: Box<[u8]>) -> Result<Self, String> {
         let size = u16::try_from(bytes.len()).ok().filter(|n| *n > 0);
         let ip_bytes = size.ok_or_else(|| format!("a frame of {} bytes is no IP packet", bytes.len()))?;
@@ -111,7 +111,7 @@ impl OutsidePacket {
         })
     }
 
-    /// True if it carries all contents of its kind.
+    /// True if it has all contents that its kind requires.
     pub(crate) fn is_whole(&self) -> bool {
         match self.kind {
             PacketKind::Ack => matches!(self.content, Content::Ack(_)),
@@ -132,10 +132,10 @@ pub struct Delivery {
     pub packet: OutsidePacket,
 }
 
-/// Packets that have left, in the order in which they did.
+/// Packets that have left the simulation, in order of departure.
 pub(crate) type Outbox = VecDeque<Delivery>;
 
-/// Packets that are to enter, by instant, end and number.
+/// Packets that will enter the simulation, ordered by instant, end and number.
 #[derive(Default)]
 pub(crate) struct Inbox {
     due: BinaryHeap<Reverse<Entry>>,
@@ -175,7 +175,7 @@ impl Inbox {
         self.due.peek().map_or(Nanos::MAX, |Reverse(e)| e.key.0)
     }
 
-    /// The next packet that enters by `now`.
+    /// Removes the next packet that enters by `now`.
     pub fn pop(&mut self, now: Nanos) -> Option<(EndpointId, OutsidePacket)> {
         if self.next() > now {
             return None;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The packet-level simulator: carries a workload over a timeline.
+//! Packet-level simulator: carries a workload over a timeline.
 //!
 //! Layers:
 //! * [`Simulation`]: the event loop, which runs to the end or step by step. Below it: `schedule`
 //!   (pending events), `packet` (arenas), `net` (ports and links), `routes` (routes and their RTT),
-//!   `host` (the ends of a flow), `notices` (handovers as flows are notified of them).
-//! * [`external_endpoint`]: ends that are not in the simulation; [`external`]: decisions of
-//!   congestion controls outside.
+//!   `host` (the ends of flows), `notices` (handover notices to flows).
+//! * [`external_endpoint`]: ends outside the simulation; [`external`]: congestion control with
+//!   decisions from outside.
 //! * [`setup`]: inputs of a simulation (flows with their controller and transport options, run
 //!   options).
 //! * [`observe`]: the observer interface, and the results.
 //!
-//! The crate has no files, scenario syntax, plots or satellites.
+//! The crate knows no files, scenario syntax, plots or satellites.
 
 pub mod external;
 pub mod external_endpoint;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Notices of the timeline to flows: handovers, outages and path changes, with lead time,
+//! Notices about the timeline to flows: handovers, outages and path changes, with lead time,
 //! prediction error and loss.
 
 use perigee_timeline::Notices;
@@ -9,8 +9,8 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events of a flow closer than this are one, such as an outage and the reconfiguration that ends
-/// it.
+/// Events of a flow closer together than this are merged, such as an outage and the reconfiguration
+/// that ends it.
 const ONE_EVENT: Nanos = Nanos::from_millis(500);
 
 /// Notification to a flow.
@@ -18,7 +18,7 @@ const ONE_EVENT: Nanos = Nanos::from_millis(500);
 pub enum Notice {
     /// The handover is over.
     End,
-    /// A handover or outage starts; its expected end.
+    /// A handover or outage starts; with its expected end.
     Begin(Nanos),
     /// The path changes.
     Path(u64),
@@ -43,10 +43,10 @@ pub struct Subscriber {
     pub key: u64,
     pub forward: PairId,
     pub reverse: PairId,
-    /// Its end nodes.
+    /// End nodes of the flow.
     pub ends: [u32; 2],
     pub how: Notices,
-    /// Its latest event, and how many there were.
+    /// Its latest event, and the number of events so far.
     last: Option<Nanos>,
     events: u64,
 }
@@ -77,7 +77,7 @@ impl NoticeQueue {
         self.subscribers.push(s);
     }
 
-    /// True if there are no subscribers.
+    /// Whether there are no subscribers.
     pub fn is_idle(&self) -> bool {
         self.subscribers.is_empty()
     }
@@ -99,7 +99,7 @@ impl NoticeQueue {
         self.due.peek().map_or(Nanos::MAX, |n| n.0 .0)
     }
 
-    /// The next notice that is due by `now`.
+    /// Removes the next notice that is due by `now`.
     pub fn pop(&mut self, now: Nanos) -> Option<(u32, Notice)> {
         if self.next() > now {
             return None;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight
-//! on a link.
+//! Packets, in one arena. A packet is always in exactly one ring: that of a port where it waits, or
+//! of a link on which it is in flight.
 
 use crate::prefetch::fetch_of;
 use perigee_record::PacketKind;
@@ -8,16 +8,16 @@ use perigee_tcp::AckBlocks;
 use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
-/// No packet, no link, no stack.
+/// Sentinel: no packet, link or stack.
 pub const NONE: u32 = u32::MAX;
 
 /// Set in a packet's ordinal: congestion was experienced.
 pub const CE: u32 = 1 << 31;
 
-/// IP and ICMP header of a probe, IP and UDP header of a datagram.
+/// Length of the IP and ICMP headers of a probe, or the IP and UDP headers of a datagram.
 pub(crate) const PROBE_HEADER: u32 = 28;
 
-/// Ports write records into packets of this kind, where they carry telemetry.
+/// Whether packets of this kind can carry telemetry, into which ports write records.
 #[inline]
 pub fn has_stack(kind: PacketKind) -> bool {
     matches!(kind, PacketKind::Data | PacketKind::Frame | PacketKind::FrameBack)
@@ -27,36 +27,36 @@ pub fn has_stack(kind: PacketKind) -> bool {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Packet {
-    /// Time of arrival at its present port.
+    /// Time of arrival at its current port.
     pub enqueued: Nanos,
     /// Departure from its source.
     pub sent: Nanos,
-    /// Segment (Data), number (probes); contents of an ACK or a frame are in `content`.
+    /// Segment number (Data) or probe number; the contents of an ACK or a frame are in `content`.
     pub seq: u64,
     pub flow: u32,
-    /// Per-path: place of the present link in the list of paths. Per-hop: number of the
+    /// Per-path routing: index of the current link in the list of paths. Per-hop: number of the
     /// destination.
     pub route: u32,
-    /// The link it is on or waits for.
+    /// Link that it crosses or waits for.
     pub link: u32,
     /// Number of this transmission in its flow and direction: random losses depend on it.
     pub ordinal: u32,
-    /// Contents, in an arena of their own: blocks of an ACK, bytes of a frame.
+    /// Contents, in a separate arena: blocks of an ACK, bytes of a frame.
     pub content: u32,
-    /// Telemetry, in its own arena.
+    /// Telemetry stack, in a separate arena.
     pub telemetry: u32,
-    /// Data: the timestamp that it echoes, in milliseconds; 0 = none.
+    /// Data: echoed timestamp in milliseconds; 0 = none.
     pub echo_ms: u32,
     pub ip_bytes: u16,
     pub kind: PacketKind,
-    /// Links crossed.
+    /// Number of links crossed.
     pub hops: u8,
-    /// It carries the PSH flag.
+    /// PSH flag.
     pub push: bool,
 }
 
-/// An arena with a free list; the place freed last is used first, so that a busy simulation stays
-/// in the cache.
+/// Arena with a free list; the slot freed last is reused first, so that a busy simulation stays in
+/// the cache.
 #[derive(Clone, Debug)]
 pub struct Arena<T> {
     items: Vec<T>,
@@ -70,7 +70,7 @@ impl<T> Default for Arena<T> {
 }
 
 impl<T: Default> Arena<T> {
-    /// Takes an item out.
+    /// Removes and returns an item.
     pub fn take(&mut self, i: u32) -> T {
         let item = std::mem::take(&mut self.items[i as usize]);
         self.remove(i);
@@ -101,7 +101,7 @@ impl<T> Arena<T> {
     pub fn get(&self, i: u32) -> &T {
         &self.items[i as usize]
     }
-    /// Brings an item that will be wanted soon into the cache.
+    /// Prefetches an item that will be needed soon.
     #[inline]
     pub fn fetch(&self, i: u32) {
         fetch_of(&self.items, i as usize, std::mem::size_of::<T>().div_ceil(64));
@@ -110,7 +110,7 @@ impl<T> Arena<T> {
     pub fn get_mut(&mut self, i: u32) -> &mut T {
         &mut self.items[i as usize]
     }
-    /// Items in use.
+    /// Number of items in use.
     #[cfg(test)]
     pub fn used(&self) -> usize {
         self.items.len() - self.free.len()
@@ -123,11 +123,11 @@ pub struct Stacks {
     heads: Arena<StackHead>,
     hops: Vec<WireHop>,
     max_hops: usize,
-    /// Some packets carry records of fixed size.
+    /// Whether packets carry records of fixed size.
     pub pint: bool,
 }
 
-/// The fixed part of a stack.
+/// Fixed part of a stack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StackHead {
     pub stamp: Stamp,
@@ -137,13 +137,13 @@ pub struct StackHead {
     pub q_in: u16,
     pub path_id: u16,
     pub count: u8,
-    /// Packets covered by the ACK that carries it back.
+    /// Number of packets covered by the ACK that returns the telemetry.
     pub covered: u32,
     pub partial: bool,
     pub form: Form,
 }
 
-/// The telemetry of a packet that leaves a simulation or enters it.
+/// Telemetry of a packet that enters or leaves a simulation.
 #[derive(Clone, Debug)]
 pub struct TelemetryStack {
     pub(crate) head: StackHead,
@@ -151,7 +151,7 @@ pub struct TelemetryStack {
 }
 
 impl TelemetryStack {
-    /// As the sender of a packet with `payload` bytes makes it: without records.
+    /// A stack without records, as created by the sender of a packet with `payload` bytes.
     pub fn new(stamp: Stamp, payload: u32) -> Self {
         TelemetryStack { head: StackHead { stamp, payload, ..StackHead::default() }, hops: Vec::new() }
     }
@@ -161,26 +161,26 @@ impl TelemetryStack {
         &self.head.stamp
     }
 
-    /// XOR of the ids of the switches that were passed.
+    /// XOR of the ids of the switches passed.
     pub fn path_id(&self) -> u16 {
         self.head.path_id
     }
 
-    /// The records of the ports, in the order in which they were passed.
+    /// Records of the ports, in the order of the path.
     pub fn hops(&self) -> &[WireHop] {
         &self.hops
     }
 }
 
-/// Form of telemetry as the sender will read it.
+/// Form in which the sender reads telemetry.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Form {
     /// The stack.
     #[default]
     Stack,
-    /// The receiver's record of it.
+    /// The receiver's compact record of it.
     Compact(WireCompact),
-    /// The record that ports overwrite; there is no stack.
+    /// The record of fixed size that ports overwrite, in place of a stack.
     Pint(WirePint),
 }
 
@@ -207,7 +207,7 @@ impl Stacks {
     pub fn head_mut(&mut self, i: u32) -> &mut StackHead {
         self.heads.get_mut(i)
     }
-    /// Adds a hop's record; a full stack stays as it is and is marked partial.
+    /// Adds a hop's record; a full stack is left unchanged and marked partial.
     #[inline]
     pub fn push(&mut self, i: u32, hop: WireHop, switch: u16) {
         let head = self.heads.get_mut(i);
@@ -219,7 +219,7 @@ impl Stacks {
             head.partial = true;
         }
     }
-    /// A port's record of fixed size.
+    /// Overwrites a record of fixed size.
     pub fn overwrite(&mut self, i: u32, port: WirePint, switch: u16, wait: Nanos) {
         let head = self.heads.get_mut(i);
         if let Form::Pint(record) = &mut head.form {
@@ -227,7 +227,7 @@ impl Stacks {
             head.count = head.count.saturating_add(1);
         }
     }
-    /// The bytes currently in the packet.
+    /// Telemetry bytes currently in the packet.
     pub fn block(&self, i: u32) -> Vec<u8> {
         let head = self.head(i);
         let mut block = Vec::new();
@@ -243,7 +243,7 @@ impl Stacks {
         let at = i as usize * self.max_hops;
         &self.hops[at..at + self.heads.get(i).count as usize]
     }
-    /// A stack with all its records, as it leaves a simulation.
+    /// Exports a stack with all its records, for a packet that leaves the simulation.
     pub fn export(&self, i: u32) -> TelemetryStack {
         TelemetryStack { head: *self.head(i), hops: self.hops(i).to_vec() }
     }
@@ -258,7 +258,7 @@ impl Stacks {
         head.partial |= kept < stack.hops.len();
         i
     }
-    /// Stacks in use.
+    /// Number of stacks in use.
     #[cfg(test)]
     pub fn used(&self) -> usize {
         self.heads.used()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ways through the network: paths of pairs, or next-hop tables.
+//! Routes through the network: paths of pairs, or next-hop tables.
 
 use crate::net::Net;
 use crate::packet::NONE;
@@ -7,39 +7,40 @@ use perigee_timeline::{transmission, LinkId, NodeId, Pair, PairId, Routing};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use std::collections::BTreeMap;
 
-/// Longest path that is followed: a loop in next-hop tables must not hang the simulation.
+/// Maximum length of a path that is followed: a loop in next-hop tables must not hang the
+/// simulation.
 const MAX_HOPS: usize = 250;
 
-/// Packets reach a link's port over several links, or from a host.
+/// Sentinel: packets reach a link's port over several links, or from a host.
 const MANY: u32 = NONE - 1;
 
-/// All paths.
+/// All routes.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     mode: Routing,
     pairs: Vec<Pair>,
-    /// Every path ever used, back to back, each ended by [`NONE`]. A packet keeps its position in
-    /// it, so that it can finish a path that its pair has left.
+    /// All paths ever used, back to back, each terminated by [`NONE`]. A packet stores its position
+    /// in the list, so that it can finish a path that its pair no longer uses.
     hops: Vec<u32>,
     known: BTreeMap<Vec<u32>, u32>,
-    /// Per link: the only link over which packets reach its port, [`NONE`] where none has, or
+    /// Per link: the only link over which packets reach its port; [`NONE`] if there is none, or
     /// [`MANY`].
     feeder: Vec<u32>,
     /// Per pair: start of its path in `hops`, or the number of its destination.
     start: Vec<u32>,
-    /// Destinations, and per destination a table by node.
+    /// Destinations, and for each destination a table by node.
     destinations: Vec<u32>,
     tables: Vec<Vec<u32>>,
 }
 
-/// Properties of a path at present, without queues.
+/// Current properties of a path, without queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Way {
-    /// Propagation and serialisation.
+    /// Propagation and serialisation delay.
     pub delay: Nanos,
     /// Rate of change of the propagation delay, in nanoseconds per second.
     pub slope: i64,
-    /// Slowest port.
+    /// Rate of the slowest port.
     pub rate: BitRate,
     /// Framing of that port.
     pub framing: u32,
@@ -69,7 +70,7 @@ impl Routes {
         }
     }
 
-    /// A pair's new path.
+    /// Sets the path of a pair.
     pub fn set_path(&mut self, pair: PairId, links: Option<&[LinkId]>) {
         self.start[pair.ix()] = match links {
             None => NONE,
@@ -98,7 +99,7 @@ impl Routes {
         at
     }
 
-    /// A node's new next hop.
+    /// Sets the next hop of a node.
     pub fn set_next_hop(&mut self, at: NodeId, to: NodeId, link: Option<LinkId>) {
         let d = self.destination(to) as usize;
         let table = &mut self.tables[d];
@@ -108,7 +109,7 @@ impl Routes {
         table[at.ix()] = link.map_or(NONE, |l| l.0);
     }
 
-    /// First link of a pair's path, and the state the packet must carry.
+    /// First link of a pair's path, and the routing state that the packet must carry.
     #[inline]
     pub fn first(&self, pair: PairId) -> Option<(u32, u32)> {
         let start = self.start[pair.ix()];
@@ -135,8 +136,8 @@ impl Routes {
         }
     }
 
-    /// Next step of a packet that crosses `link`, if all packets that ever get there arrive over
-    /// `link`.
+    /// Next step of a packet that crosses `link`, if the link taken next is reached over `link`
+    /// only.
     #[inline]
     pub fn only_way(&self, route: u32, link: u32) -> Option<(u32, u32)> {
         if self.mode != Routing::PerPath {
@@ -146,13 +147,13 @@ impl Routes {
         (next != NONE && self.feeder[next as usize] == link).then_some((next, route + 1))
     }
 
-    /// The only link over which packets ever reach `link`, if there is one.
+    /// The only link over which packets ever reach `link`, if there is exactly one.
     pub fn feeder(&self, link: u32) -> Option<u32> {
         let known = self.mode == Routing::PerPath;
         self.feeder.get(link as usize).copied().filter(|&feeder| known && feeder < NONE - 1)
     }
 
-    /// The node at which a pair's packets arrive.
+    /// Node at which a pair's packets arrive.
     pub fn end_of(&self, pair: PairId) -> u32 {
         self.pairs[pair.ix()].to.0
     }
@@ -162,7 +163,7 @@ impl Routes {
         (link != NONE).then_some(link)
     }
 
-    /// Links of a pair's path now; `None` = unreachable.
+    /// Links of a pair's current path; `None` = unreachable.
     pub fn links(&self, pair: PairId, net: &Net) -> Option<Vec<u32>> {
         let (mut link, mut route) = self.first(pair)?;
         let mut links = vec![link];
@@ -179,7 +180,7 @@ impl Routes {
         }
     }
 
-    /// A pair's path for packets of `ip_bytes`, as of `now`.
+    /// Properties of a pair's path for packets of `ip_bytes`, at `now`.
     pub fn way(&self, pair: PairId, net: &Net, now: Nanos, ip_bytes: u32) -> Option<Way> {
         let mut way = Way { rate: BitRate(u64::MAX), ..Way::default() };
         for link in self.links(pair, net)? {
@@ -203,15 +204,15 @@ impl Routes {
 /// Next step of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It is there.
+    /// The packet has arrived.
     Arrived,
-    /// Onto a link, with the state the packet must carry.
+    /// Link to take, with the routing state that the packet must carry.
     Link(u32, u32),
     /// The destination is unreachable.
     Lost,
 }
 
-/// A flow's RTT without queues over time: linear pieces, the newest last.
+/// RTT of a flow without queues over time: linear pieces, the latest last.
 #[derive(Clone, Debug, Default)]
 pub struct BaseRtt {
     pieces: std::collections::VecDeque<Piece>,
@@ -225,11 +226,11 @@ struct Piece {
     slope: i64,
 }
 
-/// Pieces kept: enough for packets that were sent many seconds ago.
+/// Number of pieces kept: enough for packets sent many seconds ago.
 const PIECES: usize = 256;
 
 impl BaseRtt {
-    /// From `since` on.
+    /// Adds a piece that starts at `since`.
     pub fn push(&mut self, since: Nanos, rtt: Option<(Nanos, i64)>) {
         let (rtt, slope) = rtt.unwrap_or((Nanos::MAX, 0));
         let piece = Piece { since, rtt, slope };
@@ -237,19 +238,19 @@ impl BaseRtt {
             *last = piece;
             return;
         }
-        // Room for one more than that would be twice the memory.
+        // Letting the deque grow by one would double its memory.
         if self.pieces.len() == PIECES {
             self.pieces.pop_front();
         }
         self.pieces.push_back(piece);
     }
 
-    /// Bytes of memory it uses on the heap.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.pieces.capacity() * std::mem::size_of::<Piece>()
     }
 
-    /// At `t`, which is rarely far back.
+    /// RTT at `t`, which is usually recent.
     #[inline]
     pub fn at(&self, t: Nanos) -> Option<Nanos> {
         let piece = self.pieces.iter().rev().find(|p| p.since <= t).or(self.pieces.front())?;

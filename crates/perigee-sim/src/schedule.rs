@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Event scheduler: tournament trees over sources of events, one pending instant per source.
 //!
-//! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per
-//! change with no allocation. The order of simultaneous events is part of the model: timeline
-//! changes, notices, departures of shared ports, arrivals by link, packets from outside, transport
-//! timers by flow, the sampler; within a class the lower number goes first.
+//! A source changes the key of its leaf in place, so a tree never holds stale entries, and a change
+//! costs O(log n) without allocation. The order of simultaneous events is part of the model:
+//! timeline changes, notices, departures of shared ports, arrivals by link, packets from outside,
+//! transport timers by flow, the sampler; within a class the source with the lower number comes
+//! first.
 
 use perigee_units::Nanos;
 
-/// Bits of the numbers of links from which on a simulation does not fit the first-level cache.
+/// Simulations whose link numbers have at least this many bits exceed the first-level cache.
 const WIDE: u32 = 8;
 
-/// A source of events.
+/// Source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The next change of the timeline.
+    /// Next change of the timeline.
     Timeline,
-    /// The next notice to a flow.
+    /// Next notice to a flow.
     Notice,
-    /// The packet in service at a port with several links departs.
+    /// Departure of the packet in service at a port with several links.
     Port(u32),
-    /// A packet arrives at the far end of a link.
+    /// Arrival of a packet at the far end of a link.
     Link(u32),
-    /// An external packet enters the simulation.
+    /// Injection of an external packet.
     Injection,
-    /// A transport timer of a flow.
+    /// Transport timer of a flow.
     Flow(u32),
-    /// The sampling instant.
+    /// Sampling instant.
     Sampler,
 }
 
-/// Pending events of all classes of sources. A tree per class, so that the many flows do not deepen
-/// the tree of the links, which is touched at every hop.
+/// Pending events of all classes of sources. Each class has its own tree, so that a large number of
+/// flows does not deepen the tree of the links, which is accessed at every hop.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     timeline: Nanos,
     notice: Nanos,
     ports: Tree,
-    /// The first of the three above: of the rare events that precede arrivals of the same instant.
+    /// Earliest event of the three sources above: the rare events that precede arrivals at the same
+    /// instant.
     early: (Nanos, Source),
     links: Tree,
     injection: Nanos,
@@ -48,7 +50,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Room for the given numbers of sources; all are at "never".
+    /// A schedule for the given numbers of sources, all of which are at "never".
     pub fn new(ports: usize, links: usize, flows: usize) -> Self {
         Schedule {
             timeline: Nanos::MAX,
@@ -70,12 +72,12 @@ impl Schedule {
         self.find_early();
     }
 
-    /// Instants from here on count as "never".
+    /// Instants from here on are treated as "never".
     pub fn horizon(&self) -> Nanos {
         [&self.ports, &self.links, &self.flows].map(Tree::horizon).into_iter().min().expect("three trees")
     }
 
-    /// The next event; none is left where it lies at the [horizon](Schedule::horizon) or beyond.
+    /// The next event; at the [horizon](Schedule::horizon) or beyond means that there is none.
     #[inline]
     pub fn next(&self) -> (Nanos, Source) {
         let (mut at, link) = self.links.first();
@@ -99,43 +101,43 @@ impl Schedule {
         (at, source)
     }
 
-    /// Instant up to which, exclusively, only packets and timers have events: the timeline's
-    /// changes are first in their instant, the sampler and the end last.
+    /// Instant up to which, exclusively, only packets and timers have events: changes of the
+    /// timeline are the first events of their instant, the sampler and the end are the last.
     pub fn lookahead_until(&self, end: Nanos) -> Nanos {
         self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
     }
 
-    /// The next change of the timeline.
+    /// Time of the next change of the timeline.
     pub fn next_change(&self) -> Nanos {
         self.timeline
     }
 
-    /// A link's next instant; [`Nanos::MAX`] = never.
+    /// Sets the next instant of a link; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set_link(&mut self, link: u32, at: Nanos) {
         self.links.set(link, at);
     }
 
-    /// The link with the earliest arrival among those with the same first `depth` bits of their
-    /// numbers as `link`: one of the next 2^`depth` or so.
+    /// Link with the earliest arrival among those with the same first `depth` bits of their numbers
+    /// as `link`: one of the next 2^`depth` or so.
     #[inline]
     pub fn upcoming(&self, link: u32, depth: u32) -> Option<u32> {
         self.links.first_beside(link, depth)
     }
 
-    /// True if there are enough links that an upcoming arrival is worth looking for.
+    /// True if there are enough links for a prefetch of upcoming arrivals to pay off.
     pub fn is_wide(&self) -> bool {
         self.links.bits >= WIDE
     }
 
-    /// A flow's next instant; [`Nanos::MAX`] = never.
+    /// Sets the next instant of a flow; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set_flow(&mut self, flow: u32, at: Nanos) {
         self.flows.set(flow, at);
         self.find_bound();
     }
 
-    /// A source's next instant; [`Nanos::MAX`] = never.
+    /// Sets the next instant of a source; [`Nanos::MAX`] = never.
     pub fn set(&mut self, source: Source, at: Nanos) {
         match source {
             Source::Link(l) => return self.set_link(l, at),
@@ -160,8 +162,8 @@ impl Schedule {
         self.find_bound();
     }
 
-    /// Arrivals precede injections, flows and the sampler of the same instant, and follow early
-    /// events.
+    /// Updates `arrivals_before`: arrivals precede injections, flows and the sampler at the same
+    /// instant, and follow early events.
     #[inline]
     fn find_bound(&mut self) {
         let later = self.flows.first().0.min(self.injection).min(self.sampler);
@@ -170,11 +172,11 @@ impl Schedule {
 }
 
 /// A tournament tree over `time << bits | leaf`: one word per node, so that the earlier of two is
-/// their minimum, and the left one where two are due at once. Leaves start at half of the nodes.
+/// their minimum, and on a tie the left one. Leaves start in the middle of `nodes`.
 #[derive(Clone, Debug)]
 struct Tree {
     nodes: Vec<u64>,
-    /// Bits of a leaf's number.
+    /// Number of bits of a leaf's number.
     bits: u32,
 }
 
@@ -184,7 +186,7 @@ impl Tree {
         Tree { nodes: vec![u64::MAX; 2 * size], bits: size.trailing_zeros() }
     }
 
-    /// The first time that does not fit. With 2^16 leaves that is 78 hours.
+    /// First time that cannot be represented. With 2^16 leaves that is 78 hours.
     fn horizon(&self) -> Nanos {
         Nanos(u64::MAX >> self.bits)
     }
@@ -201,14 +203,15 @@ impl Tree {
         *self = new;
     }
 
-    /// The earliest instant and its source; the horizon where there is none.
+    /// The earliest instant and its source; the horizon if there is none.
     #[inline]
     fn first(&self) -> (Nanos, u32) {
         let key = self.nodes[1];
         (Nanos(key >> self.bits), (key & ((1 << self.bits) - 1)) as u32)
     }
 
-    /// The earliest of a subtree that the path from the root to `leaf` enters after `depth` steps.
+    /// Leaf with the earliest instant in the subtree that contains `leaf`, `depth` levels below the
+    /// root.
     #[inline]
     fn first_beside(&self, leaf: u32, depth: u32) -> Option<u32> {
         let node = (self.nodes.len() / 2 + leaf as usize) >> self.bits.saturating_sub(depth);
@@ -232,12 +235,12 @@ impl Tree {
         if nodes.is_empty() {
             return;
         }
-        // Every place is within the tree; the mask states it to the compiler.
+        // Every index is within the tree; the mask makes that visible to the compiler.
         let mask = nodes.len() - 1;
         let mut i = nodes.len() / 2 + leaf as usize;
         nodes[i & mask] = key;
-        // To the root, although nothing may change from somewhere on: that would be an
-        // unpredictable branch.
+        // Always continues to the root, although the minimum may not change from some level on:
+        // stopping early would be an unpredictable branch.
         for _ in 0..self.bits {
             key = key.min(nodes[(i ^ 1) & mask]);
             i >>= 1;

@@ -9,20 +9,20 @@ use perigee_units::draw::{mix, name_key};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// Makes the controller of a plug-in scheme.
+/// Factory of the controllers of a plug-in scheme.
 pub type CustomScheme = Arc<dyn Fn(&ConnInit) -> Box<dyn CongestionControl> + Send + Sync>;
 
 /// Congestion control of a flow.
 #[derive(Clone)]
 pub enum Scheme {
-    /// One of the list, with checked parameters.
+    /// A built-in scheme, with checked parameters.
     Builtin(&'static SchemeInfo, Params),
     /// A plug-in.
     Custom(CustomScheme),
 }
 
 impl Scheme {
-    /// The controller of a new connection.
+    /// Creates the controller of a new connection.
     pub fn build(&self, init: &ConnInit) -> Controller {
         match self {
             Scheme::Builtin(info, params) => info.build(params, init),
@@ -31,11 +31,11 @@ impl Scheme {
     }
 }
 
-/// One flow, resolved.
+/// A flow, fully resolved.
 #[derive(Clone)]
 pub struct FlowSetup {
-    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other
-    /// flow's losses.
+    /// Unique name: random draws depend on it, so that adding a flow does not change the losses of
+    /// other flows.
     pub name: String,
     /// Path of the data.
     pub forward: PairId,
@@ -47,29 +47,28 @@ pub struct FlowSetup {
     pub stop: Nanos,
     /// Application that supplies its data.
     pub app: App,
-    /// Its congestion control (unused by pings).
+    /// Congestion control (unused by pings).
     pub scheme: Scheme,
-    /// Its transport options (unused by pings).
+    /// Transport options (unused by pings).
     pub tcp: perigee_tcp::Config,
-    /// Its notices of handovers, outages and path changes; `None` = none.
+    /// Notices of handovers, outages and path changes that it receives; `None` = none.
     pub notices: Option<Notices>,
-    /// Its place in a split connection; `None` = it is not split.
+    /// Place in a split connection; `None` = not split.
     pub leg: Option<Leg>,
     /// Ends that are not in the simulation.
     pub outside: Outside,
 }
 
 impl FlowSetup {
-    /// Its ends share state that no packet carries, so that both have to be in the simulation, or
-    /// both outside.
+    /// True if its ends share state that no packet carries, so that both must be inside the
+    /// simulation or both outside.
     pub(crate) fn needs_both_ends(&self) -> bool {
         self.leg.is_some() || self.app.has_client()
     }
 }
 
-/// Ends of the flow that are outside the simulation: packets that arrive there leave it
-/// ([`Simulation::egress`]), and packets that such an end sends are injected
-/// ([`Simulation::inject`]).
+/// Ends of the flow outside the simulation: packets that arrive there leave the simulation
+/// ([`Simulation::egress`]), and packets sent by such an end are injected ([`Simulation::inject`]).
 ///
 /// [`Simulation::egress`]: crate::Simulation::egress
 /// [`Simulation::inject`]: crate::Simulation::inject
@@ -83,7 +82,7 @@ pub struct Outside {
 
 impl FlowSetup {
     /// Payload of the largest packet that the flow sends: a full segment, unless all of its data
-    /// fit a smaller one.
+    /// fit in a smaller packet.
     pub fn payload_bytes(&self) -> u32 {
         let mss = self.tcp.mss;
         match self.app {
@@ -101,21 +100,20 @@ impl FlowSetup {
 pub struct Options {
     /// Seed of all random draws.
     pub seed: u64,
-    /// Time between samples; zero = none are taken.
+    /// Time between samples; zero = no samples.
     pub sample: Nanos,
-    /// Each flow's start is delayed by a seeded draw from 0 to this (breaks drop-tail phase
-    /// effects).
+    /// Upper bound of a uniform random delay of each flow's start (breaks drop-tail phase effects).
     pub start_jitter: Nanos,
-    /// Each packet leaves its host later by a seeded draw from 0 to this; the order within a flow
+    /// Upper bound of a uniform random delay of each packet at its host; the order within a flow
     /// and direction is kept.
     pub host_jitter: Nanos,
-    /// Most hops of one telemetry stack; further hops write nothing and the stack is marked
-    /// partial.
+    /// Maximum number of hops in a telemetry stack; further hops write no record, and the stack is
+    /// marked partial.
     pub max_hops: usize,
-    /// Queue disciplines that ports may name in addition to those of the list.
+    /// Queue disciplines that ports may use in addition to the built-in ones.
     pub disciplines: &'static [DisciplineInfo],
-    /// Packets cross ports with a known future without an event for each hop. Results do not depend
-    /// on it, only speed; turning it off verifies that.
+    /// Whether packets cross ports with a known future without an event per hop. Affects only
+    /// speed, not results; turning it off verifies that.
     pub lookahead: bool,
 }
 
@@ -133,7 +131,7 @@ impl Default for Options {
     }
 }
 
-/// Names a flow in draws.
+/// Identifies a flow in random draws.
 pub(crate) fn key_of(flow: &FlowSetup) -> u64 {
     mix(name_key(&flow.name))
 }
@@ -144,8 +142,8 @@ impl Options {
         mix(mix(self.seed) ^ key_of(flow))
     }
 
-    /// Start of a flow: from its set-up, plus its draw of the jitter. External ends start at the
-    /// same time.
+    /// Start of a flow: its configured start plus a random jitter. External ends start at the same
+    /// time.
     pub fn start_of(&self, flow: &FlowSetup) -> Nanos {
         let jitter = (u128::from(self.seed_of(flow)) * u128::from(self.start_jitter.0)) >> 64;
         flow.start + Nanos(jitter as u64)
@@ -155,19 +153,19 @@ impl Options {
 /// Reason why a simulation cannot be built or cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// The setup contradicts itself.
+    /// The setup is inconsistent.
     #[error("{0}")]
     Setup(String),
-    /// Time does not advance: a controller or plug-in requests an immediate call, again and again.
+    /// Time does not advance: a controller or plug-in keeps requesting immediate calls.
     #[error("the simulation is stuck at {at}: {what} asks to be called again without end")]
     Stuck {
         /// Simulated time.
         at: Nanos,
-        /// The component that repeats.
+        /// Component that repeats.
         what: String,
     },
     /// The source of the timeline failed.
-    // The reason names the simulated time: chunks are made ahead of it.
+    // The reason contains the simulated time: chunks are produced ahead of the simulation's time.
     #[error("making the network: {reason}")]
     Source {
         /// Simulated time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ports that request their capacity, as seen by packets.
+//! Ports that request capacity, as packets experience them.
 
 mod support;
 use perigee_sim::*;
@@ -18,8 +18,8 @@ const DAMA: Dama = Dama {
 };
 const BACK: LinkId = LinkId(1);
 
-/// One link each way between two hosts, 20 ms long, at 10 Mbit/s; the return path requests its
-/// capacity.
+/// Two hosts joined by one link each way, 20 ms long, at 10 Mbit/s; the port of the return path
+/// requests its capacity.
 fn wire(dama: Option<Dama>, changes: &[(Nanos, Change)]) -> Timeline {
     let (header, mut all) = two_hosts(10, ms(20), dama);
     all.extend(changes.iter().map(|(at, what)| change(*at, what.clone())));
@@ -35,15 +35,16 @@ fn ping(timeline: &Timeline, interval: Nanos) -> (RunOutcome, Vec<(f64, f64)>) {
 
 #[test]
 fn an_answer_waits_for_its_grant() {
-    // It comes to the port at 21 ms of each second: requested at 50 ms, granted at 650 ms, at the
-    // host 21 ms later.
+    // A reply reaches the port 21 ms into each second: requested at 50 ms, granted at 650 ms, at
+    // the host 21 ms later.
     let (_, rtts) = ping(&wire(Some(DAMA), &[]), s(1));
     assert!(rtts.len() >= 9 && rtts.iter().all(|(_, rtt)| *rtt == 671.0), "{rtts:?}");
 }
 
 #[test]
 fn a_constant_rate_spares_it_the_wait_and_one_of_the_ports_rate_makes_a_plain_port() {
-    // 1250 bytes a frame: its slot of 21 ms has passed, the next is at 50.
+    // Slots of 1250 bytes per frame: at 21 ms the frame's slot has passed, the next one starts at
+    // 50 ms.
     let small = Dama { cra: BitRate(200_000), ..DAMA };
     let (_, rtts) = ping(&wire(Some(small), &[]), s(1));
     assert!(rtts.iter().all(|(_, rtt)| *rtt == 71.0), "{rtts:?}");
@@ -68,8 +69,8 @@ fn pings_by_volume_wait_each_and_by_rate_only_at_first() {
 fn a_flush_loses_what_waits_and_its_grants_serve_what_comes_later() {
     let outage = [(ms(1_300), Change::Down(BACK, OutageMode::Flush)), (ms(1_340), Change::Up(BACK))];
     let (out, rtts) = ping(&wire(Some(DAMA), &outage), ms(250));
-    // Answers of 750, 1000 and 1250 ms waited; that of 1500 finds the grants of 1000 and 1250, that
-    // of 1750 those after.
+    // The replies of 750, 1000 and 1250 ms were waiting; that of 1500 ms uses the grants for 1000
+    // and 1250 ms, that of 1750 ms those after.
     assert_eq!(out.flows[0].dropped[DropCause::Outage as usize], 3);
     assert_eq!(rtts[3].0, 1_500.0);
     assert!(rtts[3].1 < 200.0 && rtts.iter().skip(6).all(|(_, rtt)| *rtt < 672.0), "{rtts:?}");
@@ -79,9 +80,9 @@ fn a_flush_loses_what_waits_and_its_grants_serve_what_comes_later() {
 fn a_held_link_and_a_rate_of_zero_keep_everything() {
     let held = [(ms(600), Change::Down(BACK, OutageMode::Hold)), (ms(2_025), Change::Up(BACK))];
     let (_, rtts) = ping(&wire(Some(DAMA), &held), s(1));
-    // Requested at 50, 700, 1350 and 2000 ms, granted 600 ms later each: three grants pass unused.
-    // The second answer's are requested at 1050 and 1700 ms, and the second of these serves the
-    // first answer, which is queued before it.
+    // Requested at 50, 700, 1350 and 2000 ms, and granted 600 ms later each: three grants expire
+    // unused. Capacity for the second reply is requested at 1050 and 1700 ms; the latter grant
+    // serves the first reply, which is ahead of it in the queue.
     let found: Vec<f64> = rtts.iter().map(|(_, rtt)| *rtt).collect();
     assert_eq!(found[..4], [2_321.0, 1_621.0, 671.0, 671.0]);
     let port = PortId(1);

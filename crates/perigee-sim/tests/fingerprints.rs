@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fingerprints of every congestion control over the same few networks, with each of its options in
-//! turn, and of the options of the transport. A fingerprint covers all that an observer receives
-//! from a run: windows, RTTs, internals, events, queues, totals. Runs are the same to the bit on
-//! every machine and in every build, so a fingerprint changes where behaviour does.
-//! `PERIGEE_BLESS=1 cargo test -p perigee-sim --test fingerprints` writes the table in a commit that
-//! states which results move; otherwise a difference is a mistake. `fingerprints-flows.txt` has
-//! goodput, RTT, window, retransmissions and timeouts of the same runs, so that the difference can
-//! be read.
+//! turn, and of the transport's options. A fingerprint covers all data that an observer receives
+//! from a run: windows, RTTs, internals, events, queues, totals. Runs are identical to the bit on
+//! every machine and in every build, so a fingerprint changes exactly when behaviour does.
+//! `PERIGEE_BLESS=1 cargo test -p perigee-sim --test fingerprints` writes the table, in a commit
+//! that states which results change; any other difference is a bug. `fingerprints-flows.txt` lists
+//! goodput, RTT, window, retransmissions and timeouts of the same runs, so that a difference can be
+//! interpreted.
 
 mod support;
 use perigee_cc::Params;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use support::*;
 
-/// FNV-1a.
+/// FNV-1a hash.
 struct Fingerprint(u64);
 
 impl Write for Fingerprint {
@@ -40,8 +40,8 @@ fn fingerprint(out: &RunOutcome, log: &Log) -> String {
     format!("{:016x}", print.0)
 }
 
-/// Two flows of a scheme and a ping over a bottleneck that changes its rate, delay and state, with
-/// random loss at the end.
+/// Two flows of a scheme and a ping over a bottleneck with changes of rate and delay, an outage,
+/// and random loss at the end.
 fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let built = net(8, 40_000, &[40, 90]);
     let hop = built.flows[0].hops[0][0];
@@ -64,8 +64,8 @@ fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (RunOutcome
     run(&built.timeline(s(9), changes), flows, 1)
 }
 
-/// A limited transfer and one that pauses, alongside a flow without end, over three hops that lose
-/// and reorder.
+/// A limited transfer and an on/off flow alongside an unlimited one, over three hops with loss and
+/// reordering.
 fn lossy(cc: &str, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let mut port = bytes_port(20, 60_000, 14);
     port.queue.limit = QueueLimit::Packets(30);
@@ -112,7 +112,7 @@ fn totals(out: &RunOutcome, log: &Log) -> String {
     format!("{} | {}", of(0), of(1))
 }
 
-/// Lines that differ, by the case before `separator`: old and new one.
+/// Differing lines, keyed by the case before `separator`: old and new.
 fn differing(known: &str, now: &str, separator: &str) -> Vec<String> {
     let of = |text: &'_ str| -> BTreeMap<String, String> {
         let split = |line: &str| line.rsplit_once(separator).map(|(a, b)| (a.to_string(), b.to_string()));
@@ -126,7 +126,7 @@ fn differing(known: &str, now: &str, separator: &str) -> Vec<String> {
     moved.map(|case| format!("{case}: {} is now {}", show(&known, case), show(&now, case))).collect()
 }
 
-/// Values other than the default of a parameter that is a choice or a flag.
+/// Non-default values of a parameter that is a choice or a flag.
 fn others(spec: &ParamSpec) -> Vec<Value> {
     match spec.domain {
         Domain::Bool(default) => vec![Value::Bool(!default)],
@@ -148,7 +148,7 @@ fn every_scheme_and_every_choice_behaves_as_it_did() {
         add(&format!("{id} lossy"), lossy(id, &[]));
         for (spec, value) in scheme.params.iter().flat_map(|p| others(p).into_iter().map(move |v| (p, v))) {
             if scheme.params([(spec.name.to_string(), value.clone())].into()).is_err() {
-                // Rejected: the simulator of the OrbCC study has no model of each scheme.
+                // Rejected: the simulator of the OrbCC study does not model every scheme.
                 continue;
             }
             let what = format!("{id} {}={value:?}", spec.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The schemes of the OrbCC authors' simulator on its own TCP, over a link.
+//! Schemes of the OrbCC authors' simulator on its own TCP, over one link.
 
 mod support;
 use perigee_cc::Value;
@@ -10,7 +10,7 @@ use support::*;
 
 const SCHEMES: [&str; 4] = ["cubic", "bbr", "bbr3", "leocc_omnet"];
 
-/// Its transport as the profile `inet` has it.
+/// Transport options of the profile `inet`.
 fn tcp() -> Config {
     let config = Config::default();
     let rto = perigee_tcp::config::RtoRule { rfc6298_gain: Some(8), ..config.rto };
@@ -49,7 +49,7 @@ fn every_model_comes_back_after_an_outage() {
             vec![change(s(4), Change::Down(link, OutageMode::Flush)), change(ms(5000), Change::Up(link))];
         let (mbit, totals) = goodput(cc, 0.0, outage);
         assert!(totals.timeouts >= 1, "{cc}");
-        // LeoCC's model never probes for bandwidth: it keeps the value of its second start.
+        // LeoCC's model never probes for bandwidth: it keeps the value of its second startup.
         let least = if cc == "leocc_omnet" { 3.0 } else { 8.0 };
         assert!(mbit > least, "{cc}: {mbit}");
     }
@@ -63,7 +63,7 @@ fn every_model_gets_something_through_a_lossy_link() {
     }
 }
 
-/// The simulator's sources never end; ours may, with their last packets lost.
+/// Sources in that simulator never end; here they may, and their last packets may be lost.
 #[test]
 fn a_transfer_whose_last_packets_are_lost_is_completed() {
     for cc in SCHEMES {
@@ -80,8 +80,8 @@ fn a_transfer_whose_last_packets_are_lost_is_completed() {
     }
 }
 
-/// 40 bytes of TCP and 20 of IP, a bare ACK ahead of the data, and SACK options that share the
-/// padding of the timestamps.
+/// The SYN has 40 bytes of TCP and 20 of IP, a bare ACK precedes the data, and SACK options share
+/// the padding of the timestamps.
 #[test]
 fn the_handshake_ends_with_an_ack_of_its_own() {
     let built = net(20, 125_000, &[50]);

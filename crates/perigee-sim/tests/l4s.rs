@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! L4S end to end: Prague alongside Cubic at a DualPI2 port. And a discipline and a scheme that are
-//! in no list.
+//! L4S end to end: Prague alongside Cubic at a DualPI2 port; also a discipline and a scheme that
+//! are not built in.
 
 mod support;
 use perigee_queue::{DisciplineInfo, Packet, Port, Setup, Verdict};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use support::*;
 
-/// A dumbbell with a discipline at its bottleneck.
+/// A dumbbell with the given discipline at its bottleneck.
 fn managed(mbit: u64, queue: u64, rtts_ms: &[u64], name: &str, given: &[(&str, Value)]) -> Built {
     let mut built = net(mbit, queue, rtts_ms);
     let params: BTreeMap<String, Value> = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
@@ -22,7 +22,7 @@ fn managed(mbit: u64, queue: u64, rtts_ms: &[u64], name: &str, given: &[(&str, V
     built
 }
 
-/// One-way delays of data by flow: (send time, delay). And marks that arrived.
+/// Delays of data packets by flow, as (send time, one-way delay), and received marks.
 #[derive(Default)]
 struct Ways {
     leaving: HashMap<(u32, u32), Nanos>,
@@ -46,7 +46,7 @@ impl Observer for Ways {
 }
 
 impl Ways {
-    /// Waiting times in milliseconds of a flow's data sent from `from` on, sorted.
+    /// Sorted queueing delays in milliseconds of a flow's data sent from `from` on.
     fn waits_ms(&self, flow: u32, from: Nanos) -> Vec<f64> {
         let all = &self.delays[&flow];
         let least = all.iter().map(|d| d.1).min().unwrap();
@@ -77,8 +77,8 @@ fn watched(built: &Built, flows: Vec<FlowSetup>, length: Nanos) -> (RunOutcome, 
 
 #[test]
 fn prague_waits_less_than_a_millisecond_beside_cubic_and_both_get_a_comparable_share() {
-    // 40 and 100 Mbit/s with an RTT of 20 ms, a buffer of 250 ms; Cubic is dropped, or marked as
-    // ECT(0).
+    // 40 and 100 Mbit/s with an RTT of 20 ms and a buffer of 250 ms; packets of Cubic are dropped,
+    // or marked if ECT(0).
     for (mbit, ecn) in [(40, false), (100, false), (100, true)] {
         let built = managed(mbit, mbit * 31_250, &[20, 20], "dualpi2", &[]);
         let mut cubic = flow(&built, 1, "cubic");
@@ -144,7 +144,8 @@ fn without_a_queue_that_marks_prague_answers_losses() {
     assert!(goodput > 16.0, "{goodput}");
 }
 
-/// A discipline outside the list: marks or drops every n-th packet that arrives while others wait.
+/// A discipline that is not built in: marks or drops every n-th packet that arrives while others
+/// wait.
 #[derive(Debug)]
 struct EveryNth {
     n: u64,
@@ -189,7 +190,7 @@ fn a_discipline_outside_of_the_list_is_handed_to_the_simulator() {
     };
     let (dropped, marked, entered) = run_toy(&[], false);
     assert!(dropped > 5 && marked == 0 && dropped <= entered / 100, "{dropped} {marked} {entered}");
-    // Slow start fills the queue once; afterwards there are marks only.
+    // Slow start fills the queue once; afterwards packets are only marked.
     let (_, marked, entered) = run_toy(&[("n", Value::Int(500))], true);
     assert!(marked > 5 && marked <= entered / 500, "{marked} {entered}");
 }
@@ -214,7 +215,7 @@ fn an_unknown_discipline_or_parameter_is_an_error_not_drop_tail() {
     assert_eq!(refused("codel", &[]), None);
 }
 
-/// A scheme outside the list: scalable, with a window that loses a quarter for each ACK with marks.
+/// A scheme that is not built in: scalable, its window shrinks by a quarter at each ACK with marks.
 struct Toy;
 
 impl perigee_cc::CongestionControl for Toy {

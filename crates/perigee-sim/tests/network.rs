@@ -8,7 +8,7 @@ use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
 use support::*;
 
-/// One link each way between two hosts, pings over it.
+/// Two hosts joined by one link each way, with pings over it.
 struct Wire {
     header: Header,
     changes: Vec<Timed>,
@@ -26,7 +26,7 @@ impl Wire {
         self.changes.push(change(at, c));
         self
     }
-    /// Pings of `size` bytes every `interval`; returns the totals and (sent ms, rtt ms).
+    /// Sends pings of `size` bytes every `interval`; returns the totals and (sent ms, rtt ms).
     fn ping(self, interval: Nanos, size: u32) -> (FlowTotals, Vec<(f64, f64)>) {
         let timeline = Timeline::single(self.header, self.changes);
         let (out, rtts) = pinged(&timeline, interval, size);
@@ -49,7 +49,7 @@ fn flush_loses_what_is_under_way_and_what_comes_during_the_outage() {
         .with(ms(1010), Change::Down(FORWARD, OutageMode::Flush))
         .with(ms(1100), Change::Up(FORWARD));
     let (totals, rtts) = w.ping(ms(10), 125);
-    // Sent within 20.1 ms before the outage (990 is still in flight, 1000) and during it (1010 to
+    // Sent up to 20.1 ms before the outage (990 and 1000 are still in flight) or during it (1010 to
     // 1090).
     assert_eq!(totals.dropped[DropCause::Outage as usize], 11);
     assert!(rtts.iter().all(|&(sent, _)| !(990.0..1100.0).contains(&sent)));
@@ -67,8 +67,8 @@ fn blackhole_loses_what_leaves_the_queue_and_spares_what_is_under_way() {
 
 #[test]
 fn hold_keeps_everything_and_resumes_the_packet_in_service() {
-    // 12 500 B at 10 Mbit/s take 10 ms; the packet of 1000 ms is half sent when the link is held
-    // for 95 ms.
+    // 12 500 B at 10 Mbit/s take 10 ms; the packet sent at 1000 ms is half transmitted when the
+    // link is held for 95 ms.
     let w = wire(10, ms(20))
         .with(ms(1005), Change::Down(FORWARD, OutageMode::Hold))
         .with(ms(1100), Change::Up(FORWARD));
@@ -106,7 +106,7 @@ fn a_shrinking_delay_keeps_the_order_or_lets_packets_overtake() {
         let in_order = rtts.windows(2).all(|w| w[0].0 < w[1].0);
         assert_eq!(in_order, !overtakes);
         let after = rtts.iter().find(|r| r.0 == 1050.0).unwrap().1;
-        // Fifo: after the packet of 1040 ms, which arrives at 1140.1 ms.
+        // FIFO: after the packet sent at 1040 ms, which arrives at 1140.1 ms.
         assert!((after - if overtakes { 110.2 } else { 190.2 }).abs() < 0.2, "{after}");
     }
 }
@@ -154,7 +154,7 @@ fn random_loss_has_its_rate_and_does_not_depend_on_other_flows() {
 
 #[test]
 fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
-    // a - r - b and r - c - b: while a packet is on its way to r, the way changes from r-b to
+    // a - r - b and r - c - b: while a packet is in flight to r, the route changes from r-b to
     // r-c-b.
     let build = |routing: Routing| {
         let node = |name: &str| Node { name: name.into(), class: NodeClass::Router, place: None };
@@ -218,8 +218,8 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
 
 #[test]
 fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
-    // One port at node 0 with a long link to 1 and a short one to 2: the short one's packet is not
-    // held up by the other's flight, only by its transmission.
+    // One port at node 0 with a long link to 1 and a short one to 2: the packet on the short link
+    // is delayed only by the transmission of the other, not by its propagation.
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
     let port = |from: u32| Port {
         name: format!("p{from}"),
@@ -262,9 +262,9 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
 
 #[test]
 fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
-    // The queue of the first link never empties. At some instants at which a second link appears
-    // the port has not been advanced since its last service ended: waiting packets have to be
-    // served all the same, and as without that link.
+    // The queue of the first link never empties. At some instants at which a second link appears,
+    // the port has not been advanced since its last service ended: waiting packets must still be
+    // served, exactly as without that link.
     let delivered = |at: Option<Nanos>| {
         let (mut header, changes) = two_hosts(100, ms(5), None);
         header.duration = s(2);
@@ -274,8 +274,8 @@ fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
         let chunks = at.map(|at| {
             let mut more = whole.header.links[0].clone();
             more.delay = Delay::constant(ms(7));
-            // The next chunk comes when the last change of this one has been made, here one of the
-            // return path.
+            // The next chunk is fetched when the last change of this one has been applied; that is
+            // a change of the return path.
             let mut until = Chunk { end: at + Nanos(1), ..(**first).clone() };
             until.changes.push(change(at, Change::Rate(PortId(1), BitRate::from_mbit(100))));
             let after = Chunk { start: until.end, end: first.end, links: vec![more], ..Chunk::default() };
@@ -309,7 +309,7 @@ fn probes_with_priority_overtake_waiting_data() {
     }
 }
 
-/// They wait in a store of their own, from which data cannot keep them.
+/// Probes wait in a separate buffer, which data cannot fill.
 #[test]
 fn probes_with_priority_are_not_lost_at_a_queue_full_of_data() {
     let lost = |priority: bool| {
@@ -323,7 +323,7 @@ fn probes_with_priority_are_not_lost_at_a_queue_full_of_data() {
         let (_, log) = run(&timeline, vec![data, probe], 1);
         20_000 - log.rtts.iter().filter(|r| r.0 == 1).count()
     };
-    // The last ones are on their way.
+    // The last probes are still in flight.
     let (with, without) = (lost(true), lost(false));
     assert!(with < 55 && without > 200, "{with}, {without}");
 }
@@ -347,8 +347,8 @@ fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
     }
 }
 
-/// Packets are arranged ahead up to the next sample, and cross links without events until then. How
-/// far must not show.
+/// Services are arranged ahead up to the next sample, and packets cross links without events until
+/// then. The distance must not affect results.
 #[test]
 fn samples_change_nothing_that_packets_do() {
     let outcome = |sample: Nanos| {
@@ -379,7 +379,7 @@ fn a_queue_of_packets_counts_the_one_in_service_where_it_is_told_to() {
         let mut w = wire(10, ms(20));
         w.header.ports[0].spec.queue = Queue { count_in_service, ..Queue::drop_tail(QueueLimit::Packets(3)) };
         w.header.duration = Nanos::from_micros(9_500);
-        // Ten packets of 10 ms each within the service of the first.
+        // Ten packets of 10 ms each arrive within the service time of the first.
         w.ping(ms(1), 12_500).0.dropped[DropCause::Queue as usize]
     };
     assert_eq!((lost(false), lost(true)), (6, 7));
@@ -430,7 +430,7 @@ fn host_jitter_breaks_the_phases_that_drop_tail_locks() {
     let (out, locked) = shares_of_datagrams(Nanos::ZERO);
     assert_eq!(out.conserved, Some(true));
     assert!(locked.iter().any(|&s| s < 0.02) && locked.iter().any(|&s| s > 0.98), "{locked:?}");
-    // One packet's service time.
+    // Jitter of one packet's service time.
     let (out, fair) = shares_of_datagrams(ms(1));
     assert_eq!(out.conserved, Some(true));
     assert!(fair.iter().all(|s| (0.4..0.6).contains(s)), "{fair:?}");

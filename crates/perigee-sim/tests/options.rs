@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transport options that profiles are made of: the effect of each on a complete connection.
+//! Transport options set by profiles: the effect of each on a complete connection.
 
 mod support;
 use perigee_sim::*;
@@ -9,7 +9,7 @@ use perigee_timeline::*;
 use perigee_units::Nanos;
 use support::*;
 
-/// A flow of 20 s over 20 Mbit/s and 50 ms under some options.
+/// A flow of 20 s over 20 Mbit/s and 50 ms with the given options.
 fn run_under(cc: &str, loss: f64, tcp: Config) -> (RunOutcome, Log) {
     let mut built = net(20, 125_000, &[50]);
     let link = built.bottlenecks[0].forward.link.ix();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC over the complete transport: predictions of its equations for entire runs. They complement
-//! the closed-form checks of the control law and the meter.
+//! OrbCC over the complete transport: predictions of its equations for complete runs. They
+//! complement the closed-form checks of the control law and the meter.
 
 mod support;
 use perigee_cc::Value;
@@ -10,7 +10,7 @@ use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use support::*;
 
-/// The studies' dumbbell: PPP framing, only the bottleneck writes telemetry.
+/// Dumbbell of the studies: PPP framing, telemetry only at the bottleneck.
 fn study(mbit: u64, packets: u64, rtts_ms: &[u64]) -> Built {
     let port = PortSpec { framing: 7, metered: true, ..PortSpec::packets(BitRate::from_mbit(mbit), packets) };
     let access = PortSpec { framing: 7, ..PortSpec::packets(BitRate::from_mbit(10_000), packets) };
@@ -28,8 +28,8 @@ fn word(w: &str) -> Value {
     Value::Text(w.into())
 }
 
-/// Without telemetry bytes, and with the fallback off: access ports are not metered in the studies,
-/// so stacks are partial by design.
+/// A flow without telemetry bytes and without the fallback: access ports are not metered in the
+/// studies, so stacks are partial by design.
 fn bare(built: &Built, i: usize, cc: &str, more: &[(&str, Value)]) -> FlowSetup {
     let mut params = vec![("overhead", word("none")), ("fallback", word("none"))];
     params.extend(more.iter().cloned());
@@ -67,7 +67,7 @@ fn test_4_four_flows_settle_at_the_published_rtts_for_each_way_of_counting_bytes
         for f in 0..4u32 {
             let expected = rtts[f as usize / 2];
             let rtt = log.mean_rtt_ms(f, s(20), s(40));
-            // 0.1 ms, and the share of the transport: an ACK's own transmission on three links.
+            // 0.1 ms, and the transport's share: an ACK's own transmission on three links.
             assert!((rtt - expected).abs() < 0.15, "{unit}: {rtt} ms, expected {expected}");
             assert!((probe(&log, f, "U") - u).abs() < 0.01, "{unit}");
         }
@@ -127,8 +127,8 @@ fn test_7_the_initial_phase_brings_the_51st_flow_to_its_share_at_once() {
 
 #[test]
 fn test_8_a_timeout_leaves_the_window_intact() {
-    // Packets to fill the outage and more, so that the timeout fires: 300 ms without a packet at an
-    // RTO of 250 ms.
+    // Enough packets to fill the outage and more, so that the timeout fires: 300 ms without a
+    // packet at an RTO of 250 ms.
     let built = study(100, 432, &[50]);
     let link = built.bottlenecks[0].forward.link;
     let back = built.bottlenecks[0].reverse.link;
@@ -166,8 +166,8 @@ fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
         (0..16u64).map(|t| log.mean_cwnd(0, s(t), s(t + 1))).collect::<Vec<_>>()
     };
     let (full, compact) = (second("full"), second("bottleneck"));
-    // The echo codes u in steps of 1/4096 and the window swings by 0.6 % around its mean: the phase
-    // of that swing differs, the means of each phase of the path do not.
+    // The echo encodes u in steps of 1/4096, and the window oscillates by 0.6 % around its mean:
+    // the phase of the oscillation differs, but the means over each phase of the path agree.
     for (t, (a, b)) in full.chunks(4).zip(compact.chunks(4)).enumerate() {
         let (a, b) = (a.iter().sum::<f64>() / 4.0, b.iter().sum::<f64>() / 4.0);
         assert!((a - b).abs() / a < 0.005, "seconds {} to {}: {a} and {b}", 4 * t, 4 * t + 4);
@@ -181,7 +181,7 @@ fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
 #[test]
 fn test_10_wrapping_counters_and_gaps_have_no_effect() {
     // The clock of the records wraps after 16.8 s, txBytes after 2.15 GB (172 s at 100 Mbit/s): a
-    // window in between equals a window across.
+    // window between wraps equals a window across one.
     let built = study(100, 432, &[50, 50]);
     let busy = bare(&built, 0, "orbcc", &[]);
     let (_, log) = run(&built.clone().timeline(s(200), Vec::new()), vec![busy.clone()], 1);
@@ -190,7 +190,7 @@ fn test_10_wrapping_counters_and_gaps_have_no_effect() {
         let across = log.mean_cwnd(0, s(from), s(to));
         assert!((across / plain - 1.0).abs() < 0.01, "{from} - {to} s: {across} B, else {plain} B");
     }
-    // Gaps of 5, 10 and 17 s in one flow while another keeps the port busy: blackouts of its own
+    // Gaps of 5, 10 and 17 s in one flow while another keeps the port busy: outages of its own
     // access link.
     let access = built.flows[1].hops[0][0].link;
     let gaps = [(10, 15), (25, 35), (45, 62)];
@@ -200,7 +200,7 @@ fn test_10_wrapping_counters_and_gaps_have_no_effect() {
     let flows = vec![busy, bare(&built, 1, "orbcc", &[])];
     let (_, log) = run(&built.clone().timeline(s(90), changes.collect()), flows, 1);
     for (_, back) in gaps {
-        // Back within the backed-off timeout and 20 RTTs; then an equal share.
+        // Recovered within the backed-off timeout and 20 RTTs; then an equal share.
         let late = s(back + if back == 62 { 20 } else { 8 });
         let rates = [0, 1].map(|f| log.goodput_mbit(f, late - s(1), late + s(1)));
         assert!(jain(&rates) > 0.99, "after the gap until {back} s: {rates:?}");

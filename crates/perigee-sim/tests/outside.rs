@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! External endpoints: frames cross the same network as simulated packets, and a connection with
-//! its two ends in two simulations is the same connection.
+//! External endpoints: frames cross the same network as simulated packets, and a connection behaves
+//! identically with its two ends in two simulations.
 
 mod support;
 use perigee_sim::*;
@@ -46,7 +46,7 @@ fn a_frame_arrives_whole_after_transmission_and_propagation() {
         .unwrap();
     sim.advance(s(1), &mut Silent).unwrap();
     let out: Vec<Delivery> = sim.egress().collect();
-    // Two links of 0.2 ms of transmission and 10 ms of propagation.
+    // Two links, each with 0.2 ms of transmission and 10 ms of propagation.
     let crossing = Nanos::from_micros(20_400);
     let ends: Vec<_> = out.iter().map(|d| (d.at, d.endpoint, d.packet.number, d.packet.hops)).collect();
     assert_eq!(ends, [(ms(5) + crossing, DESTINATION, Some(1), 2), (ms(7) + crossing, SOURCE, Some(1), 2)]);
@@ -115,7 +115,7 @@ fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
     }
     let marked_and_lost = |ecn: u8| {
         let mut sim = simulation(&timeline, vec![FlowSetup { outside: BOTH, ..f.clone() }]);
-        // 12 Mbit/s where 10 fit.
+        // 12 Mbit/s offered to a link of 10.
         for n in 0..1500 {
             let at = Nanos::from_micros(667 * n);
             let mut bytes = vec![0; 1000];
@@ -133,8 +133,8 @@ fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
     assert!(not_capable.0 == 0 && not_capable.1 > 5, "{not_capable:?}");
 }
 
-/// The sender in one simulation, the receiver in another, the network in a third: packets are
-/// exchanged complete.
+/// The sender in one simulation, the receiver in another, the network in a third: complete packets
+/// are exchanged.
 #[test]
 fn a_connection_across_simulations_is_the_connection_within_one() {
     for cc in ["cubic", "bbr3", "orbcc"] {
@@ -147,7 +147,8 @@ fn a_connection_across_simulations_is_the_connection_within_one() {
         let mut all = simulation(&timeline, vec![f.clone()]);
         let expected = all.run(&mut Silent, &mut |_| true).unwrap();
 
-        // One network and one receiver; a packet passes from one to the other at its very instant.
+        // One network and one receiver; each packet is handed over at the exact instant of its
+        // arrival.
         let outside = Outside { source: false, destination: true };
         let mut near = simulation(&timeline, vec![FlowSetup { outside, ..f.clone() }]);
         let far_net = chain(&ChainSpec {
@@ -187,14 +188,14 @@ fn a_connection_across_simulations_is_the_connection_within_one() {
         let expected = &expected.flows[0];
         assert_eq!((near.conserved, far.conserved), (Some(true), Some(true)));
         assert_eq!((goodput, expected.goodput_bytes), (700_000, 700_000), "{cc}: complete in both");
-        // Only the hand-over of some nanoseconds differs.
+        // The only difference is the delay of some nanoseconds at each handover.
         assert!(sent.abs_diff(expected.data_sent) * 20 <= expected.data_sent, "{cc}: {sent} {expected:?}");
         assert_eq!(near.flows[0].telemetry_acks > 0, cc == "orbcc");
     }
 }
 
-/// Two hosts that send now and then, a random walk of instants: all foreseen arrivals happen, and
-/// no other before the reported instant. Returns the number of foreseen arrivals, and of all.
+/// Two hosts that send at random times, and a random walk of instants: all foreseen arrivals occur,
+/// and no others before the reported instant. Returns the numbers of foreseen and of all arrivals.
 fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) {
     let mut flows = vec![FlowSetup { outside: BOTH, ..f.clone() }];
     flows.extend((!alone).then(|| f.clone()));
@@ -206,11 +207,11 @@ fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) 
             expected.push((frame.at, frame.endpoint, frame.bytes[0]));
         });
         foreseen += expected.len();
-        // The hosts run up to there, and their packets enter the network.
+        // The hosts run up to that instant, and their packets enter the network.
         while wakes_at <= certain {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let end = if draw >> 40 & 1 == 0 { SOURCE } else { DESTINATION };
-            // Now and then a burst that fills queues, and silence.
+            // Occasionally a burst that fills queues, followed by silence.
             let burst = draw >> 41 & 15 == 0;
             for _ in 0..if burst { 20 } else { 1 } {
                 let frame =
@@ -234,7 +235,7 @@ fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) 
     (foreseen, arrived)
 }
 
-/// The same with the flow to itself, and alongside a simulated one with many events.
+/// The same with the flow alone, and alongside a simulated flow with many events.
 fn shares(timeline: &(Timeline, FlowSetup)) -> [f64; 2] {
     [true, false].map(|alone| {
         let (foreseen, arrived) = foresight(&timeline.0, &timeline.1, alone);
@@ -245,15 +246,16 @@ fn shares(timeline: &(Timeline, FlowSetup)) -> [f64; 2] {
 
 #[test]
 fn what_is_foreseen_arrives_and_nothing_else() {
-    // Nearly all: the last link has half of the path's delay.
+    // Nearly all: the last link accounts for half of the path's delay.
     assert!(shares(&line(3, |_| Vec::new())).iter().all(|share| *share > 0.9));
-    // A last link without delay: packets on the link before it are also known.
+    // With a last link without delay, packets on the link before it are also known.
     let short = line(3, |b| {
         let forward = b.flows[0].hops[0][1].link;
         vec![change(Nanos(1), Change::Delay(forward, Delay::constant(Nanos::ZERO)))]
     });
     assert!(shares(&short).iter().all(|share| *share > 0.9));
-    // The link before it becomes shorter: packets that leave then overtake those in flight.
+    // The link before the last one becomes shorter: packets that leave then overtake those in
+    // flight.
     let overtaking = ordered(LinkOrder::Reorder, 3, |b| {
         let [first, last] = [0, 1].map(|i| b.flows[0].hops[0][i].link);
         let delays =
@@ -301,7 +303,7 @@ fn what_cannot_enter_is_refused() {
 fn a_controller_outside_decides_window_and_rate() {
     let (timeline, mut f) = line(10, |_| Vec::new());
     f.scheme = External::scheme();
-    // A window that grows would have each packet acknowledged at once.
+    // A growing receive window would cause every packet to be acknowledged at once.
     f.tcp.rmem = 0;
     let mut sim = simulation(&timeline, vec![f]);
     assert!(!sim.control(0, 20 * 1448, None, &mut Silent).unwrap(), "not established yet");
@@ -312,8 +314,8 @@ fn a_controller_outside_decides_window_and_rate() {
         assert!(sim.control(0, segments * 1448, None, &mut Silent).unwrap());
         delivered.push(sim.flow_totals(0).unwrap().goodput_bytes);
     }
-    // Ten segments per RTT of 40 ms and two to four transmissions of 1.2 ms (ACKs wait for a second
-    // segment); then the link's 10 Mbit/s.
+    // Ten segments per RTT of 40 ms plus two to four transmissions of 1.2 ms (ACKs wait for a
+    // second segment); then the link's 10 Mbit/s.
     let rate = |from: usize, to: usize| (delivered[to] - delivered[from]) as f64 * 8e-5 / (to - from) as f64;
     let windows = [46.0, 42.4].map(|rtt_ms| 10.0 * 1448.0 * 8e-3 / rtt_ms);
     assert!((windows[0]..windows[1]).contains(&rate(2, 7)), "{} Mbit/s, {windows:?}", rate(2, 7));

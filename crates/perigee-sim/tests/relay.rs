@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Split connections: data that proxies forward, hold back and acknowledge.
+//! Split connections: data that proxies forward, hold and acknowledge.
 
 mod support;
 use perigee_sim::*;
@@ -11,7 +11,7 @@ use support::*;
 
 const MSS: u64 = 1448;
 
-/// Three links with proxies between them; rates of the links in Mbit/s, delay of each link.
+/// Three links with proxies between them; the rate of each in Mbit/s, and their common delay.
 fn line(rates: [u64; 3], delay: Nanos, loss: f64) -> Built {
     let port = PortSpec::packets(BitRate::from_mbit(100), 200);
     let mut b =
@@ -26,7 +26,7 @@ fn line(rates: [u64; 3], delay: Nanos, loss: f64) -> Built {
     b
 }
 
-/// The legs of a transfer over `line`, as flows 0, 1, 2.
+/// Legs of a transfer over `line`, as flows 0, 1, 2.
 fn legs(b: &Built, cc: [&str; 3], bytes: Option<u64>, buffer: u64, spoof: bool) -> Vec<FlowSetup> {
     let leg = |k: usize| {
         let place = Leg {
@@ -98,8 +98,8 @@ fn a_proxy_without_spoofing_answers_when_the_next_leg_stands() {
     let (spoofed, early) = started(true);
     let (honest, late) = started(false);
     assert_eq!(spoofed, honest, "each SYN goes on at once");
-    // The SYN waits for 300 ms of handshake instead of 100, then data crosses 150 ms; spoofed, it
-    // overlaps.
+    // The nested handshakes take 300 ms, then data crosses in 150 ms. With spoofing the handshakes
+    // overlap and take 100 ms.
     assert!(early > ms(250) && early < ms(260), "{early}");
     assert!(late > ms(450) && late < ms(460), "{late}");
 }
@@ -113,8 +113,7 @@ fn a_standing_connection_saves_its_handshake() {
         let (out, _) = run(&seconds(10, b, vec![]), flows, 1);
         out.flows[2].completed.unwrap()
     };
-    // The data of the first leg waits for that of the second: the 100 ms of handshake there are
-    // saved.
+    // Data of the first leg waits for the second leg, whose handshake of 100 ms is saved.
     assert_eq!(
         done(false, true),
         done(true, true),
@@ -128,7 +127,7 @@ fn a_window_whose_reopening_is_lost_is_found_by_probes() {
     let b = line([100, 100, 100], ms(10), 0.0);
     let [data, acks] = [b.flows[0].hops[0].clone(), b.flows[0].hops[1].clone()];
     // The second link fails and the first proxy fills up. When the link is back, the path of the
-    // first leg's ACKs is closed for a while: the announcement of the open window is lost.
+    // first leg's ACKs is down for a while: the window update is lost.
     let at = |t: u64, c: Change| change(ms(t), c);
     let changes = vec![
         at(1000, Change::Down(data[1].link, OutageMode::Blackhole)),
@@ -145,9 +144,9 @@ fn a_window_whose_reopening_is_lost_is_found_by_probes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// For all legs, losses and outages: no proxy invents, reorders or loses bytes, none holds more
-    /// than its buffer, and a limited transfer arrives completely. (`run` checks that packets are
-    /// conserved.)
+    /// For all legs, losses and outages: no proxy adds, reorders or loses bytes, none holds more
+    /// than its buffer, and a limited transfer arrives completely. (`run` checks the conservation
+    /// of packets.)
     #[test]
     fn bytes_out_never_exceed_bytes_in(
         rates in (1u64..100, 1u64..100, 1u64..100),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Independence of results from execution: in one go, step by step, with or without looking ahead
-//! at ports with a known future.
+//! Independence of results from execution: in one run or step by step, with or without lookahead at
+//! ports with a known future.
 
 mod support;
 use perigee_sim::*;
@@ -10,7 +10,7 @@ use perigee_units::{BitRate, Nanos};
 use proptest::prelude::*;
 use support::*;
 
-/// A network with its changes and flows, small enough that thousands can be run.
+/// A network with its changes and flows, small enough for thousands of runs.
 #[derive(Clone, Debug)]
 struct Case {
     shape: u8,
@@ -30,7 +30,7 @@ struct Case {
     seed: u64,
 }
 
-/// The last links of all flows leave from one port, which is like the bottleneck.
+/// Makes the last links of all flows leave from one port, which resembles the bottleneck.
 fn radio(mut built: Built) -> Built {
     let last = built.flows[0].hops[0].last().expect("a link").port;
     let first = built.bottlenecks[0].forward.port;
@@ -200,7 +200,8 @@ impl Case {
     }
 }
 
-/// All results visible to a user; the number of events depends on how a simulation is executed.
+/// All results visible to a user; the number of events is excluded, as it depends on how a
+/// simulation is executed.
 fn seen(out: RunOutcome, log: Log) -> (RunOutcome, Log) {
     assert_eq!(out.conserved, Some(true));
     (RunOutcome { events: None, memory_per_flow_bytes: None, ..out }, log)
@@ -223,7 +224,7 @@ fn stepped(case: &Case, steps: &[u64]) -> (RunOutcome, Log) {
     let mut sim = case.simulation(&timeline, flows, true);
     let mut until = Nanos::ZERO;
     for step in steps.iter().cycle() {
-        // Now and then exactly up to the next event, or over it by one.
+        // Sometimes exactly up to the next event, or one nanosecond past it.
         until = match step % 5 {
             0 => sim.next_event().max(until + Nanos(1)),
             1 => sim.next_event() + Nanos(1),
@@ -266,8 +267,8 @@ proptest! {
 
 #[test]
 fn an_arrangement_reaches_no_further_than_the_step() {
-    // A full queue at 1 Mbit/s: one packet leaves every 12 ms. At 10 ms into the service of the
-    // second, one has left.
+    // A full queue at 1 Mbit/s: one packet leaves every 12 ms. 10 ms into the service of the second
+    // packet, one has left.
     let built =
         chain(&ChainSpec { port: bytes_port(1, 100_000, 0), rtt: ms(20), ..ChainSpec::default() }).unwrap();
     let mut load = flow(&built, 0, "newreno");

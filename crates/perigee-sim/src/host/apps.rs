@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications over TCP that do not send all the time: on/off sources, and clients that request
+//! TCP applications that do not always have data to send: on/off sources, and clients that request
 //! one object after the other (pages, video segments).
 //!
-//! Draws depend on the flow's seed and the number of the draw, not on the behaviour of the network:
-//! every congestion control receives the same requests.
+//! Random draws depend on the flow's seed and the number of the draw, not on the behaviour of the
+//! network: the requests are the same under every congestion control.
 
 use super::player::Player;
 use super::relay::{LegReceiver, LegSender};
@@ -16,56 +16,56 @@ use perigee_timeline::workload::{self, SHORTEST};
 use perigee_timeline::{answer_bytes, App, Law};
 use perigee_units::Nanos;
 
-/// IP bytes of a request: headers and a line of text.
+/// IP bytes of a request: headers and one line of text.
 const REQUEST_BYTES: u32 = 200;
 
-/// An object that a client requested.
+/// An object requested by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// From 0.
+    /// Number of the object, from 0.
     pub number: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Time of the client's request.
     pub asked: Nanos,
     /// Arrival of its first segment.
     pub first: Option<Nanos>,
-    /// Segment after its last, and the bytes of its last.
+    /// Segment after its last one, and payload bytes of its last segment.
     end: u64,
     last: u32,
 }
 
-/// Source of a TCP sender's data, if not an application that always has some.
+/// Source of a TCP sender's data, where the application does not always have data to send.
 #[derive(Clone, Debug)]
 pub enum Supply {
-    /// Sends as much as the transport takes, is silent, and so on.
+    /// Alternates between sending as much as the transport accepts and silence.
     OnOff(OnOff),
     /// Answers requests.
     Server(Server),
-    /// Forwards the data that a proxy has received.
+    /// Forwards data received by a proxy.
     Leg(LegSender),
 }
 
-/// Consumer of a TCP receiver's data, if not an application that only reads.
+/// Consumer of a TCP receiver's data, where the application does more than read.
 #[derive(Clone, Debug)]
 pub enum Demand {
     /// Requests an object, waits for its last segment, thinks, and requests the next.
     Client(Box<Client>),
-    /// A proxy that carries it on.
+    /// A proxy that forwards the data over the next leg.
     Leg(LegReceiver),
 }
 
 /// An on/off source.
 #[derive(Clone, Debug)]
 pub struct OnOff {
-    /// Seconds of sending.
+    /// Duration of the on periods in seconds.
     on: Law,
-    /// Seconds of silence.
+    /// Duration of the off periods in seconds.
     off: Law,
     sending: bool,
-    /// It was notified that none of its data is in flight.
+    /// It is silent and has been notified that none of its data is in flight.
     silent: bool,
-    /// Draws so far.
+    /// Number of draws so far.
     turns: u64,
     /// Time of the next change.
     at: Nanos,
@@ -76,40 +76,40 @@ pub struct OnOff {
 pub struct Client {
     app: App,
     mss: u64,
-    /// The object requested at present.
+    /// Object being requested.
     now: Option<Object>,
-    /// The document of the page that is loading.
+    /// Document of the page being loaded.
     page: Option<Object>,
-    /// Plays the video.
+    /// Player of the video.
     player: Option<Box<Player>>,
-    /// The quality requested.
+    /// Quality of the current request.
     quality: usize,
     /// Segment after the latest complete object.
     end: u64,
     asked: u64,
     tries: u32,
-    /// Time of the next request, repetitions included.
+    /// Time of the next request or repetition.
     pub at: Nanos,
 }
 
-/// The answering side. It draws the sizes of objects from the same laws and seed as the client, as
-/// if requests named them.
+/// The answering side. It draws object sizes from the same laws and seed as the client, which has
+/// the effect of requests that name the size.
 #[derive(Clone, Debug)]
 pub struct Server {
     app: App,
     mss: u64,
-    /// Requests that have arrived, repetitions not counted.
+    /// Number of distinct requests received, repetitions excluded.
     requests: u64,
-    /// Number of the segment after the last, and bytes of the last segment: of the latest object,
-    /// and of the one before it, which may have its last segment retransmitted.
+    /// End segment (exclusive) and payload bytes of the last segment, for the latest object and for
+    /// the one before it, whose last segment may still be retransmitted.
     objects: [(u64, u32); 2],
 }
 
-/// Time after which a request without answer is repeated, doubled each time.
+/// Timeout after which an unanswered request is repeated; it doubles each time.
 const REPEAT: Nanos = Nanos::from_secs(1);
 
 impl Supply {
-    /// Of a flow of `total` segments; `None` = it sends all the time.
+    /// Supply of a flow of `total` segments; `None` = the application always has data to send.
     pub fn of(setup: &FlowSetup, total: Option<u64>) -> Option<Supply> {
         let mss = setup.tcp.mss;
         if let Some(leg) = setup.leg {
@@ -129,7 +129,7 @@ impl Supply {
         }
     }
 
-    /// Time of its next call; [`Nanos::MAX`] = never.
+    /// Time of the next timer event; [`Nanos::MAX`] = never.
     pub fn due(&self) -> Nanos {
         match self {
             Supply::OnOff(source) => source.at,
@@ -138,7 +138,7 @@ impl Supply {
         }
     }
 
-    /// The connection is established.
+    /// Starts the application when the connection is established.
     pub fn begin(&mut self, now: Nanos, tcp: &mut Sender) {
         match self {
             Supply::OnOff(source) => {
@@ -150,7 +150,7 @@ impl Supply {
         }
     }
 
-    /// The connection ends.
+    /// Stops the application when the connection ends.
     pub fn stop(&mut self) {
         match self {
             Supply::OnOff(source) => source.at = Nanos::MAX,
@@ -159,7 +159,7 @@ impl Supply {
         }
     }
 
-    /// Payload of a segment.
+    /// Payload bytes of a segment.
     pub fn payload(&self, seg: u64, mss: u32) -> u32 {
         let Supply::Server(server) = self else { return mss };
         server.objects.iter().find(|o| o.0 == seg + 1).map_or(mss, |o| o.1)
@@ -167,7 +167,7 @@ impl Supply {
 }
 
 impl Demand {
-    /// Of a flow; `None` = its receiver only reads.
+    /// Demand of a flow; `None` = the application only reads.
     pub fn of(setup: &FlowSetup) -> Option<Demand> {
         if let Some(leg) = setup.leg {
             return Some(Demand::Leg(LegReceiver::new(leg, setup.tcp.mss)));
@@ -175,7 +175,7 @@ impl Demand {
         Client::of(&setup.app, setup.tcp.mss).map(|client| Demand::Client(Box::new(client)))
     }
 
-    /// Time of its next call; [`Nanos::MAX`] = never.
+    /// Time of the next timer event; [`Nanos::MAX`] = never.
     pub fn due(&self) -> Nanos {
         match self {
             Demand::Client(client) => client.at,
@@ -183,7 +183,7 @@ impl Demand {
         }
     }
 
-    /// The connection is established.
+    /// Starts the application when the connection is established.
     pub fn begin(&mut self, now: Nanos) {
         if let Demand::Client(client) = self {
             client.at = now;
@@ -192,7 +192,7 @@ impl Demand {
 }
 
 impl OnOff {
-    /// The timer is due; true if it sends from now on.
+    /// Switches between on and off when the timer expires; true if it sends from now on.
     fn turn(&mut self, now: Nanos, seed: u64) -> bool {
         self.sending = !self.sending;
         self.at = now + workload::turn(&self.on, &self.off, seed, self.turns);
@@ -201,14 +201,15 @@ impl OnOff {
     }
 }
 
-/// Size of the answer to the `n`-th request in bytes, in segments, and bytes of its last segment.
+/// Size of the answer to the `n`-th request in bytes and in segments, and payload bytes of its last
+/// segment.
 fn answer_size(app: &App, mss: u64, seed: u64, n: u64, quality: usize) -> (u64, u64, u32) {
     let bytes = answer_bytes(app, seed, n, quality);
     let segments = bytes.div_ceil(mss);
     (bytes, segments, (bytes - (segments - 1) * mss) as u32)
 }
 
-/// Requests carry the quality above this bit, and below it their number.
+/// Requests carry the quality in the bits from this one up, and their number in those below.
 const QUALITY: u32 = 56;
 
 impl Server {
@@ -216,7 +217,7 @@ impl Server {
         Server { app, mss: u64::from(mss), requests: 0, objects: [(0, 0); 2] }
     }
 
-    /// A request arrived. Returns the limit up to which the sender may send; `None` = a repetition.
+    /// Handles a request. Returns the limit up to which the sender may send; `None` = a repetition.
     pub fn on_request(&mut self, request: u64, seed: u64) -> Option<u64> {
         let (number, quality) = (request & ((1 << QUALITY) - 1), (request >> QUALITY) as usize);
         if number < self.requests {
@@ -230,14 +231,14 @@ impl Server {
     }
 }
 
-/// Data a client has received.
+/// Effect of newly delivered data on a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Got {
-    /// The object, page or segment that is now complete, if it is reported.
+    /// The object, page or segment that is now complete, if it is to be reported.
     pub whole: Option<Object>,
-    /// By how many bytes the last segment was shorter than a full one.
+    /// Number of bytes by which the last segment is shorter than a full one.
     pub short: u32,
-    /// The player resumes after a stall of this length.
+    /// Length of the stall after which the player resumes.
     pub stalled: Option<Nanos>,
 }
 
@@ -261,7 +262,7 @@ impl Client {
         })
     }
 
-    /// Requests in all.
+    /// Total number of requests.
     fn wanted(&self) -> u64 {
         match self.app {
             App::Request { count, .. } => count,
@@ -271,8 +272,8 @@ impl Client {
         }
     }
 
-    /// Requests the next object, or the same one again; returns the request, and the quality where
-    /// it changed.
+    /// Requests the next object, or repeats the current request; returns the request, and the
+    /// quality if it changed.
     pub fn ask(&mut self, now: Nanos, seed: u64) -> (u64, Option<u64>) {
         let mut changed = None;
         if self.now.is_none() {
@@ -292,7 +293,7 @@ impl Client {
         ((self.asked - 1) | ((self.quality as u64) << QUALITY), changed)
     }
 
-    /// In-order delivery reached segment `next`; `None` = nothing is complete.
+    /// Handles in-order delivery up to segment `next`; `None` = no object is complete.
     pub fn delivered(&mut self, now: Nanos, next: u64, seed: u64) -> Option<Got> {
         let object = self.now.as_mut()?;
         if object.first.is_none() {
@@ -312,7 +313,8 @@ impl Client {
         Some(Got { whole, short: self.mss as u32 - done.last, stalled })
     }
 
-    /// Time of the next request, the object complete with `done`, and the stall that it ends.
+    /// Computes the time of the next request, the object completed by `done`, and the stall that
+    /// ends with it.
     fn after(
         &mut self,
         now: Nanos,
@@ -345,8 +347,8 @@ impl Client {
 }
 
 impl SendingEnd {
-    /// The timer of the sending application, or of a proxy's sender, is due. True if an on/off
-    /// source has fallen silent.
+    /// Runs the timer of the sending application, or of a proxy's sender. True if an on/off source
+    /// has fallen silent.
     pub(super) fn supply_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, flow) = (cx.now, self.egress.flow);
         let seed = cx.facts[flow as usize].seed;
@@ -369,8 +371,8 @@ impl SendingEnd {
         }
     }
 
-    /// The receiver has all data below segment `next`: an on/off source that is off may have
-    /// nothing in flight now.
+    /// Handles the delivery of all data below segment `next`: an on/off source in an off period may
+    /// have no data in flight now.
     pub fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
         let flow = self.egress.flow;
         let Some(s) = self.sender_mut() else { return };
@@ -381,7 +383,7 @@ impl SendingEnd {
         }
     }
 
-    /// A client's request reached the server.
+    /// Handles a client's request at the server.
     pub(super) fn receive_request<O: Observer>(&mut self, number: u64, cx: &mut Cx<'_, O>) {
         let seed = cx.facts[self.egress.flow as usize].seed;
         let Some(s) = self.sender_mut().filter(|s| !s.stopped) else { return };
@@ -395,7 +397,7 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
-    /// Runs the client's timer, if it is due.
+    /// Runs the client's timer if it has expired.
     pub(super) fn demand_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (now, flow) = (cx.now, self.egress.flow);
         let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());
@@ -414,7 +416,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The receiving application has all data below segment `next`.
+    /// Passes data up to segment `next` to the receiving application.
     pub(super) fn take_objects<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
         let (now, flow) = (cx.now, self.egress.flow);
         let demand = self.receiver_mut().and_then(|r| r.demand.as_deref_mut());
@@ -501,7 +503,8 @@ mod tests {
         let mut c = Client::of(&app, 1000).unwrap();
         let s = Nanos::from_secs;
         assert_eq!(c.ask(s(1), 0), (0, None));
-        // 1500 bytes of the document in two segments, then 1500 of three objects in two.
+        // The document's 1500 bytes take two segments, and three objects of 1500 bytes take two
+        // each.
         assert_eq!(c.delivered(s(2), 2, 0).unwrap().whole, None);
         assert_eq!(c.at, s(2), "what the document names is asked for at once");
         assert_eq!(c.ask(s(2), 0), (1, None));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Egress of an end into the network: numbers of its packets, and their first link.
+//! Egress from an end into the network: numbering of its packets, and their first link.
 
 use super::Cx;
 use crate::observe::DropCause;
@@ -8,7 +8,7 @@ use perigee_record::PacketKind;
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 
-/// Packets of one end of a flow: those that it sends, and a count of those that it received.
+/// Packets of one end of a flow: transmits packets, and counts those received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Egress {
     pub flow: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Egress {
     pub pair: PairId,
     /// Transmissions so far, frames of external endpoints included.
     ordinal: u32,
-    /// Packets put into the network.
+    /// Packets sent into the network.
     pub sent: u64,
     /// Packets that reached this end.
     pub received: u64,
@@ -27,7 +27,7 @@ impl Egress {
         Egress { flow, pair, ordinal: 0, sent: 0, received: 0 }
     }
 
-    /// A packet that leaves the end now; it counts as a transmission.
+    /// Creates a packet that leaves the end now; it counts as a transmission.
     pub fn packet(&mut self, now: Nanos, kind: PacketKind, ip_bytes: u32, seq: u64) -> Packet {
         self.ordinal += 1;
         Packet {
@@ -66,7 +66,7 @@ impl Egress {
         }
     }
 
-    /// A packet waits for its host to process it.
+    /// Holds a packet until its host has processed it.
     #[inline(never)]
     fn hold<O>(&self, packet: Packet, cx: &mut Cx<'_, O>) {
         let net = &mut *cx.net;
@@ -75,7 +75,7 @@ impl Egress {
         net.schedule_injection();
     }
 
-    /// A packet that its host has processed takes the first link of the route that it has now.
+    /// Puts a processed packet onto the first link of its current route.
     pub fn depart<O>(&self, h: u32, cx: &mut Cx<'_, O>) {
         match cx.routes.first(self.pair) {
             Some((link, route)) => {

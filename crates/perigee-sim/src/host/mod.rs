@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ends of flows. A flow is a [`SendingEnd`] and a [`ReceivingEnd`], each in a separate array, and
-//! the [`FlowFacts`] that both have from the start. An end has no access to the other one: packets
+//! the [`FlowFacts`] that both have from the start. Neither end has access to the other: packets
 //! carry all data between them.
 //!
-//! Three things are no packets and pass through the simulation, which sees both ends: the end of
-//! the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK), the
-//! arrival of all data of a silent source (an event of the record, [`SendingEnd::note_silence`]),
-//! and the data a proxy holds between its legs ([`relay`]).
+//! Three interactions are not packets and go through the simulation, which has access to both ends:
+//! the end of the handshake ([`Established`]: the receiver starts when the sender has the SYN-ACK),
+//! the arrival of all data of a silent source (an event of the record,
+//! [`SendingEnd::note_silence`]), and the data that a proxy holds between its legs ([`relay`]).
 
 mod apps;
 mod egress;
@@ -37,10 +37,11 @@ use perigee_units::Nanos;
 /// IP bytes of SYN and SYN-ACK with their options.
 pub(crate) const SYN_BYTES: u32 = 60;
 
-/// Packets of a call carry the number of their talk spurt above this bit, and count from 0 in each.
+/// Packets of a call carry the number of their talk spurt in the bits from this one up; below it
+/// they count from 0 in each spurt.
 const SPURT: u32 = 32;
 
-/// Context of an end at one instant.
+/// Context in which an end runs, at one instant.
 pub(crate) struct Cx<'a, O> {
     pub now: Nanos,
     pub net: &'a mut Net,
@@ -48,7 +49,7 @@ pub(crate) struct Cx<'a, O> {
     pub obs: &'a mut O,
     /// Packets that leave the simulation.
     pub outbox: &'a mut Outbox,
-    /// By flow.
+    /// Facts by flow.
     pub facts: &'a [FlowFacts],
 }
 
@@ -59,31 +60,31 @@ pub(crate) struct Ends {
     pub receiving: Vec<ReceivingEnd>,
 }
 
-/// Properties of a flow that both ends have from the start. They never change.
+/// Immutable properties of a flow, known to both ends from the start.
 pub(crate) struct FlowFacts {
     pub setup: FlowSetup,
     /// Start time, jitter included.
     pub start: Nanos,
     pub seed: u64,
-    /// Node of its source.
+    /// Node of the source.
     pub source_node: u32,
-    /// Segments of a limited transfer, and the bytes of its last one.
+    /// Segments of a limited transfer, and payload bytes of the last one.
     pub segments: Option<(u64, u32)>,
     pub telemetry: TelemetryPlan,
-    /// ECN field of its data.
+    /// ECN field of its data packets.
     pub ecn: Ecn,
     /// The receiver acknowledges every n-th segment.
     pub ack_every: u32,
-    /// The transport shares the padding of its options and completes its handshake with a separate
-    /// ACK.
+    /// The transport shares the padding between its options and completes its handshake with a
+    /// separate ACK (INET).
     pub inet: bool,
-    /// Signals that the congestion control listens to.
+    /// Signals that the congestion control subscribes to.
     pub scope: SignalScope,
 }
 
-/// End of the handshake at the sender: an ACK of no size and no delay.
+/// End of the handshake at the sender: acts as an ACK with no size and no delay.
 pub(crate) struct Established {
-    /// RTT that it measured, if the SYN was sent once.
+    /// RTT measured by the handshake, if the SYN was sent once.
     pub rtt: Option<Nanos>,
 }
 
@@ -96,15 +97,15 @@ pub(crate) struct TelemetryPlan {
 }
 
 impl TelemetryPlan {
-    /// Bytes that it takes of a data packet.
+    /// Bytes of telemetry in a data packet.
     fn data_bytes(&self) -> u32 {
         self.echo.map_or(0, |echo| self.overhead.data_bytes(echo, self.max_hops))
     }
-    /// Bytes that it takes of an ACK that echoes this number of hops.
+    /// Bytes of telemetry in an ACK that echoes this number of hops.
     fn ack_bytes(&self, hops: usize) -> u32 {
         self.echo.map_or(0, |echo| self.overhead.ack_bytes(echo, hops))
     }
-    /// A packet's telemetry block in its present state, where captures show it: on the wire.
+    /// Current telemetry block of a packet, for captures: present only with telemetry on the wire.
     fn shown_block(&self, net: &Net, telemetry: u32) -> Vec<u8> {
         match telemetry != NONE && matches!(self.overhead, Overhead::Wire) {
             true => net.stacks.block(telemetry),
@@ -137,10 +138,10 @@ impl FlowFacts {
         facts
     }
 
-    /// Collects the requirements of the scheme at both ends.
+    /// Queries the scheme for its requirements at both ends.
     fn ask_scheme(&mut self) {
         let tcp = &self.setup.tcp;
-        // A connection that does not exist yet.
+        // The scheme is created for a connection that does not exist yet.
         let init = perigee_cc::ConnInit {
             now: self.start,
             mss: tcp.mss,
@@ -164,13 +165,13 @@ impl FlowFacts {
         self.scope = caps.signal_scope;
     }
 
-    /// True if meters count its data, and its ACKs.
+    /// Whether meters count its data and its ACKs, respectively.
     pub fn metered(&self) -> (bool, bool) {
         (self.telemetry.echo.is_some(), self.telemetry.echo == Some(EchoMode::Pint))
     }
 
-    /// Transport configuration of both ends. Between legs the proxy's free buffer bounds the
-    /// window.
+    /// Transport configuration of both ends. Between legs the window is bounded by the free buffer
+    /// of the proxy.
     fn tcp(&self) -> perigee_tcp::Config {
         let mut tcp = self.setup.tcp.clone();
         if self.setup.leg.is_some() {
@@ -180,7 +181,7 @@ impl FlowFacts {
     }
 
     /// IP bytes of its largest data packet and of a plain ACK, telemetry included. Base RTTs are
-    /// those of these two.
+    /// computed for packets of these sizes.
     pub fn packet_bytes(&self) -> (u32, u32) {
         match self.setup.app {
             App::Ping { size, .. } | App::Cbr { size, .. } => (size, size),
@@ -198,12 +199,12 @@ impl FlowFacts {
     }
 }
 
-/// The clock of the timestamp option.
+/// Clock of the timestamp option.
 fn ts_ms(t: Nanos) -> u32 {
     (t.0 / 1_000_000) as u32 + 1
 }
 
-/// Segments of a transfer, and the bytes of the last one.
+/// Segments of a transfer, and payload bytes of the last one.
 fn segments_of(bytes: u64, mss: u32) -> (u64, u32) {
     let mss = u64::from(mss);
     let segments = bytes.div_ceil(mss).max(1);

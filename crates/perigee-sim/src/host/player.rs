@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The player of a video: its buffer, its stalls, and the quality of its next request.
+//! Video player: its buffer, its stalls, and the quality of its next request.
 //!
 //! `Abr::Buffer` is BBA-0 of Huang, Johari, McKeown, Trunnell, Watson, "A Buffer-Based Approach to
-//! Rate Adaptation", SIGCOMM 2014, Algorithm 1, with its reservoir of 90 s and upper bound of 216 s
-//! of a buffer of 240 s scaled to the actual buffer. `Abr::Rate` is RB of Yin, Jindal, Sekar,
-//! Sinopoli, "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP", SIGCOMM
-//! 2015: the highest quality with a rate not above the harmonic mean of the throughputs of the
-//! latest five segments.
+//! Rate Adaptation", SIGCOMM 2014, Algorithm 1: the reservoir of 90 s and the upper bound of 216 s,
+//! which belong to a buffer of 240 s, are scaled to the actual buffer. `Abr::Rate` is RB of Yin,
+//! Jindal, Sekar, Sinopoli, "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over
+//! HTTP", SIGCOMM 2015: the highest quality with a rate not above the harmonic mean of the
+//! throughputs of the latest five segments.
 
 use crate::observe::VideoTotals;
 use perigee_timeline::{Abr, Video};
 use perigee_units::Nanos;
 
-/// Number of latest segments that the rate-based choice averages.
+/// Number of recent segments over which the rate-based choice averages.
 const LOOKED_AT: usize = 5;
-/// Ends of the straight line of BBA-0, as parts of the buffer.
+/// Ends of the linear part of BBA-0, as fractions of the buffer.
 const RESERVOIR: f64 = 90.0 / 240.0;
 const UPPER: f64 = 216.0 / 240.0;
 
@@ -23,16 +23,16 @@ const UPPER: f64 = 216.0 / 240.0;
 pub struct Player {
     video: Video,
     totals: VideoTotals,
-    /// Media time that is buffered at `at`.
+    /// Media time in the buffer at `at`.
     buffered: Nanos,
     at: Nanos,
     playing: bool,
-    /// Start of the present stall.
+    /// Start of the current stall.
     stalled_at: Nanos,
     quality: usize,
-    /// Latest throughputs, bit/s, in a ring.
+    /// Throughputs of the latest segments in bit/s, as a ring.
     throughputs: [f64; LOOKED_AT],
-    /// All segments have arrived: an empty buffer is the end and no stall.
+    /// All segments have arrived: an empty buffer is the end of the video, not a stall.
     over: bool,
 }
 
@@ -69,7 +69,7 @@ impl Player {
         self.at = now;
     }
 
-    /// The quality of the next segment.
+    /// Chooses the quality of the next segment.
     pub fn choose(&mut self) -> usize {
         let chosen = match self.video.abr {
             Abr::Buffer => self.by_buffer(),
@@ -136,7 +136,7 @@ impl Player {
         (now + self.buffered.saturating_sub(room), stalled)
     }
 
-    /// Totals at `end`, when the video ends for its viewer.
+    /// Totals at `end`, when the viewer stops the video.
     pub fn totals(&self, end: Nanos) -> VideoTotals {
         let mut at_end = self.clone();
         at_end.play(end.max(self.at));
@@ -165,10 +165,11 @@ mod tests {
     fn a_player_stalls_when_its_buffer_is_empty() {
         let mut p = player(Abr::Buffer);
         assert_eq!(p.segment(s(2), s(1), 500_000, false), (s(2), None));
-        // 4 s play from 2 s to 6 s; the next segment comes at 9 s, and then one at 10 s.
+        // 4 s of video play from 2 s to 6 s; the next segment arrives at 9 s, and another one at 10
+        // s.
         assert_eq!(p.segment(s(9), s(2), 500_000, false), (s(9), Some(s(3))));
         p.segment(s(10), s(9), 500_000, false);
-        // 8 s from 9 s on: all is played at 17 s.
+        // 8 s of video play from 9 s on, until 17 s.
         let t = p.totals(s(20));
         assert_eq!((t.playing, t.stalls, t.stalled), (Some(s(2)), 2, s(3 + 3)));
         assert_eq!((t.played, t.media, t.segments, t.media_bits), (s(12), s(12), 3, 12_000_000));
@@ -188,7 +189,7 @@ mod tests {
         for _ in 0..9 {
             assert_eq!(p.segment(s(1), s(1), 500_000, false).0, s(1));
         }
-        // 40 s are buffered: there is room for the next segment after 4 s.
+        // 40 s are buffered: room for the next segment becomes free after 4 s.
         assert_eq!(p.segment(s(1), s(1), 500_000, false).0, s(5));
     }
 
@@ -199,7 +200,8 @@ mod tests {
             p.buffered = s(filled);
             p.choose()
         };
-        // From 15 s (1 Mbit/s) to 36 s (8 Mbit/s), a third of one Mbit/s for each second.
+        // From 15 s (1 Mbit/s) to 36 s (8 Mbit/s), the rate rises by a third of a Mbit/s per
+        // second.
         assert_eq!(at(15), 0);
         assert_eq!(at(17), 0, "1.67 Mbit/s are below the next quality");
         assert_eq!(at(19), 1, "2.33");
@@ -213,7 +215,7 @@ mod tests {
     fn the_rate_based_choice_takes_the_harmonic_mean_of_five() {
         let mut p = player(Abr::Rate);
         assert_eq!(p.choose(), 0);
-        // 8, 8, 2, 8, 2 Mbit/s: 5 / (3/8 + 2/2) = 3.64.
+        // Harmonic mean of 8, 8, 2, 8 and 2 Mbit/s: 5 / (3/8 + 2/2) = 3.64.
         for bytes in [1, 1_000_000, 1_000_000, 250_000, 1_000_000, 250_000] {
             p.segment(s(2), s(1), bytes, false);
         }

@@ -14,51 +14,51 @@ use perigee_tcp::{AckBlocks, Seg};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
-/// Linux aligns the SACK option by itself; INET lets it share the padding of the timestamps.
+/// Linux aligns the SACK option separately; INET lets it share the padding of the timestamps.
 const SACK_PADDING: u32 = 4;
 
-/// The receiving end of a flow. Fields used for each packet come first, some of them copied from
-/// the facts: of ten thousand flows none is in the cache.
+/// The receiving end of a flow. Fields used for every packet come first, and some are copied from
+/// the facts: with ten thousand flows none of them is in the cache.
 #[repr(C, align(64))]
 pub(crate) struct ReceivingEnd {
     pub egress: Egress,
     pub(super) mss: u32,
     pub(super) header: u32,
-    /// Bytes of padding next to the SACK option.
+    /// Bytes of padding for the SACK option.
     pub(super) sack_padding: u32,
     pub(super) milestones: u32,
-    /// It is a leg of a split connection.
+    /// Whether the flow is a leg of a split connection.
     pub(super) is_leg: bool,
-    /// Its data comes from an on/off source.
+    /// Whether its data comes from an on/off source.
     pub(super) is_on_off: bool,
     pub(super) stop: Nanos,
-    /// Payload handed in order to the application.
+    /// Payload delivered in order to the application.
     pub goodput_bytes: u64,
     pub(super) telemetry: TelemetryPlan,
-    /// Segments of a limited transfer, and the bytes of its last one.
+    /// Segments of a limited transfer, and payload bytes of the last one.
     pub(super) segments: Option<(u64, u32)>,
     pub destination: Sink,
     /// Completion time of a limited transfer.
     pub completed: Option<Nanos>,
-    /// Times at which its milestones were reached, as far as they were.
+    /// Times at which milestones were reached; `None` = not yet.
     pub(super) reached: [Option<Nanos>; MILESTONES.len()],
 }
 
 /// Component that runs at the receiving end.
 pub(crate) enum Sink {
-    /// Echoes probes, takes datagrams.
+    /// Echoes probes and counts datagrams.
     Responder,
     Tcp(Box<TcpReceiver>),
-    /// Packets that arrive leave the simulation; injected packets come from here.
+    /// Packets that arrive leave the simulation; injected packets enter here.
     Outside,
 }
 
-/// Effect of an arrival at a receiving end beyond that end.
+/// Effect of an arrival beyond the receiving end.
 pub(crate) enum Delivered {
     Nothing,
-    /// Data of an on/off source is there up to this segment, exclusively.
+    /// All data of an on/off source up to this segment (exclusive) has arrived.
     UpTo(Seg),
-    /// A limited transfer is complete with this payload.
+    /// A limited transfer is complete, with this payload.
     All {
         bytes: u64,
     },
@@ -99,7 +99,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The TCP receiver, if there is one in the simulation.
+    /// The simulated TCP receiver, if there is one.
     pub fn receiver(&self) -> Option<&TcpReceiver> {
         match &self.destination {
             Sink::Tcp(r) => Some(r),
@@ -115,18 +115,18 @@ impl ReceivingEnd {
         }
     }
 
-    /// First segment that it does not have; `None` = it has no connection.
+    /// First segment not received yet; `None` = no connection.
     pub fn received(&self) -> Option<Seg> {
         self.receiver().and_then(|r| r.tcp.as_ref()).map(|tcp| tcp.next())
     }
 
-    /// Something that may be due earlier.
+    /// Reschedules the flow, as an event may now be due earlier.
     #[inline]
     pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
         cx.net.wake_by(self.egress.flow, self.next_due());
     }
 
-    /// A packet reached it.
+    /// Handles a packet that reached this end.
     #[inline]
     pub fn receive<O: Observer>(&mut self, h: u32, cx: &mut Cx<'_, O>) -> Delivered {
         self.egress.received += 1;
@@ -146,7 +146,7 @@ impl ReceivingEnd {
                 self.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
                 cx.obs.datagram(self.egress.flow, packet.seq >> SPURT, packet.sent, cx.now);
             }
-            // Frames belong to external endpoints; others travel in the other direction.
+            // Frames belong to external endpoints; all other kinds travel in the other direction.
             _ => {}
         }
         Delivered::Nothing
@@ -160,7 +160,7 @@ impl ReceivingEnd {
         self.egress.send(pong, cx);
     }
 
-    /// A packet of an external endpoint enters the simulation here.
+    /// Injects a packet of an external endpoint.
     pub fn enter<O: Observer>(&mut self, packet: OutsidePacket, cx: &mut Cx<'_, O>) {
         self.egress.enter(packet, cx);
     }

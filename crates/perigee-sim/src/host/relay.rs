@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Split connections: proxies that end a transport connection and forward its data over another
-//! one, each leg with its own congestion control (performance-enhancing proxies; RFC 3135 section
-//! 4.1).
+//! Split connections: proxies that terminate a transport connection and forward its data over
+//! another one, each leg with its own congestion control (performance-enhancing proxies; RFC 3135
+//! section 4.1).
 //!
-//! Each leg is a flow. The sender of a leg may send the data that the receiver of the leg before it
-//! has in order; the proxy keeps these data until the next leg has acknowledged them, and offers
-//! the leg before it the rest of its buffer as receive window, which the ACKs carry. A window that
-//! opens again is announced by Linux's rule (when it has at least doubled, and by a sixteenth of
-//! the buffer); a sender that it stopped probes it as in RFC 9293 section 3.8.6.1.
+//! Each leg is a flow. The sender of a leg may send the data that the receiver of the previous leg
+//! has received in order. The proxy keeps these data until the next leg has acknowledged them, and
+//! its ACKs advertise the rest of its buffer as the receive window of the previous leg. A window
+//! that reopens is announced by Linux's rule (when it has at least doubled, to a sixteenth of the
+//! buffer or more); a sender stopped by the window probes it as in RFC 9293 section 3.8.6.1.
 //!
-//! The SYN of a leg opens the next one. A proxy answers it at once (spoofed) or when the next leg
-//! is established. A leg between two proxies may be a standing connection, which is established
-//! from the start.
+//! The SYN of a leg opens the next leg. A proxy answers the SYN at once (spoofed) or when the next
+//! leg is established. A leg between two proxies may be a permanent connection, established from
+//! the start.
 
 use super::apps::{Demand, Supply};
 use super::{Cx, Ends, ReceivingEnd, SendingEnd, SYN_BYTES};
@@ -23,30 +23,30 @@ use perigee_tcp::{Seg, Sender};
 use perigee_timeline::Leg;
 use perigee_units::Nanos;
 
-/// Announce a window again when it grew by this part of the buffer.
+/// A window is announced again only if it is at least this fraction of the buffer.
 const WINDOW_UPDATE_SHARE: Seg = 16;
 
-/// The receiving end of a leg: the proxy at its end, or the destination.
+/// The receiving end of a leg: a proxy, or the destination.
 #[derive(Clone, Debug)]
 pub struct LegReceiver {
     leg: Leg,
     /// Start of the first leg.
     asked: Option<Nanos>,
-    /// Segments that the proxy may hold.
+    /// Segments that the proxy's buffer can hold.
     room: Seg,
     /// Segments that the next leg's receiver has acknowledged.
     passed: Seg,
-    /// Right edge of the window as last sent.
+    /// Right edge of the window as last advertised.
     window_end: Seg,
-    /// The SYN arrived; its answer was sent once the next leg was established.
+    /// A SYN has arrived; it is answered once the next leg is established.
     syn_arrived: bool,
     answered: bool,
 }
 
-/// The sending end of a leg: the source, or the proxy at its start.
+/// The sending end of a leg: the source, or a proxy.
 #[derive(Clone, Debug)]
 pub struct LegSender {
-    /// Segments that there are to send, and the right edge of the window.
+    /// Segments available to send, and the right edge of the window.
     fed: Seg,
     window_end: Seg,
     /// Time of the next window probe of a sender stopped by the window.
@@ -54,7 +54,7 @@ pub struct LegSender {
     probes: u32,
 }
 
-/// Segments of `mss` bytes that the proxy at the end of a leg may hold.
+/// Segments of `mss` bytes that the proxy at the end of a leg can hold.
 fn room(leg: &Leg, mss: u32) -> Seg {
     leg.after.map_or(Seg::MAX, |_| (leg.buffer / u64::from(mss)).max(1))
 }
@@ -73,12 +73,12 @@ impl LegReceiver {
         }
     }
 
-    /// The edge of the window that the proxy can offer now; it never moves back.
+    /// Right edge of the window that the proxy can advertise now; it never moves back.
     fn offered(&self) -> Seg {
         self.window_end.max(self.passed.saturating_add(self.room))
     }
 
-    /// The window has opened enough to be worth a separate ACK (Linux: `tcp_cleanup_rbuf`).
+    /// Whether the window has opened enough to justify a separate ACK (Linux: `tcp_cleanup_rbuf`).
     fn needs_window_update(&self, received: Seg) -> bool {
         let (old, new) = (self.window_end.saturating_sub(received), self.offered().saturating_sub(received));
         old <= self.room / 2 && new >= 2 * old && new >= (self.room / WINDOW_UPDATE_SHARE).max(1)
@@ -86,7 +86,7 @@ impl LegReceiver {
 }
 
 impl LegSender {
-    /// `total` = segments of a limited transfer.
+    /// `total`: segments of a limited transfer.
     pub fn new(leg: Leg, mss: u32, total: Option<Seg>) -> Self {
         LegSender {
             fed: if leg.before.is_none() { total.unwrap_or(Seg::MAX) } else { 0 },
@@ -101,7 +101,7 @@ impl LegSender {
         self.probe_at
     }
 
-    /// The connection ends.
+    /// Stops probing when the connection ends.
     pub fn stop(&mut self) {
         self.probe_at = Nanos::MAX;
         self.fed = 0;
@@ -128,7 +128,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// A SYN arrived: it is answered at once, except by a proxy that waits until the next leg is
+    /// Handles a SYN: it is answered at once, except by a proxy that waits until the next leg is
     /// established.
     pub(super) fn receive_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         if let Some(leg) = self.leg_mut() {
@@ -158,7 +158,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The edge of the window that an ACK carries; 0 where none limits the sender.
+    /// Right edge of the window to advertise in an ACK; 0 = unlimited.
     #[inline]
     pub(super) fn offered_window(&mut self) -> Seg {
         self.leg_mut().map_or(0, |leg| {
@@ -167,8 +167,8 @@ impl ReceivingEnd {
         })
     }
 
-    /// A header without data arrived: the answer is an ACK with the present window. False if it is
-    /// no such probe.
+    /// Answers a header without data, which is a window probe, by an ACK with the current window.
+    /// False if the packet is not a probe.
     pub(super) fn answer_probe<O: Observer>(&mut self, ip_bytes: u32, cx: &mut Cx<'_, O>) -> bool {
         if ip_bytes != self.header {
             return false;
@@ -183,7 +183,8 @@ impl ReceivingEnd {
         }
     }
 
-    /// The next leg has delivered this much: the proxy at this leg's end has room again.
+    /// Releases data that the next leg has delivered: the proxy at the end of this leg has room
+    /// again.
     fn release<O: Observer>(&mut self, passed: Seg, cx: &mut Cx<'_, O>) {
         let received = self.received().unwrap_or(0);
         let Some(leg) = self.leg_mut() else { return };
@@ -194,14 +195,14 @@ impl ReceivingEnd {
         }
     }
 
-    /// Start of the first leg of its split connection, where it is known.
+    /// Start of the first leg of its split connection, if known.
     pub fn asked(&self) -> Option<Nanos> {
         self.leg().and_then(|leg| leg.asked)
     }
 }
 
 impl SendingEnd {
-    /// An ACK that carries an edge of the window reached the sender.
+    /// Reads the window's right edge from an ACK that reached the sender.
     #[inline]
     pub(super) fn read_window(&mut self, window_end: Seg) {
         if window_end == 0 {
@@ -215,7 +216,7 @@ impl SendingEnd {
         }
     }
 
-    /// The sender, stopped by the window, probes whether it is open again: a header without data.
+    /// Sends a window probe: a header without data.
     pub(super) fn probe_window<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let now = cx.now;
         let Some(s) = self.sender_mut() else { return };
@@ -227,12 +228,12 @@ impl SendingEnd {
         self.egress.send(probe, cx);
     }
 
-    /// Segments that the receiver has acknowledged.
+    /// Segments acknowledged by the receiver.
     fn acknowledged(&self) -> Seg {
         self.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.una_nxt().0)
     }
 
-    /// The proxy at this leg's start has more data for it.
+    /// Makes more data of the proxy available to its sender.
     fn feed<O: Observer>(&mut self, segments: Seg, cx: &mut Cx<'_, O>) {
         let Some(s) = self.sender_mut() else { return };
         let Some(Supply::Leg(leg)) = s.supply.as_deref_mut() else { return };
@@ -262,7 +263,7 @@ impl SendingEnd {
         self.reschedule(cx);
     }
 
-    /// Opens the connection, if it is not open: with a SYN, or as if that had been answered now.
+    /// Opens the connection unless it is open: with a SYN, or as if a SYN had been answered now.
     fn open(&mut self, now: Nanos, standing: bool) -> bool {
         let rtt = self.way.base.at(now).unwrap_or(Nanos::ZERO);
         let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none() && s.syn_at == Nanos::MAX) else {
@@ -276,7 +277,7 @@ impl SendingEnd {
     }
 }
 
-/// Opens the connection of leg `f`, if it is not open. True if it is established at once.
+/// Opens the connection of leg `f` unless it is open. True if it is established at once.
 fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
     let standing = cx.facts[f].setup.leg.is_some_and(|l| l.standing);
     let (sending, receiving) = (&mut ends.sending[f], &mut ends.receiving[f]);
@@ -295,8 +296,8 @@ fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut C
     standing
 }
 
-/// Propagates an arrival at leg `f` to the legs before and after it. A proxy is the receiving end
-/// of one and the sending end of the next.
+/// Propagates an arrival at leg `f` to the previous and the next leg. A proxy is the receiving end
+/// of one leg and the sending end of the next.
 pub(crate) fn pass_on<O: Observer>(ends: &mut Ends, f: usize, cx: &mut Cx<'_, O>) {
     let Some(leg) = cx.facts[f].setup.leg else { return };
     let delivered = ends.receiving[f].received().unwrap_or(0);
@@ -321,7 +322,7 @@ pub(crate) fn pass_on<O: Observer>(ends: &mut Ends, f: usize, cx: &mut Cx<'_, O>
     ends.sending[f].update_persist_timer(cx);
 }
 
-/// Legs must name each other, and carry segments of one size.
+/// Checks that legs reference each other and use the same segment size.
 pub(crate) fn check(flows: &[FlowSetup]) -> Result<(), String> {
     for (i, flow) in flows.iter().enumerate() {
         let Some(next) = flow.leg.and_then(|l| l.after) else { continue };

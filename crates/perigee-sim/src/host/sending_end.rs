@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending end of a flow: a TCP sender ([`super::tcp_sender`]), a source of probes or
-//! datagrams, or an external endpoint.
+//! Sending end of a flow: a TCP sender ([`super::tcp_sender`]), a source of probes or datagrams, or
+//! an external endpoint.
 
 use super::egress::Egress;
 use super::external::leave;
@@ -17,54 +17,54 @@ use perigee_timeline::workload::turn;
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
-/// The sending end of a flow. Fields used for each packet come first, some of them copied from the
-/// facts: of ten thousand flows none is in the cache.
+/// The sending end of a flow. Fields used for every packet come first, and some are copied from the
+/// facts: with ten thousand flows none of them is in the cache.
 #[repr(C, align(64))]
 pub(crate) struct SendingEnd {
     pub egress: Egress,
     pub(super) mss: u32,
     pub(super) header: u32,
-    /// It has sent something.
+    /// Whether it has sent anything.
     pub active: bool,
-    /// It is a leg of a split connection.
+    /// Whether the flow is a leg of a split connection.
     pub(super) is_leg: bool,
-    /// Its data comes from an application that does not always have some.
+    /// Whether its data comes from an application that does not always have data to send.
     pub(super) is_supplied: bool,
     pub(super) stop: Nanos,
-    /// RTT samples since the latest sampling instant, and their sum.
+    /// RTT samples since the latest sampling instant: count and sum.
     pub rtt_count: u64,
     pub rtt_sum: u128,
     pub(super) telemetry: TelemetryPlan,
-    /// Segments of a limited transfer, and the bytes of its last one.
+    /// Segments of a limited transfer, and payload bytes of the last one.
     pub(super) segments: Option<(u64, u32)>,
     pub source: Origin,
     pub counts: SenderCounts,
     pub way: Way,
-    /// Payload delivered, between the flow's rows.
+    /// Rate of the payload delivered between the flow's rows.
     pub goodput: ByteRate,
 }
 
 /// Counters of a sending end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SenderCounts {
-    /// Data packets, retransmissions included.
+    /// Data packets sent, retransmissions included.
     pub data: u64,
-    /// Data packets retransmitted.
+    /// Retransmitted data packets.
     pub retrans: u64,
-    /// ACKs that carried telemetry.
+    /// ACKs received with telemetry.
     pub telemetry_acks: u64,
-    /// Bytes of echoes and frames that arrived.
+    /// Bytes received in echoes and frames.
     pub echoed_bytes: u64,
     /// Start time.
     pub started: Option<Nanos>,
 }
 
-/// The path of a flow's data and ACKs in the network: for the record.
+/// Path of a flow's data and ACKs through the network, for the record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Way {
     pub base: BaseRtt,
     pub capacity: Capacity,
-    /// Time with a route, and the integral of the slowest port's rate over it in bits.
+    /// Time with a route, and the integral over it of the rate of the slowest port, in bits.
     pub routed: Nanos,
     pub capacity_bits: f64,
     pub payload_share: f64,
@@ -72,7 +72,7 @@ pub(crate) struct Way {
     pub unreachable: u64,
 }
 
-/// The slowest port's rate, integrated over the time in which a route exists.
+/// State of the integral of the slowest port's rate over the time with a route.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Capacity {
     pub since: Nanos,
@@ -86,20 +86,21 @@ pub(crate) enum Origin {
     Probes {
         next: u64,
         at: Nanos,
-        /// End of the talk spurt, of a call.
+        /// End of the talk spurt of a call.
         until: Nanos,
     },
     Tcp(Box<TcpSender>),
-    /// Packets that arrive leave the simulation; injected packets come from here.
+    /// Packets that arrive leave the simulation; injected packets enter here.
     Outside,
 }
 
-/// Effect of an arrival at a sending end beyond that end.
+/// Effect of an arrival beyond the sending end.
 pub(crate) enum Heard {
     Nothing,
-    /// A probe's reply: flows that listen to the host or the machine also get it.
+    /// A reply to a probe, which is also delivered to flows that subscribe to signals of the host
+    /// or the machine.
     Reply(Signal<'static>),
-    /// The connection is established: the receiver starts.
+    /// The connection is established, so the receiver starts.
     Established(Established),
 }
 
@@ -140,7 +141,7 @@ impl SendingEnd {
         }
     }
 
-    /// The TCP sender, if there is one in the simulation.
+    /// The simulated TCP sender, if there is one.
     pub fn sender(&self) -> Option<&TcpSender> {
         match &self.source {
             Origin::Tcp(s) => Some(s),
@@ -163,7 +164,7 @@ impl SendingEnd {
         obs.rtt(self.egress.flow, sent, rtt, self.way.base.at(sent));
     }
 
-    /// A timer is due. True if an on/off source has fallen silent.
+    /// Runs the timer that is due. True if an on/off source has fallen silent.
     pub fn on_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         match &self.source {
             Origin::Probes { .. } => self.send_probe_of_app(cx),
@@ -208,19 +209,19 @@ impl SendingEnd {
         }
     }
 
-    /// Something that may be due earlier.
+    /// Reschedules the flow, as an event may now be due earlier.
     #[inline]
     pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
         cx.net.wake_by(self.egress.flow, self.next_due());
     }
 
-    /// Gives its congestion control a signal. False where there is no connection.
+    /// Passes a signal to the congestion control. False if there is no connection.
     pub fn signal(&mut self, now: Nanos, signal: &Signal<'_>) -> bool {
         let tcp = self.sender_mut().and_then(|s| s.tcp.as_mut());
         tcp.map(|tcp| tcp.signal(now, signal)).is_some()
     }
 
-    /// A packet reached it.
+    /// Handles a packet that reached this end.
     #[inline]
     pub fn receive<O: Observer>(&mut self, h: u32, cx: &mut Cx<'_, O>) -> Heard {
         self.egress.received += 1;
@@ -238,13 +239,13 @@ impl SendingEnd {
             PacketKind::Pong => return self.receive_reply(packet, cx),
             PacketKind::SynAck => return self.establish(cx).map_or(Heard::Nothing, Heard::Established),
             PacketKind::Request => self.receive_request(packet.seq, cx),
-            // Frames belong to external endpoints; others travel in the other direction.
+            // Frames belong to external endpoints; all other kinds travel in the other direction.
             _ => {}
         }
         Heard::Nothing
     }
 
-    /// Handles the reply to a probe: of the prober alongside a connection, or of a ping.
+    /// Handles the reply to a probe: of the prober that accompanies a connection, or of a ping.
     fn receive_reply<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Heard {
         let rtt = cx.now - packet.sent;
         if let Some(s) = self.sender_mut() {
@@ -257,14 +258,14 @@ impl SendingEnd {
         Heard::Nothing
     }
 
-    /// A packet of an external endpoint enters the simulation here.
+    /// Injects a packet of an external endpoint.
     pub fn enter<O: Observer>(&mut self, packet: OutsidePacket, cx: &mut Cx<'_, O>) {
         self.counts.data += 1;
         self.egress.enter(packet, cx);
     }
 
-    /// Adds the time since the latest change of the flow's path to its capacity; it ends when its
-    /// transfer was complete.
+    /// Adds the time since the latest path change to the flow's capacity; the integral ends when
+    /// the transfer is complete.
     pub fn close_capacity(&mut self, now: Nanos, completed: Option<Nanos>) {
         if !self.active {
             return;
@@ -279,7 +280,7 @@ impl SendingEnd {
     }
 }
 
-/// The source of a flow without TCP.
+/// Source of a flow without TCP.
 fn probes(app: &App, start: Nanos, seed: u64) -> Origin {
     let until = match app {
         App::Voice(v) => start + turn(&v.talk, &v.silence, seed, 0),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving end of a TCP connection: data in, ACKs out, and delivery to the receiving
-//! application.
+//! Receiving end of a TCP connection: data in, ACKs out, and delivery to the receiving application.
 
 use super::apps::Demand;
 use super::{ts_ms, Cx, Delivered, Established, ReceivingEnd};
@@ -13,13 +12,13 @@ use perigee_tcp::{AckBlocks, Receiver};
 use perigee_telemetry::{BottleneckEcho, EchoMode};
 use perigee_units::Nanos;
 
-/// The receiving end.
+/// The receiving end of a TCP connection.
 pub struct TcpReceiver {
     /// The connection, once the handshake is over.
     pub tcp: Option<Receiver>,
     bottleneck: BottleneckEcho,
     pub(super) stopped: bool,
-    /// Consumer of the data, if not an application that only reads.
+    /// Consumer of the data, where the application does more than read.
     pub(super) demand: Option<Box<Demand>>,
 }
 
@@ -48,13 +47,13 @@ impl TcpReceiver {
 }
 
 impl ReceivingEnd {
-    /// The connection starts with the end of its handshake; that of an external sender with its
-    /// SYN.
+    /// Starts the connection: at the end of the handshake, or with an external sender at its SYN.
     pub fn begin<O: Observer>(&mut self, established: Option<Established>, cx: &mut Cx<'_, O>) {
         let facts = &cx.facts[self.egress.flow as usize];
         let cfg = facts.tcp();
         let mut tcp = Receiver::new(&cfg, facts.ack_every, cx.now);
-        // Schemes that require an answer to each packet also get it where packets are missing.
+        // For schemes that require an ACK per packet, out-of-order packets are also acknowledged
+        // individually.
         if let Some(Established { rtt }) = established.filter(|_| cfg.sack_compression && facts.ack_every > 1)
         {
             tcp.compress_sacks(rtt);
@@ -65,7 +64,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// A delayed ACK, or the application's next request.
+    /// Sends a delayed ACK, or the application's next request.
     pub fn on_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (now, stop) = (cx.now, self.stop);
         let Some(r) = self.receiver_mut() else { return };
@@ -96,7 +95,7 @@ impl ReceivingEnd {
             cx.net.release(h);
             return Delivered::Nothing;
         }
-        // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
+        // Data that overtakes no packet arrives after the handshake, so the receiver exists.
         let echo = self.telemetry.echo;
         let Some(TcpReceiver { tcp: Some(tcp), bottleneck, .. }) = self.receiver_mut() else {
             cx.net.release(h);
@@ -121,7 +120,7 @@ impl ReceivingEnd {
         let delivered = self.take_in_order(before, next, cx);
         match ack {
             Some(blocks) => {
-                // The ACK takes the stack of the packet that triggered it.
+                // The ACK takes over the telemetry stack of the packet that triggered it.
                 cx.net.packets.get_mut(h).telemetry = NONE;
                 cx.net.release(h);
                 self.send_ack(blocks, packet.telemetry, cx);
@@ -134,7 +133,7 @@ impl ReceivingEnd {
         delivered
     }
 
-    /// The segments from `before` to `next` have reached the application.
+    /// Delivers the segments from `before` to `next` to the application.
     fn take_in_order<O: Observer>(&mut self, before: u64, next: u64, cx: &mut Cx<'_, O>) -> Delivered {
         let (now, mss) = (cx.now, u64::from(self.mss));
         self.goodput_bytes += (next - before) * mss;
@@ -159,7 +158,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// The receiving application has received enough data to reach a milestone.
+    /// Records milestones reached by the data delivered so far.
     fn note_milestones(&mut self, now: Nanos) {
         let reached =
             |nth: u32, bytes: u64| MILESTONES.get(nth as usize).is_some_and(|&amount| bytes >= amount);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending end of a TCP connection: handshake, timers, data out, ACKs in, and the prober that
-//! some schemes run alongside the flow.
+//! Sending end of a TCP connection: handshake, timers, data out, ACKs in, and the prober that some
+//! schemes run alongside the flow.
 
 use super::apps::Supply;
 use super::{ts_ms, Cx, Established, FlowFacts, SendingEnd, SYN_BYTES};
@@ -13,10 +13,10 @@ use perigee_tcp::{Ack, AckBlocks, Sender, Transmit};
 use perigee_telemetry::{EchoMode, StackDecoder, Stamp, WirePint};
 use perigee_units::Nanos;
 
-/// Linux repeats the SYN four times before it doubles the timeout.
+/// Linux repeats the SYN four times before it starts to double the timeout.
 const SYN_LINEAR: u32 = 4;
 
-/// The sending end.
+/// The sending end of a TCP connection.
 pub struct TcpSender {
     /// The connection, once the handshake is over.
     pub tcp: Option<Sender>,
@@ -25,13 +25,13 @@ pub struct TcpSender {
     pub(super) syn_tries: u32,
     pub(super) stopped: bool,
     decoder: StackDecoder,
-    /// Source of the data, if not an application that always has some.
+    /// Source of the data, where the application does not always have data to send.
     pub(super) supply: Option<Box<Supply>>,
     out: Vec<Transmit>,
     mode: &'static str,
     /// Timestamp of the latest packet from the peer.
     peer_ts_ms: u32,
-    /// The prober alongside the flow, for schemes that require one: their requirements, the next
+    /// Prober that accompanies the flow, for schemes that require one: its configuration, the next
     /// probe, the latest reply.
     probes: Option<Probes>,
     probe_at: Nanos,
@@ -41,7 +41,7 @@ pub struct TcpSender {
 
 impl TcpSender {
     pub fn new(facts: &FlowFacts) -> Self {
-        // A leg that continues another one starts when that one does.
+        // A leg that continues another leg starts along with it.
         let continues = facts.setup.leg.is_some_and(|l| l.before.is_some());
         TcpSender {
             tcp: None,
@@ -88,13 +88,13 @@ impl SendingEnd {
         self.egress.send(syn, cx);
     }
 
-    /// It stops sending new data now.
+    /// Whether it stops sending new data now.
     pub fn stops_by(&self, now: Nanos) -> bool {
         now >= self.stop && self.sender().is_some_and(|s| s.tcp.is_some() && !s.stopped)
     }
 
-    /// Runs probes, the application, the end of sending and retransmission timers, then transmits.
-    /// True if an on/off source has fallen silent.
+    /// Runs probes, the application, the end of sending and the retransmission timers, then
+    /// transmits. True if an on/off source has fallen silent.
     pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> bool {
         let (now, stop, flow) = (cx.now, self.stop, self.egress.flow);
         let Some(s) = self.sender_mut() else { return false };
@@ -130,7 +130,7 @@ impl SendingEnd {
         self.egress.send(probe, cx);
     }
 
-    /// Transmits all packets that the sender may send.
+    /// Transmits all packets that the transport currently permits.
     pub(crate) fn pump<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let Some(s) = self.sender_mut() else { return };
         let mut out = std::mem::take(&mut s.out);
@@ -177,13 +177,13 @@ impl SendingEnd {
         self.egress.send(packet, cx);
     }
 
-    /// The handshake is over, if the connection does not exist already.
+    /// Establishes the connection at the end of the handshake, unless it exists already.
     pub(super) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> Option<Established> {
         let facts = &cx.facts[self.egress.flow as usize];
         let (now, mut cfg) = (cx.now, facts.tcp());
         let s = self.sender_mut().filter(|s| s.tcp.is_none())?;
-        // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section
-        // 5.7).
+        // Karn: a repeated SYN gives no RTT sample, and reduces the initial window (RFC 6298
+        // section 5.7).
         let rtt = (s.syn_tries == 1).then(|| now - s.syn_sent.unwrap_or(now));
         if s.syn_tries > 2 {
             cfg.init_cwnd = 1;
@@ -244,7 +244,7 @@ impl SendingEnd {
         let undone = tcp.stats.undos > undos;
         let mode = tcp.controller().mode(tcp.window());
         let before = std::mem::replace(&mut s.mode, mode);
-        // Nearly always the same constant: comparing the addresses avoids a comparison of text.
+        // Nearly always the same constant: comparing addresses first avoids comparing strings.
         let mode_changed = !std::ptr::eq(mode, before) && mode != before;
         cx.net.release(h);
         self.counts.telemetry_acks += u64::from(carried);

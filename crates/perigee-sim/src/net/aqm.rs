@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Binding of the disciplines of `perigee-queue` to ports: packets as the disciplines see them, and
-//! the execution of verdicts.
+//! Adapter between the disciplines of `perigee-queue` and ports: converts packets to the form that
+//! disciplines receive, and executes their verdicts.
 //!
-//! A managed port is never predictable: its verdicts are made when a packet arrives and when it is
-//! dequeued, and a port on the slow path computes both instants exactly. Draws depend on link, flow
-//! and the packet's number in its flow, as random losses do.
+//! A managed port is never predictable: its discipline decides when a packet arrives and when it is
+//! dequeued, and the slow path computes both instants exactly. As for random losses, random draws
+//! depend on the link, the flow and the packet's number in its flow.
 
 use super::ring::Waiting;
 use super::{Net, PortState};
@@ -17,10 +17,10 @@ use perigee_units::draw::mix;
 use perigee_units::params::Params;
 use perigee_units::{BitRate, Nanos};
 
-/// The state of a port's discipline, one of the list or of `more`; `None` = drop-tail.
+/// Creates the discipline of a port, from the built-in list or from `more`; `None` = drop-tail.
 ///
 /// # Errors
-/// A message if the discipline does not exist or rejects its parameters.
+/// If the discipline does not exist or rejects its parameters.
 pub fn build(
     q: &Queue,
     framing: u32,
@@ -40,14 +40,14 @@ pub fn build(
 }
 
 impl PortState {
-    /// The discipline of a managed port with its queues, and the port state that it receives.
+    /// Discipline of a managed port with its queues, and the port state passed to it.
     fn managed(&mut self, now: Nanos) -> (&mut dyn Discipline, queue::Port) {
         let port = queue::Port { now, rate: self.rate, bytes: self.bytes };
         (self.aqm.as_deref_mut().expect("only managed ports come here"), port)
     }
 
-    /// Queue state that telemetry reports: bytes that wait, without framing, and the rate; of the
-    /// entire port, or of the share of it that packets with telemetry have.
+    /// Queue state that telemetry reports: the rate and the waiting bytes, without framing; of the
+    /// entire port, or of the share of it that packets with telemetry get.
     pub(super) fn told(&self) -> (u64, BitRate) {
         let framing = u64::from(self.framing);
         match self.aqm.as_ref().and_then(|d| d.own()) {
@@ -59,7 +59,7 @@ impl PortState {
         }
     }
 
-    /// Packets that wait in queues of the discipline's own.
+    /// Packets waiting in the discipline's internal queues.
     pub(super) fn waiting_apart(&self) -> Vec<u32> {
         let mut all = Vec::new();
         if let Some(queues) = self.aqm.as_ref().and_then(|d| d.queues()) {
@@ -74,7 +74,7 @@ impl PortState {
 }
 
 impl Net {
-    /// A packet arrives at a managed port with a link that is up or holds arrivals.
+    /// Handles an arrival at a managed port whose link is up, or holds arrivals.
     pub(super) fn enqueue_managed(&mut self, now: Nanos, h: u32, link: u32, held: bool) {
         let p = self.links[link as usize].port;
         let mut seen = self.seen(h);
@@ -126,8 +126,8 @@ impl Net {
                 self.drop_at(h, link, DropCause::Outage);
                 continue;
             }
-            // Probes with priority wait in a queue of their own: their short waits do not represent
-            // the managed queue.
+            // Probes with priority wait in a separate queue: their short waits are not
+            // representative of the managed queue.
             let goes_first = self.ports[p as usize].serves_probe();
             let (discipline, port) = self.ports[p as usize].managed(at);
             let verdict = match goes_first && discipline.queues_mut().is_none() {
@@ -148,7 +148,7 @@ impl Net {
         }
     }
 
-    /// The packet to serve next.
+    /// Next packet to serve.
     fn head_of(&mut self, p: u32) -> Option<queue::Packet> {
         let port = &mut self.ports[p as usize];
         let discipline = port.aqm.as_deref_mut()?;
@@ -175,7 +175,7 @@ impl Net {
         }
     }
 
-    /// Packets that left the discipline's own queues are lost.
+    /// Drops packets that the discipline has removed from its internal queues.
     fn lose(&mut self, p: u32, lost: &[queue::Packet], cause: DropCause) {
         for packet in lost {
             let port = &mut self.ports[p as usize];
@@ -185,7 +185,7 @@ impl Net {
         }
     }
 
-    /// A link of a managed port goes down: packets that wait for it in separate queues are lost.
+    /// Drops the packets that wait in internal queues for a link of a managed port that goes down.
     pub(super) fn flush_managed(&mut self, now: Nanos, p: u32, link: u32) {
         let mut lost = Vec::new();
         let queues = self.ports[p as usize].aqm.as_mut().and_then(|d| d.queues_mut());
@@ -195,7 +195,7 @@ impl Net {
         self.lose(p, &lost, DropCause::Outage);
     }
 
-    /// A packet in the form that disciplines receive.
+    /// Converts a packet to the form that disciplines receive.
     fn seen(&self, h: u32) -> queue::Packet {
         let packet = self.packets.get(h);
         let ip_bytes = u32::from(packet.ip_bytes);
@@ -225,7 +225,8 @@ impl Net {
         self.links[link as usize].marked += 1;
     }
 
-    /// A number in 0..1 that depends on link, flow and the packet's number in its flow.
+    /// A number in 0..1 that depends only on the link, the flow and the packet's number in its
+    /// flow.
     fn draw(&self, packet: &Packet) -> f64 {
         let key = mix(self.seed ^ self.links[packet.link as usize].key ^ EARLY_DROPS);
         let ordinal = u64::from(packet.ordinal & !CE) * 2 + direction(packet);
@@ -234,15 +235,15 @@ impl Net {
     }
 }
 
-/// Keeps these draws apart from those of random losses.
+/// Makes these draws independent of those for random losses.
 const EARLY_DROPS: u64 = 0x6561_726c_7964_726f;
 
 fn direction(packet: &Packet) -> u64 {
     packet.kind.is_forward() as u64
 }
 
-/// The ECN field of an IP packet (RFC 3168 section 5): of the second byte of IPv4, of the traffic
-/// class of IPv6.
+/// ECN field of an IP packet (RFC 3168 section 5): in the second byte of IPv4, in the traffic class
+/// of IPv6.
 fn ecn_of(packet: &[u8]) -> Ecn {
     let field = match packet {
         [first, second, ..] if first >> 4 == 4 => second & 3,

@@ -1,53 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Token buckets: a port's rate fills a bucket of some depth, and a packet leaves as soon as its
-//! bytes are in it (the `tbf` discipline of Linux). So a lone packet passes at once, where a
-//! transmitter takes its transmission time, and in a backlog packets leave one transmission time
-//! apart, as from a transmitter, but each that much earlier.
+//! Token buckets: the port's rate fills a bucket of some depth, and a packet leaves as soon as the
+//! bucket holds its bytes (the `tbf` discipline of Linux). A lone packet thus passes at once,
+//! whereas a transmitter would take the transmission time. In a backlog, packets leave one
+//! transmission time apart, as from a transmitter, but earlier by the time that the bucket's depth
+//! represents.
 //!
-//! The head of the queue that waits for tokens takes the place of the packet in service; it counts
-//! as waiting.
+//! The head of the queue, which waits for tokens, is stored in place of the packet in service and
+//! counts as waiting.
 
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
 /// The bucket of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
-    /// Its depth in bytes.
+    /// Depth in bytes.
     pub burst: u64,
-    /// In which the rate fills it.
+    /// Time in which the rate fills an empty bucket.
     fill_time: Nanos,
-    /// Time at which it is full if nothing more leaves.
+    /// Time at which the bucket is full again if no further packet leaves.
     full_at: Nanos,
     /// While the rate is zero: missing tokens, in bits × 10^9.
     lack: u128,
 }
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub fn new(burst: u64, rate: BitRate) -> Self {
         Bucket { burst, fill_time: rate.time_for(burst), full_at: Nanos::ZERO, lack: 0 }
     }
 
-    /// A packet of this transmission time reaches the head of the queue at `at`. Returns its
-    /// departure.
+    /// Takes the tokens of a packet with this transmission time that reaches the head of the queue
+    /// at `at`. Returns its departure.
     #[inline]
     pub fn take(&mut self, at: Nanos, transmission: Nanos) -> Nanos {
         self.full_at = self.full_at.max(at).saturating_add(transmission);
         self.head_leaves(at)
     }
 
-    /// The same while the rate is zero: it leaves when a later rate has filled the missing tokens.
+    /// Takes the tokens of a packet while the rate is zero: it leaves once a later rate has
+    /// supplied the missing tokens.
     pub fn take_later(&mut self, bytes: u64) {
         self.lack += u128::from(bytes) * 8 * u128::from(NS_PER_S);
     }
 
-    /// Departure of the head of the queue, which has taken its tokens in advance: not before `now`.
+    /// Departure, not before `now`, of the head of the queue, which has taken its tokens in
+    /// advance.
     #[inline]
     pub fn head_leaves(&self, now: Nanos) -> Nanos {
         now.max(self.full_at.saturating_sub(self.fill_time))
     }
 
-    /// From `now` on another rate fills it.
+    /// Changes the rate at `now`.
     pub fn set_rate(&mut self, now: Nanos, old: BitRate, new: BitRate) {
         if old.0 > 0 {
             self.lack = u128::from(self.full_at.saturating_sub(now).0) * u128::from(old.0);
@@ -81,7 +84,7 @@ mod tests {
             at = b.take(at, time);
             left.push(us(at));
         }
-        // The second waits for 1514 - 86 bytes, the others for 1514.
+        // The second packet waits for 1514 - 86 bytes of tokens, each of the others for 1514.
         assert_eq!(left, [0.0, 114.24, 235.36, 356.48]);
         assert_eq!(b.take(Nanos::from_secs(1), time), Nanos::from_secs(1), "full again");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Changes of the timeline: rates, delays, losses, outages. A change applies before anything else
-//! happens at its instant, so the port first runs to the instant before.
+//! Changes of the timeline: rates, delays, losses, outages. A change applies before all other
+//! events of its instant, so the port is first advanced to the instant before it.
 
 use super::{before, loss_threshold, Net, PortState};
 use crate::observe::DropCause;
@@ -9,8 +9,8 @@ use perigee_timeline::{Delay, OutageMode};
 use perigee_units::{BitRate, Nanos};
 
 impl PortState {
-    /// Total time that the packet in service waits for tokens: counted already at a predictable
-    /// port, not yet at others.
+    /// Total time that the packet in service waits for tokens: already counted at a predictable
+    /// port, but not yet at others.
     fn head_wait(&self, packets: &Arena<Packet>) -> u128 {
         match self.bucket.is_some() {
             true => u128::from((self.done - packets.get(self.serving).enqueued).0),
@@ -20,8 +20,8 @@ impl PortState {
 }
 
 impl Net {
-    /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in
-    /// service again.
+    /// Prepares a port for a change at `now`: a predictable packet that leaves at `now` or later is
+    /// put back into service.
     pub(super) fn leave_fast_path(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if !std::mem::replace(&mut port.predictable, false) {
@@ -46,8 +46,8 @@ impl Net {
         }
     }
 
-    /// Packets of all links of a port leave it in order, and none is lost or kept when it does. (No
-    /// packet waits for a link that is down, as long as arrivals for it are lost.)
+    /// Whether packets of all links leave the port in order, and none is dropped or held on
+    /// departure. (Where arrivals for a link that is down are lost, no packet waits for that link.)
     fn is_plain(&self, port: &PortState) -> bool {
         let plain = |link: u32| {
             let l = &self.links[link as usize];
@@ -57,7 +57,8 @@ impl Net {
         plain(port.link) && port.others.iter().copied().all(plain)
     }
 
-    /// After the change: the port is predictable if it can be, and the packet in service flies.
+    /// After the change: makes the port predictable if possible, and puts the packet in service in
+    /// flight.
     pub(super) fn enter_fast_path(&mut self, p: u32) {
         let port = &self.ports[p as usize];
         if port.predictable
@@ -80,7 +81,7 @@ impl Net {
         let link = self.packets.get(h).link;
         let l = &mut self.links[link as usize];
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
-        // A packet in service is identified by its size; a changed rate has emptied the cache.
+        // A packet in service is identified by its size; a rate change has cleared the cache.
         (port.cached_size, port.cached_time) = (size, port.rate.time_for(size as u64));
         port.in_service = size;
         l.tx_packets += 1;
@@ -91,8 +92,8 @@ impl Net {
         self.reschedule_if_shared(p, link);
     }
 
-    /// A shared port has become predictable; the packet in service, if there is one, is on its way
-    /// along `link`.
+    /// Reschedules a shared port that has become predictable; its packet in service, if any, is now
+    /// in flight on `link`.
     fn reschedule_if_shared(&mut self, p: u32, link: u32) {
         if self.ports[p as usize].shared {
             self.reschedule_port(p);
@@ -131,12 +132,12 @@ impl Net {
                 l.flight.remove(port.serving);
                 l.fly(port.serving, port.done);
             } else {
-                // It stays the last one.
+                // The packet remains the last one to arrive.
                 l.last_arrival = l.last_arrival.max(port.done + l.delay_at(port.done));
                 l.flight.delay_last(l.last_arrival);
             }
         }
-        // Once the packets to be dropped are gone the port is predictable again.
+        // Once the packets to be dropped have left, the port is predictable again.
         self.enter_fast_path(p);
         self.reschedule_link(link);
     }
@@ -149,7 +150,7 @@ impl Net {
         self.enter_fast_path(p);
     }
 
-    /// The next `n` packets that leave are lost.
+    /// Drops the next `n` packets that leave.
     pub fn set_drop_next(&mut self, now: Nanos, link: u32, n: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
@@ -191,14 +192,14 @@ impl Net {
         self.enter_fast_path(p);
     }
 
-    /// The packet in service at a port, or the latest one that was, is for this link. If it is no
-    /// longer in service it may be anywhere.
+    /// Whether the packet in service at a port, or the last one served, belongs to this link. If it
+    /// is no longer in service it may have left the link long ago.
     pub(super) fn serves(&self, p: u32, link: u32) -> bool {
         let port = &self.ports[p as usize];
         port.serving != NONE && (!port.shared || self.packets.get(port.serving).link == link)
     }
 
-    /// Stops the transmission in progress and stores its remainder.
+    /// Pauses the transmission in progress and stores the remainder.
     fn pause(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if let Some(slots) = &mut port.slots {
@@ -233,7 +234,7 @@ impl Net {
         self.reschedule_port(p);
     }
 
-    /// An interface goes down: all packets on its link are lost.
+    /// Drops all packets on a link when its interface goes down.
     fn flush(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         let flight = std::mem::take(&mut self.links[link as usize].flight);

@@ -2,21 +2,21 @@
 //! Fast path of ports with a known future.
 //!
 //! A *predictable* port serves in order, and its links lose nothing and are up (or down, and
-//! arrivals for them are lost at once). So when a packet arrives, the start of its service is known
-//! (the end of the service of the one before it), and with it the arrival at the far end. Only a
-//! change of the port could alter that, and the samples would show a queue that does not exist yet;
-//! so everything is arranged up to [`Net::lookahead_until`], the next instant at which something
-//! other than a packet moves, and no further: packets with a later start wait as in any queue.
+//! arrivals for them are dropped at once). So when a packet arrives, the start of its service is
+//! known (the end of the previous packet's service), and with it the arrival at the far end. Only a
+//! change of the port could alter that, and samples would show a queue that does not exist yet.
+//! Services are therefore arranged only up to [`Net::lookahead_until`], the next instant with an
+//! event other than the movement of packets; packets with a later start wait as in any queue.
 //! Before a change the packet in service is taken back ([`Net::leave_fast_path`]), so that results
-//! are the same to the bit.
+//! are identical to the bit.
 //!
-//! Where all packets of a link's queue arrive over one other link, their order is known as well.
-//! Then a packet crosses both without an event in between: it is put into the second queue when it
-//! is put into the first, for the instant of its arrival. On a path that a flow has to itself one
-//! event remains, the arrival at the host.
+//! Where all packets of a link's queue arrive over a single other link, their order is also known.
+//! A packet then crosses both links without an event in between: when it enters the first queue, it
+//! also enters the second one, with its arrival there as the instant. On a path used by a single
+//! flow only one event remains, the arrival at the host.
 //!
 //! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue
-//! of the instant of the dequeue.
+//! length at the dequeue.
 
 use super::flight::Flying;
 use super::ring::{Begun, Waiting};
@@ -29,13 +29,13 @@ use perigee_timeline::QueueLimit;
 use perigee_units::Nanos;
 
 impl PortState {
-    /// Services at it may be arranged ahead of time.
+    /// Whether services may be arranged ahead of time.
     #[inline]
     fn can_look_ahead(&self) -> bool {
         self.predictable & !self.no_lookahead
     }
 
-    /// Packets wait without an arranged service.
+    /// Whether packets wait without an arranged service.
     #[inline]
     pub(super) fn holds(&self) -> bool {
         !self.waiting.is_empty() || (self.probe_priority && !self.probes.is_empty())
@@ -52,7 +52,7 @@ impl PortState {
         }
     }
 
-    /// Packets with a service started by `t` wait no longer.
+    /// Removes packets whose service has started by `t` from the queue.
     #[inline]
     pub(super) fn settle(&mut self, t: Nanos) {
         while let Some(begun) = self.scheduled.first() {
@@ -66,7 +66,7 @@ impl PortState {
         }
     }
 
-    /// A packet of `size` bytes waits for its service, which starts at `start`.
+    /// Arranges the service, from `start` on, of a waiting packet of `size` bytes.
     #[inline]
     fn arrange(&mut self, start: Nanos, size: u32) {
         self.scheduled.push(Begun { start, bytes: size });
@@ -76,8 +76,9 @@ impl PortState {
 }
 
 impl LinkState {
-    /// A packet of `size` bytes arrives at `at`. Returns its arrival at the far end, if the port is
-    /// easy and has room, and nothing that moves before the start of its service could change it.
+    /// Accepts a packet of `size` bytes that arrives at `at`. Returns its arrival at the far end if
+    /// the port can look ahead and has room, and no event before the start of its service could
+    /// change it.
     #[inline]
     fn accept(
         &mut self,
@@ -104,7 +105,8 @@ impl LinkState {
         Some(self.start_service(port, h, size, start))
     }
 
-    /// The dequeue: a packet of `size` bytes enters service at `at`. Returns its arrival.
+    /// Dequeues a packet of `size` bytes, which enters service at `at`. Returns its arrival at the
+    /// far end.
     #[inline]
     fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
         port.done = port.finish(at, size);
@@ -119,18 +121,18 @@ impl LinkState {
     }
 }
 
-/// The services that are before a port.
+/// Services ahead of a new arrival at a port.
 pub struct Foretold {
     /// Packets with their arrivals at the far end of the link.
     pub arrivals: Vec<(Nanos, u32)>,
-    /// Departure of the last one of them.
+    /// Departure of the last of them.
     pub done: Nanos,
 }
 
 impl Net {
-    /// Queue ahead of a link, if the future of its port is known: the packets that wait and those
-    /// that will arrive, in order of these instants and before any others. `None` = it is unknown,
-    /// or not all of them may find room.
+    /// Queue ahead of a link if the future of its port is known: the packets that wait and those
+    /// yet to arrive, assumed to arrive in this order and before all others. `None` = the future is
+    /// unknown, or there may not be room for all of them.
     pub fn foretell(&self, link: u32, coming: &[(Nanos, u32)]) -> Option<Foretold> {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
@@ -159,7 +161,8 @@ impl Net {
         Some(told)
     }
 
-    /// Puts a packet into the queue of a link's port, and over as many links as is known.
+    /// Puts a packet into the queue of a link's port, and onward over all links whose order is
+    /// known.
     #[inline]
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32, routes: &Routes) {
         let (mut at, mut link) = (now, link);
@@ -185,14 +188,14 @@ impl Net {
         self.join_flight(h, link, arrival);
     }
 
-    /// Sets the position of a packet, and the time since which it is there.
+    /// Sets the position of a packet, and the time at which it got there.
     #[inline]
     fn set_position(&mut self, h: u32, link: u32, since: Nanos, route: u32, hops: u8) {
         let packet = self.packets.get_mut(h);
         (packet.link, packet.enqueued, packet.route, packet.hops) = (link, since, route, hops);
     }
 
-    /// A packet with a known arrival joins the flight.
+    /// Adds a packet with a known arrival to those in flight.
     #[inline]
     fn join_flight(&mut self, h: u32, link: u32, arrival: Nanos) {
         if self.links[link as usize].join(Flying { arrival, packet: h }) {
@@ -200,8 +203,8 @@ impl Net {
         }
     }
 
-    /// A packet arrives at a port that is not easy, or full, or where it has to wait for an unknown
-    /// event.
+    /// Enqueues a packet at a port that is full, cannot look ahead, or where its service depends on
+    /// an event that is not known yet.
     #[inline(never)]
     fn enqueue_now(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &mut self.links[link as usize];
@@ -225,7 +228,7 @@ impl Net {
             return self.drop_at(h, link, DropCause::Outage);
         }
         if port.done <= now {
-            // The queue is empty: the port has caught up.
+            // The queue is empty, as the port has caught up.
             if metered_data {
                 note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
             }
@@ -251,18 +254,18 @@ impl Net {
         }
     }
 
-    /// The link that a packet with this route takes after `link` without being touched, and the
-    /// state it must carry.
+    /// Link that a packet with this route takes after `link` without an event, and the routing
+    /// state that it must carry.
     #[inline]
     fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let (next, route) = routes.only_way(route, link)?;
-        // Packets may reach a port that links share over other links.
+        // Packets may reach a shared port over other links as well.
         let port = &self.ports[self.links[next as usize].port as usize];
         (port.can_look_ahead() && !port.shared).then_some((next, route))
     }
 
-    /// Handles a link's event. Returns the packet that arrives at its far end now, if other
-    /// components have to handle it, and the node there.
+    /// Handles a link's event. Returns the packet that arrives at the far end now, with the node
+    /// there, if other components have to handle it.
     #[inline(always)]
     pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let l = &self.links[link as usize];
@@ -300,7 +303,7 @@ impl Net {
         Some((first.packet, to))
     }
 
-    /// Forwards packets in flight, as far as their future is known, and starts the service of
+    /// Forwards packets in flight as far as their future is known, and starts the service of
     /// packets that wait.
     fn forward_due(&mut self, now: Nanos, link: u32, routes: &Routes) {
         let l = &self.links[link as usize];
@@ -326,9 +329,9 @@ impl Net {
         self.reschedule_link(link);
     }
 
-    /// Lets a predictable port run until `t`, inclusive, and arranges the services that can be
-    /// arranged: waiting packets enter service. None of them arrives before the one that was in
-    /// service, because the delay shrinks by less than a second per second, and [`Net::set_delay`]
+    /// Runs a predictable port until `t`, inclusive, and arranges all services that can be
+    /// arranged: waiting packets enter service. None of them arrives before the packet that was in
+    /// service, because the delay shrinks by less than a second per second and [`Net::set_delay`]
     /// applies to both.
     #[inline]
     pub(super) fn catch_up(&mut self, p: u32, t: Nanos) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets in flight on a link, in the order of their arrivals.
 //!
-//! Usually a packet arrives after those that left before it: a ring. Where the delay of a link
-//! shrinks and its packets may overtake, one that arrives before the ring's last goes into a heap
-//! instead, and the next arrival is the earlier of the two firsts. So a packet costs the logarithm
-//! of those that have overtaken at worst, however many it passes.
+//! Usually a packet arrives after those that left before it, and a ring suffices. Where the delay
+//! of a link shrinks and its packets may overtake, a packet that arrives before the last one of the
+//! ring goes into a heap instead, and the next arrival is the earlier of the two heads. The cost
+//! per packet is thus at most logarithmic in the number of overtaking packets, however many packets
+//! it passes.
 
 use super::ring::Ring;
 use perigee_units::Nanos;
@@ -19,7 +20,7 @@ pub struct Flying {
     pub packet: u32,
 }
 
-/// Packets with the same arrival arrive in the order of departure: the second number.
+/// Packets with equal arrivals arrive in order of departure, which is the second number.
 type Overtaking = Reverse<(Nanos, u64, u32)>;
 
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ struct Overtakers {
     heap: BinaryHeap<Overtaking>,
     /// Number of overtaking packets so far.
     count: u64,
-    /// The latest arrival of one in the heap, or of one that was.
+    /// Latest arrival of any packet that is or was in the heap.
     latest: Nanos,
 }
 
@@ -47,7 +48,7 @@ impl Overtakers {
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     in_order: Ring<Flying>,
-    /// There once a packet has overtaken another.
+    /// Allocated once a packet has overtaken another.
     overtakers: Option<Box<Overtakers>>,
 }
 
@@ -57,7 +58,7 @@ impl Flight {
         self.in_order.is_empty() && self.overtakers.as_ref().is_none_or(|o| o.heap.is_empty())
     }
 
-    /// The next to arrive.
+    /// Next packet to arrive.
     #[inline]
     pub fn first(&self) -> Option<Flying> {
         match &self.overtakers {
@@ -66,9 +67,9 @@ impl Flight {
         }
     }
 
-    /// The earlier of two firsts, and whether it has overtaken. A packet that joins the ring
-    /// arrives after all packets in the heap at that time: at the same instant the ring's has left
-    /// first.
+    /// The earlier of the two heads, and whether it comes from the heap. A packet that joins the
+    /// ring arrives no earlier than all packets then in the heap, so on a tie the ring's packet has
+    /// left first.
     fn earlier(in_order: Option<Flying>, overtaking: Option<Flying>) -> (Option<Flying>, bool) {
         match (in_order, overtaking) {
             (Some(a), Some(b)) if b.arrival < a.arrival => (Some(b), true),
@@ -77,7 +78,7 @@ impl Flight {
         }
     }
 
-    /// Takes out the next to arrive; there is one.
+    /// Removes the next packet to arrive; there must be one.
     #[inline]
     pub fn drop_first(&mut self) {
         match self.overtakers {
@@ -88,7 +89,7 @@ impl Flight {
         }
     }
 
-    /// Takes out the next to arrive.
+    /// Removes and returns the next packet to arrive.
     #[inline(never)]
     fn pop(&mut self) -> Option<Flying> {
         match &mut self.overtakers {
@@ -103,19 +104,19 @@ impl Flight {
         }
     }
 
-    /// Fetches the entry of the next to arrive into the cache.
+    /// Prefetches the entry of the next packet to arrive.
     #[inline]
     pub fn fetch_first(&self) {
         self.in_order.fetch_first();
     }
 
-    /// Fetches the place of the next one to join.
+    /// Prefetches the slot of the next packet to join.
     #[inline]
     pub fn fetch_end(&self) {
         self.in_order.fetch_end();
     }
 
-    /// Adds one that arrives after all others, or with the last. True if it is the next to arrive.
+    /// Adds a packet that arrives no earlier than all others. True if it is the next to arrive.
     #[inline]
     pub fn push(&mut self, flying: Flying) -> bool {
         let alone = self.is_empty();
@@ -123,7 +124,7 @@ impl Flight {
         alone
     }
 
-    /// Adds one after those that arrive at the same instant or before.
+    /// Adds a packet, to arrive after those with the same or an earlier arrival.
     ///
     /// True if it is the next to arrive.
     #[inline(never)]
@@ -134,7 +135,7 @@ impl Flight {
 
     fn put_in(&mut self, flying: Flying) {
         let after_ring = self.in_order.last_mut().is_none_or(|last| last.arrival <= flying.arrival);
-        // The ring's last may have been taken out again.
+        // The last packet of the ring may have been removed again.
         let after_heap =
             self.overtakers.as_ref().is_none_or(|o| o.heap.is_empty() || o.latest < flying.arrival);
         if after_ring && after_heap {
@@ -143,7 +144,7 @@ impl Flight {
         self.overtakers.get_or_insert_default().push(flying);
     }
 
-    /// Removes a packet that is here: usually the latest of the ring.
+    /// Removes a packet in flight: usually the latest of the ring.
     pub fn remove(&mut self, packet: u32) {
         if self.in_order.last_mut().is_some_and(|last| last.packet == packet) {
             return self.in_order.pop_last();
@@ -154,14 +155,15 @@ impl Flight {
         }
     }
 
-    /// Another arrival for the latest, not before the one ahead of it. None of them overtakes.
+    /// Changes the arrival of the latest packet, to no earlier than that of the packet ahead of it.
+    /// No packet overtakes.
     pub fn delay_last(&mut self, arrival: Nanos) {
         if let Some(last) = self.in_order.last_mut() {
             last.arrival = arrival;
         }
     }
 
-    /// All, in the order of their arrivals.
+    /// All packets, in order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = Flying> + '_ {
         let mut late: Vec<_> = self.overtakers.iter().flat_map(|o| &o.heap).map(|Reverse(o)| *o).collect();
         late.sort_unstable();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Telemetry of packets at a port: arrivals at its meter, records at the dequeue.
+//! Telemetry of packets at a port: arrivals at its meter, and records written at the dequeue.
 
 use super::PortState;
 use crate::packet::{has_stack, Form, Packet, Stacks};
@@ -8,7 +8,7 @@ use perigee_record::PacketKind;
 use perigee_telemetry::{counted_bytes, switch_id};
 use perigee_units::Nanos;
 
-/// Updates telemetry for a packet that arrives at a port.
+/// Updates the telemetry of a packet that arrives at a port.
 pub(super) fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
     if !has_stack(packet.kind) {
         return;
@@ -19,7 +19,7 @@ pub(super) fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut S
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
 
-/// Handles the arrival of a packet without telemetry.
+/// Counts the arrival of a packet without telemetry.
 #[inline]
 pub(super) fn note_other(port: &mut PortState, now: Nanos) {
     if let Some(meter) = &mut port.meter {
@@ -27,7 +27,7 @@ pub(super) fn note_other(port: &mut PortState, now: Nanos) {
     }
 }
 
-/// Telemetry of a packet that leaves the queue of a port: its switch's record.
+/// Writes the switch's record into a packet that leaves the queue of a port.
 pub(super) fn note_dequeue(
     port: &mut PortState,
     packet: &Packet,
@@ -52,8 +52,8 @@ pub(super) fn note_dequeue(
     stacks.push(packet.telemetry, hop, switch_id(port.node));
 }
 
-/// The same for records of fixed size: data carries that of the busiest port, ACKs add their own
-/// waiting.
+/// The same for records of fixed size: data packets carry the record of the busiest port, ACKs add
+/// up their waiting times.
 fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
     let (queued, rate) = port.told();
     let Some(meter) = &mut port.meter else { return };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports and links: queues, transmission, propagation, loss, outages.
 //!
-//! A port keeps one future instant, the departure of the packet in service. Every touch of the port
-//! at time t first *advances* it: packets that have left by t move to the flight list of their
-//! link, and the next one starts at the instant the previous one left. Starting is the dequeue:
-//! telemetry and statistics happen there, in exact time order, although a dequeue has no event of
-//! its own. So a packet costs one event per hop at most.
+//! A port stores one future instant, the departure of the packet in service. Every access to the
+//! port at time t first *advances* it: packets that have left by t move to the flight list of their
+//! link, and each next packet starts at the instant at which the previous one left. The start of
+//! service is the dequeue: telemetry and statistics are updated there, in exact time order,
+//! although a dequeue has no event of its own. So a packet costs at most one event per hop.
 //!
-//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is
-//! *predictable* ([`fast_path`]). Then the future of a packet at the port is known on its arrival,
+//! Nearly always the links of a port lose nothing, and those that carry packets are up: the port is
+//! *predictable* ([`fast_path`]). The future of a packet at the port is then known on its arrival,
 //! and packets may cross many hops without an event.
 
 pub mod aqm;
@@ -42,39 +42,38 @@ pub(crate) use processing::Processing;
 use ring::{Begun, Ring, Waiting};
 use slots::Slots;
 
-/// A port while it runs. Fields used for each packet are in the first two cache lines, those used
-/// only for packets that wait in the third.
+/// State of a port. Fields used for every packet are in the first two cache lines, those used only
+/// for packets that wait in the third.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
-    /// Departure of the packet in service. Predictable: departure of the last packet with an
-    /// arranged service. Else [`Nanos::MAX`] where there is none, and while it is paused.
+    /// Departure of the packet in service; if predictable, of the last packet with an arranged
+    /// service. [`Nanos::MAX`] if no packet is in service or the port is paused.
     done: Nanos,
     waiting: Ring<Waiting>,
     bucket: Option<Box<Bucket>>,
-    /// Packet in service. Predictable: the latest one that was.
+    /// Packet in service; if predictable, the last one served.
     serving: u32,
     framing: u32,
-    /// Its links lose nothing and are up, or down without anything of them being kept; its rate is
-    /// not zero.
+    /// Its links lose nothing and are up, or down without holding packets; its rate is not zero.
     predictable: bool,
-    /// Its dequeues are not known before their instants: a meter reads the queue then, or probes
-    /// overtake.
+    /// Its dequeues are not known before their instants: a meter reads the queue at that time, or
+    /// probes overtake.
     no_lookahead: bool,
     count_in_service: bool,
     probe_priority: bool,
-    /// It has more than one link. Unless it is predictable, its departures are separate events
-    /// then.
+    /// It has more than one link. Unless the port is predictable, its departures are then separate
+    /// events.
     shared: bool,
 
-    /// The latest packet size, and its transmission time.
+    /// The latest packet size and its transmission time.
     cached_size: u32,
-    /// Bytes of the packet in service, where the port is predictable and works.
+    /// Bytes of the packet in service, while the port is predictable and busy.
     in_service: u32,
     cached_time: Nanos,
-    /// Predictable: packets that still wait, with an arranged service.
+    /// If predictable: waiting packets with an arranged service.
     scheduled: Ring<Begun>,
-    /// Waiting packets, and their bytes with framing.
+    /// Number of waiting packets, and their bytes with framing.
     pub packets: u64,
     pub bytes: u64,
 
@@ -83,20 +82,20 @@ pub struct PortState {
     pub rate: BitRate,
     probes: Ring<Waiting>,
 
-    /// Anything but drop-tail; such a port is never predictable.
+    /// Discipline other than drop-tail; such a port is never predictable.
     aqm: Option<Box<dyn Discipline>>,
-    /// Its first link; the only one unless `shared`.
+    /// First link; the only one unless `shared`.
     link: u32,
     node: u32,
-    /// Its further links.
+    /// Further links.
     others: Vec<u32>,
     /// Remainder of a paused transmission, in bits × 10^9.
     work: u128,
-    /// It sends in granted slots only; such a port is never predictable.
+    /// Transmission in granted slots only; such a port is never predictable.
     slots: Option<Box<Slots>>,
 }
 
-/// A link while it runs. Fields used for each packet are in the first two cache lines.
+/// State of a link. Fields used for every packet are in the first two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct LinkState {
@@ -110,7 +109,7 @@ pub struct LinkState {
 
     delay: Delay,
     last_arrival: Nanos,
-    /// The latest arrival before that of the packet in service, where that one is predictable.
+    /// Latest arrival before that of the packet in service, at a predictable port.
     earlier_arrival: Nanos,
     /// Counters of [`LinkTotals`]; a predictable packet in service counts as sent (see
     /// [`Net::totals`]).
@@ -120,15 +119,15 @@ pub struct LinkState {
     tx_bytes: u64,
 
     wait_ns: u128,
-    /// Random loss, as a threshold on 53 random bits.
+    /// Random loss probability, as a threshold on 53 random bits.
     loss: u64,
     key: u64,
-    /// Packets that are lost when they leave; such a link is never predictable.
+    /// Number of packets that will be dropped on departure; such a link is never predictable.
     drop_next: u32,
     dropped: [u64; CAUSES],
     marked: u64,
     under_way: u64,
-    /// Packets that entered, crossed or were dropped until the latest sample.
+    /// Packets entered, crossed or dropped up to the latest sample.
     seen: u64,
 }
 
@@ -143,7 +142,7 @@ impl LinkState {
         (self.delay_at(t), self.delay.slope)
     }
 
-    /// A packet that leaves the port at `at` joins the flight.
+    /// Puts a packet that leaves the port at `at` in flight.
     fn fly(&mut self, h: u32, at: Nanos) {
         let arrival = self.arrival_of(at);
         self.join(Flying { arrival, packet: h });
@@ -160,7 +159,7 @@ impl LinkState {
         self.last_arrival
     }
 
-    /// Adds a packet to the flight; true if it is the next to arrive.
+    /// Adds a packet in flight; true if it is the next to arrive.
     #[inline]
     fn join(&mut self, flying: Flying) -> bool {
         if self.reorder {
@@ -180,7 +179,7 @@ impl PortState {
         }
         self.cached_time
     }
-    /// Departure of a packet of `size` bytes with service from `at`; the rate is not zero.
+    /// Departure of a packet of `size` bytes whose service starts at `at`; the rate is not zero.
     #[inline]
     fn finish(&mut self, at: Nanos, size: u32) -> Nanos {
         let time = self.time_for(size);
@@ -189,8 +188,8 @@ impl PortState {
             None => at.saturating_add(time),
         }
     }
-    /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of
-    /// the packet in service, if it is not predictable.
+    /// Bytes and packets waiting at `now`, up to which the port has advanced. `serving`: size of
+    /// the packet in service, if the port is not predictable.
     fn queued(&self, now: Nanos, serving: u32) -> (u64, u64) {
         let head = match (self.head_waits(), self.predictable) {
             (false, _) => 0,
@@ -200,12 +199,13 @@ impl PortState {
         };
         (self.bytes + u64::from(head), self.packets + u64::from(head > 0))
     }
-    /// Predictable: a packet in service leaves at `now` or later. (Nothing leaves at time zero:
-    /// that is "never used".)
+    /// If predictable: whether a packet in service leaves at `now` or later. (No packet leaves at
+    /// time zero, which means "never used".)
     fn leaves_from(&self, now: Nanos) -> bool {
         self.done >= now && self.done > Nanos::ZERO
     }
-    /// A packet of `size` bytes may wait while one of `serving` bytes (0 = none) is in service.
+    /// Whether a packet of `size` bytes may wait while a packet of `serving` bytes (0 = none) is in
+    /// service.
     #[inline]
     fn has_room(&self, kind: PacketKind, size: u64, serving: u64) -> bool {
         let serving = if self.count_in_service { serving } else { 0 };
@@ -216,8 +216,8 @@ impl PortState {
             QueueLimit::Bytes(n) => bytes + serving + size <= n,
         }
     }
-    /// Packets and bytes in the store of this kind: probes that overtake have a separate store,
-    /// with a limit of its own.
+    /// Packets and bytes in the buffer for this kind: probes with priority have a separate buffer
+    /// with its own limit.
     fn store(&self, kind: PacketKind) -> (u64, u64) {
         let packets = self.probes.iter().count() as u64;
         let bytes = self.probes.iter().map(|w| u64::from(w.bytes)).sum::<u64>();
@@ -240,12 +240,12 @@ impl PortState {
     fn first_waiting(&self) -> Option<u32> {
         self.probes.first().or_else(|| self.waiting.first()).map(|w| w.packet)
     }
-    /// The next packet is a probe that overtakes the others.
+    /// Whether the next packet to serve is a probe with priority.
     #[inline]
     fn serves_probe(&self) -> bool {
         self.probe_priority && !self.probes.is_empty()
     }
-    /// Takes the first waiting packet.
+    /// Removes the first waiting packet.
     #[inline]
     fn take_next(&mut self) -> Option<Waiting> {
         let next = if self.serves_probe() { self.probes.pop() } else { self.waiting.pop() }?;
@@ -265,30 +265,31 @@ pub struct Net {
     pub ports: Vec<PortState>,
     pub links: Vec<LinkState>,
     pub schedule: Schedule,
-    /// Per flow: drops by cause, key of its random draws, and bytes of its packets that meters
-    /// count.
+    /// Per flow: drops by cause, key of its random draws, and unit in which meters count its bytes.
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
-    /// Time at which the schedule runs each flow: never after something is due at one of its ends.
+    /// Time at which the schedule runs each flow: never later than the next event due at one of its
+    /// ends.
     pub wakes_at: Vec<Nanos>,
     pub tx_units: Vec<TxBytesUnit>,
-    /// A flow started with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
+    /// Whether a flow has started with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
     pub any_packet_times_meters: bool,
-    /// ECN field of its data.
+    /// ECN field of each flow's data.
     pub ecn: Vec<Ecn>,
-    /// Packets at hosts that process them for a while.
+    /// Packets delayed by the processing of their hosts.
     pub processing: Processing,
-    /// Time at which the next external packet enters.
+    /// Time at which the next external packet is injected.
     pub next_injection: Nanos,
-    /// Disciplines in addition to those of the list.
+    /// Disciplines in addition to the built-in ones.
     pub disciplines: &'static [DisciplineInfo],
-    /// Ports may be predictable.
+    /// Whether ports may be predictable.
     pub lookahead: bool,
-    /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
+    /// Until this instant, exclusively, only packets move: there is no change, no sample and no end
+    /// of the run.
     pub lookahead_until: Nanos,
-    /// Data with telemetry may arrive at any port.
+    /// Whether data with telemetry may arrive at any port.
     metered_data: bool,
-    /// Names are needed for the keys of links that appear later.
+    /// Kept for the keys of links that appear later.
     port_names: Vec<String>,
 }
 
@@ -319,9 +320,9 @@ impl Net {
         }
     }
 
-    /// Schedules an end of a flow for an event due at `at`. An event that moves to a later time
-    /// leaves the schedule as it is: the flow runs too early, once, instead of a change of the
-    /// schedule at every ACK.
+    /// Schedules a flow for an event due at `at` at one of its ends. An event that moves to a later
+    /// time leaves the schedule as it is: the flow then runs too early, once, which is cheaper than
+    /// a change of the schedule at every ACK.
     #[inline]
     pub fn wake_by(&mut self, flow: u32, at: Nanos) {
         if at < self.wakes_at[flow as usize] {
@@ -336,19 +337,20 @@ impl Net {
         self.schedule.set_flow(flow, at);
     }
 
-    /// Schedules the next packet that enters the network: from outside the simulation, or from a
-    /// host that processed it.
+    /// Schedules the next packet that enters the network: from outside the simulation, or after
+    /// processing at its host.
     pub fn schedule_injection(&mut self) {
         self.schedule.set(Source::Injection, self.next_injection.min(self.processing.next()));
     }
 
-    /// Data with telemetry may arrive at any port: those with meters have to read their queues.
+    /// From now on, data with telemetry may arrive at any port, and those with meters must observe
+    /// their queues.
     pub fn expect_telemetry_anywhere(&mut self) {
         self.metered_data = true;
         self.ports.iter_mut().for_each(|p| p.no_lookahead |= p.meter.is_some());
     }
 
-    /// The same from now on.
+    /// The same, for telemetry that enters while the simulation runs.
     pub fn expect_telemetry_from_outside(&mut self, now: Nanos) {
         if !self.metered_data {
             self.ports.iter_mut().for_each(|p| p.settle(now));
@@ -356,17 +358,17 @@ impl Net {
         }
     }
 
-    /// Data with telemetry may arrive at the port of this link from now on.
+    /// From now on, data with telemetry may arrive at the port of this link.
     pub fn expect_telemetry(&mut self, now: Nanos, link: u32) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         port.settle(now);
         port.no_lookahead |= port.meter.is_some();
     }
 
-    /// Adds ports and links that appear.
+    /// Adds new ports and links.
     ///
     /// # Errors
-    /// A message if a port's discipline is unknown or its parameters are not allowed.
+    /// If a port's discipline is unknown or its parameters are invalid.
     pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) -> Result<(), String> {
         for p in ports {
             let discipline = aqm::build(&p.spec.queue, p.spec.framing, self.disciplines);
@@ -402,8 +404,8 @@ impl Net {
             });
         }
         for l in links {
-            // A port that works already may lag: packets that wait at it entered service before
-            // this link was added.
+            // An existing port may lag: packets waiting at it entered service before this link was
+            // added.
             self.advance(l.port.0, before(now));
             self.leave_fast_path(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
@@ -442,8 +444,8 @@ impl Net {
         }
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
-            // The port may have become shared: its departure becomes an event, and its first link's
-            // key loses it.
+            // The port may have become shared: its departures then become events, which its first
+            // link no longer schedules.
             self.enter_fast_path(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
@@ -458,7 +460,7 @@ impl Net {
         self.discard(h, cause);
     }
 
-    /// A packet is lost: frees it and counts it for its flow.
+    /// Drops a packet: frees it and counts it for its flow.
     pub fn discard(&mut self, h: u32, cause: DropCause) {
         let flow = self.packets.get(h).flow;
         self.flow_drops[flow as usize][cause as usize] += 1;
@@ -485,13 +487,13 @@ impl Net {
         self.packets.remove(h);
     }
 
-    /// Lower bound on the arrival, at the far end of a link, of packets that are not on their way
-    /// along it yet, if nothing enters a queue before `from` and the timeline changes nothing.
+    /// Lower bound on the arrival, at the far end of a link, of packets not in flight on it yet, if
+    /// no packet enters a queue before `from` and the timeline changes nothing.
     pub fn earliest_arrival(&self, link: u32, from: Nanos) -> Nanos {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        // A packet in service at a predictable port is on its way. Packets that wait enter service
-        // then, without an event of their own as long as something else is on its way.
+        // A packet in service at a predictable port is in flight already. Waiting packets enter
+        // service without an event of their own while another packet is in flight.
         let leaves = if port.predictable && !port.holds() { from } else { from.min(port.done) };
         self.arrival_of_leaving(link, leaves)
     }
@@ -501,30 +503,30 @@ impl Net {
         at.saturating_add(self.links[link as usize].delay_at(at))
     }
 
-    /// No packet overtakes another on a link.
+    /// Whether packets on a link never overtake.
     pub fn keeps_order(&self, link: u32) -> bool {
         !self.links[link as usize].reorder
     }
 
-    /// Packets in flight on a link, in order of their arrivals.
+    /// Packets in flight on a link, in order of arrival.
     pub fn in_flight(&self, link: u32) -> impl Iterator<Item = Flying> + '_ {
         self.links[link as usize].flight.iter()
     }
 
     // ---- Keys -----------------------------------------------------------------------------------
 
-    /// The link's next instant: the first arrival of its flight, or of the packet in service where
-    /// no other link could be first.
+    /// Schedules the link's next event: the first arrival of those in flight, or that of the packet
+    /// in service where no other link could be first.
     #[inline]
     fn reschedule_link(&mut self, link: u32) {
         let l = &self.links[link as usize];
         let flying = l.flight.first();
         let mut at = flying.map_or(Nanos::MAX, |f| f.arrival);
-        // In order, the packet in service cannot arrive before one in flight.
+        // Without reordering, the packet in service cannot arrive before one in flight.
         if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
             if port.predictable && port.shared {
-                // Waiting packets are handled by the port.
+                // Waiting packets are handled by the port's event.
             } else if port.predictable {
                 at = if port.holds() { at.min(port.done) } else { at };
             } else if !port.shared && port.done != Nanos::MAX {
@@ -534,8 +536,8 @@ impl Net {
         self.schedule.set_link(link, at);
     }
 
-    /// A port's next departure: a separate event only where links share it. Of a predictable one:
-    /// the next that is not arranged.
+    /// Schedules a port's next departure: a separate event only if links share the port; at a
+    /// predictable port, the next departure that has not been arranged.
     #[inline]
     fn reschedule_port(&mut self, p: u32) {
         let port = &self.ports[p as usize];

@@ -6,14 +6,14 @@ use crate::packet::Packet;
 use crate::prefetch::fetch_of;
 
 impl Net {
-    /// The packet that arrives next on a link.
+    /// Next packet to arrive on a link.
     #[inline]
     pub fn next_to_arrive(&self, link: u32) -> Option<&Packet> {
         let first = self.links.get(link as usize)?.flight.first()?;
         Some(self.packets.get(first.packet))
     }
 
-    /// Fetches the port of a link, and the next entry of its flight.
+    /// Prefetches the port of a link, and the next entry of its flight.
     #[inline]
     pub fn fetch_flight(&self, link: u32) {
         if let Some(l) = self.links.get(link as usize) {
@@ -22,7 +22,7 @@ impl Net {
         }
     }
 
-    /// Fetches the packet that arrives next on a link.
+    /// Prefetches the next packet to arrive on a link.
     #[inline]
     pub fn fetch_first(&self, link: u32) {
         if let Some(first) = self.links.get(link as usize).and_then(|l| l.flight.first()) {
@@ -30,7 +30,7 @@ impl Net {
         }
     }
 
-    /// Fetches the port of a link, and where the next packet joins its flight.
+    /// Prefetches the port of a link, and the slot in which the next packet joins its flight.
     #[inline]
     pub fn fetch_port(&self, link: u32) {
         if let Some(l) = self.links.get(link as usize) {

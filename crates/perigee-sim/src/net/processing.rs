@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Processing delay of hosts: each packet leaves its host later by a draw, in the order of its
-//! flow.
+//! Processing delay of hosts: each packet leaves its host after a random delay; the order within
+//! its flow is kept.
 //!
-//! A deterministic drop-tail network locks phases: of flows with a common period always the same
-//! ones find the queue full. A random processing time of up to one packet's service time at the
-//! bottleneck breaks the lock (Floyd and Jacobson, "On traffic phase effects in packet-switched
-//! gateways", Internetworking: Research and Experience 3, 1992, section 3.3).
+//! A deterministic drop-tail network locks phases: among flows with a common period it is always
+//! the same ones that find the queue full. A random processing time of up to one packet's service
+//! time at the bottleneck breaks the lock (Floyd and Jacobson, "On traffic phase effects in
+//! packet-switched gateways", Internetworking: Research and Experience 3, 1992, section 3.3).
 
 use crate::packet::Packet;
 use perigee_units::draw::mix;
@@ -13,15 +13,15 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Packets between their transport and the first link of their route.
+/// Packets between the transport and the first link of their route.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Processing {
-    /// Delays are uniform from zero to this; zero = off.
+    /// Maximum of the delays, which are uniform from zero; zero = off.
     longest: Nanos,
     seed: u64,
-    /// The latest release of each flow, data and return direction.
+    /// Latest release of each flow, for the data and the return direction.
     latest: Vec<[Nanos; 2]>,
-    /// Release time, order of arrival, packet.
+    /// Release time, arrival number and packet.
     held: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     arrivals: u64,
 }
@@ -33,14 +33,14 @@ impl Processing {
         Processing { longest, seed, latest, ..Processing::default() }
     }
 
-    /// Packets are delayed.
+    /// Whether packets are delayed.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.longest > Nanos::ZERO
     }
 
-    /// Takes a packet that its transport sends at `now`. The draw depends on the flow's key, the
-    /// direction and the number of the packet alone, so that another flow changes nothing.
+    /// Holds a packet that its transport sends at `now`. The draw depends only on the flow's key,
+    /// the direction and the packet's number, so that other flows have no influence on it.
     pub fn hold(&mut self, now: Nanos, h: u32, packet: &Packet, flow_key: u64) {
         let back = usize::from(!packet.kind.is_forward());
         let bits = mix(mix(self.seed ^ flow_key) ^ (u64::from(packet.ordinal) << 1 | back as u64));
@@ -56,7 +56,7 @@ impl Processing {
         self.held.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
     }
 
-    /// The next packet that leaves by `now`.
+    /// Removes the next packet that leaves by `now`.
     pub fn pop(&mut self, now: Nanos) -> Option<u32> {
         if self.next() > now {
             return None;
@@ -64,7 +64,7 @@ impl Processing {
         self.held.pop().map(|Reverse((_, _, h))| h)
     }
 
-    /// Packets that are still at their hosts.
+    /// Packets still at their hosts.
     pub fn held(&self) -> impl Iterator<Item = u32> + '_ {
         self.held.iter().map(|Reverse((_, _, h))| *h)
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rings of packets with the few fields that are needed before a packet's turn, so that the packet
-//! itself is touched once per hop.
+//! Rings of packets with the few fields needed before a packet's turn, so that the packet itself is
+//! accessed once per hop.
 
 use crate::prefetch::fetch_of;
 use perigee_units::Nanos;
 
-/// A ring that grows. Its capacity is a power of two and its ends are counters that only count up
-/// (and wrap), so that an index is found by a mask: the standard library's deque compares twice
-/// instead, on the simulator's busiest path.
+/// A growable ring. Its capacity is a power of two and its ends are counters that only increase
+/// (and wrap), so that a mask yields the index; the standard library's deque takes two comparisons
+/// instead, on the busiest path of the simulator.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     items: Vec<T>,
@@ -30,7 +30,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
     }
-    /// The place of an item, by its counter.
+    /// Index of an item, by its counter.
     #[inline]
     fn place(&self, counter: u32) -> usize {
         counter as usize & self.items.len().wrapping_sub(1)
@@ -42,12 +42,12 @@ impl<T: Copy + Default> Ring<T> {
         }
         self.items.get(self.place(self.head)).copied()
     }
-    /// Fetches the place of the first into the cache.
+    /// Prefetches the first item.
     #[inline]
     pub fn fetch_first(&self) {
         fetch_of(&self.items, self.place(self.head), 1);
     }
-    /// Fetches the slot of the next push into the cache.
+    /// Prefetches the slot of the next push.
     #[inline]
     pub fn fetch_end(&self) {
         fetch_of(&self.items, self.place(self.tail), 1);
@@ -58,7 +58,7 @@ impl<T: Copy + Default> Ring<T> {
         self.head = self.head.wrapping_add(1);
         Some(first)
     }
-    /// Takes the first out; there is one.
+    /// Removes the first item; there must be one.
     #[inline]
     pub fn drop_first(&mut self) {
         debug_assert!(!self.is_empty());
@@ -85,7 +85,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
         (0..self.len() as u32).map(|i| self.items[self.place(self.head.wrapping_add(i))])
     }
-    /// Rebuilds the ring: for rare occasions.
+    /// Rebuilds the ring; slow, for rare occasions.
     fn change(&mut self, change: impl FnOnce(&mut Vec<T>)) {
         let mut all = self.iter().collect();
         change(&mut all);
@@ -95,7 +95,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.change(|all| all.retain(keep));
     }
-    /// The latest, to be changed.
+    /// The latest item, for modification.
     #[inline]
     pub fn last_mut(&mut self) -> Option<&mut T> {
         if self.is_empty() {
@@ -104,7 +104,7 @@ impl<T: Copy + Default> Ring<T> {
         let place = self.place(self.tail.wrapping_sub(1));
         self.items.get_mut(place)
     }
-    /// Takes the latest out.
+    /// Removes the latest item.
     #[inline]
     pub fn pop_last(&mut self) {
         if !self.is_empty() {
@@ -119,15 +119,15 @@ pub struct Waiting {
     /// Time of arrival.
     pub since: Nanos,
     pub packet: u32,
-    /// Framing included.
+    /// Size with framing.
     pub bytes: u32,
 }
 
-/// A packet with a service that starts at a known instant.
+/// A packet whose service starts at a known instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Begun {
     pub start: Nanos,
-    /// Framing included.
+    /// Size with framing.
     pub bytes: u32,
 }
 
@@ -140,7 +140,7 @@ mod tests {
         #[test]
         fn a_ring_does_what_the_standard_deque_does(ops in proptest::collection::vec((0u8..6, 0u64..20), 1..200)) {
             let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
-            // Counters that wrap soon.
+            // Counters about to wrap.
             (ring.head, ring.tail) = (u32::MAX - 5, u32::MAX - 5);
             for (op, n) in ops {
                 match op {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transmitter that sends in granted slots only: frames of equal length, at the start of which
-//! [`Allocator`] computes the number of bytes that the terminal may send. Its slots of a frame are
-//! one piece at the start of the frame, at the port's rate. A packet that arrives after its slot
-//! has passed waits for another; a packet that does not fit continues in the next slots.
+//! Transmitter that sends only in granted slots: at the start of each frame (frames have equal
+//! length) [`Allocator`] computes the number of bytes that the terminal may send. The slots of a
+//! frame are one contiguous burst at the start of the frame, at the port's rate. A packet that
+//! arrives after its slot has passed waits for another one; a packet that does not fit continues in
+//! the next slots.
 //!
-//! The head of the queue takes the place of the packet in service; it counts as waiting. All
-//! instants are exact: bits are counted in units of 10^-9, so that rate times nanoseconds is an
-//! integer number of them.
+//! The head of the queue, which waits for slots, is stored in place of the packet in service and
+//! counts as waiting. All instants are exact: bits are counted in units of 10^-9, so that rate
+//! times nanoseconds is an integer number of them.
 
 use super::dama::Allocator;
 use super::PortState;
@@ -14,27 +15,27 @@ use crate::packet::NONE;
 use perigee_timeline::Dama;
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
-/// Units of a byte.
+/// Units per byte.
 const BYTE: u128 = 8 * NS_PER_S as u128;
 
-/// Frames, slots, and the packet that they carry.
+/// Frames, slots, and the packet being transmitted in them.
 #[derive(Clone, Debug)]
 pub struct Slots {
     frame: Nanos,
     allocator: Allocator,
     /// Start of the current frame.
     begin: Nanos,
-    /// Bytes that arrived since then.
+    /// Bytes that have arrived since the start of the frame.
     came: u64,
-    /// Up to here time has passed: the fields below are as of this instant.
+    /// Instant to which the fields below refer.
     at: Nanos,
     /// Remaining capacity of the slots of this frame.
     open: u128,
-    /// Remainder of the packet at the head; 0 = there is none.
+    /// Remainder of the packet at the head of the queue; 0 = none.
     left: u128,
-    /// The head's link keeps it: slots pass unused.
+    /// The head's link holds it: slots pass unused.
     held: bool,
-    /// The next event is the end of the packet; else the start of a frame.
+    /// The next event is the end of the packet; otherwise the start of a frame.
     finishes: bool,
 }
 
@@ -53,17 +54,17 @@ impl Slots {
         self.begin.saturating_add(self.frame)
     }
 
-    /// A packet arrives, whether or not there is room for it.
+    /// Counts the arrival of a packet, whether or not there is room for it.
     pub fn note_arrival(&mut self, bytes: u64) {
         self.came = self.came.saturating_add(bytes);
     }
 
-    /// Starts frames until `t`, inclusive, while there is no head; `waiting` bytes are kept back by
-    /// their links.
+    /// Starts frames until `t`, inclusive, while no packet is at the head; `waiting` bytes are held
+    /// by their links.
     pub fn run(&mut self, t: Nanos, rate: BitRate, waiting: u64) {
         while self.end() <= t {
             if waiting == 0 && self.came == 0 && self.allocator.is_at_rest() {
-                // Those in between would all be alike.
+                // The frames in between would all be alike.
                 let further = (t - self.begin).0 / self.frame.0 - 1;
                 self.begin += self.frame * further;
             }
@@ -72,15 +73,15 @@ impl Slots {
         self.pass(t, rate);
     }
 
-    /// A packet of `bytes` reaches the head at `at`, with `waiting` bytes after it. Returns the
-    /// time of the next event.
+    /// Starts a packet of `bytes` that reaches the head at `at`, with `waiting` bytes after it.
+    /// Returns the time of the next event.
     pub fn start(&mut self, at: Nanos, bytes: u64, rate: BitRate, waiting: u64) -> Nanos {
         self.run(at, rate, waiting.saturating_add(bytes));
         (self.left, self.held) = (u128::from(bytes) * BYTE, false);
         self.next(rate)
     }
 
-    /// Handles the next event: true if the packet has left. Else a frame starts, and
+    /// Handles the next event: true if the packet has left. Otherwise a frame starts, and
     /// [`Slots::next`] computes the event after it.
     pub fn finish(&mut self, rate: BitRate, waiting: u64) -> bool {
         if self.finishes {
@@ -95,7 +96,7 @@ impl Slots {
         false
     }
 
-    /// Departure of the head, if it leaves in this frame; else the start of the next frame.
+    /// Departure of the head if it leaves in this frame; otherwise the start of the next frame.
     pub fn next(&mut self, rate: BitRate) -> Nanos {
         let end = self.end();
         self.finishes = false;
@@ -107,7 +108,7 @@ impl Slots {
         leaves.min(end)
     }
 
-    /// Before the rate changes, or a link: time passes until `now`.
+    /// Advances time to `now`, before a change of the rate or of a link.
     pub fn pass(&mut self, now: Nanos, rate: BitRate) {
         let could = u128::from(now.saturating_sub(self.at).0) * u128::from(rate.0);
         let sent = could.min(self.open);
@@ -118,13 +119,13 @@ impl Slots {
         self.at = self.at.max(now);
     }
 
-    /// Sets whether the head is held. Returns the time of the next event.
+    /// Holds or releases the head. Returns the time of the next event.
     pub fn hold(&mut self, held: bool, rate: BitRate) -> Nanos {
         self.held = held;
         self.next(rate)
     }
 
-    /// The head is lost.
+    /// Drops the head.
     pub fn abandon(&mut self) {
         self.left = 0;
     }
@@ -143,13 +144,13 @@ impl Slots {
 }
 
 impl PortState {
-    /// The head of the queue, which waits for tokens or slots, is in the place of the packet in
-    /// service.
+    /// Whether the head of the queue, which waits for tokens or slots, is stored in place of the
+    /// packet in service.
     pub(super) fn head_waits(&self) -> bool {
         self.bucket.is_some() || self.slots.is_some()
     }
 
-    /// True if a frame of slots starts at the instant `done`: the head continues to wait.
+    /// True if the instant `done` is the start of a frame of slots: the head continues to wait.
     #[inline]
     pub(super) fn begins_frame(&mut self) -> bool {
         let Some(slots) = &mut self.slots else { return false };
@@ -160,7 +161,7 @@ impl PortState {
         true
     }
 
-    /// Slots pass until `t` where nothing is in service.
+    /// Lets slots pass until `t` while nothing is in service.
     #[inline]
     pub(super) fn pass_slots(&mut self, t: Nanos) {
         if let (Some(slots), NONE) = (&mut self.slots, self.serving) {
@@ -169,7 +170,7 @@ impl PortState {
     }
 }
 
-/// Bytes that a frame can carry, a partial one included.
+/// Bytes that a frame can carry, including a partial byte.
 fn capacity(rate: BitRate, frame: Nanos) -> u64 {
     (u128::from(rate.0) * u128::from(frame.0)).div_ceil(BYTE).min(u128::from(u64::MAX)) as u64
 }
@@ -188,7 +189,7 @@ mod tests {
         Dama { frame: FRAME, delay, cra: BitRate(cra), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
     }
 
-    /// Sends packets back to back, all of which are present at `from`; returns their departures.
+    /// Sends packets back to back, all of them present at `from`; returns their departures.
     fn send(slots: &mut Slots, from: Nanos, rate: BitRate, sizes: &[u64]) -> Vec<Nanos> {
         let mut at = from;
         let mut behind: u64 = sizes.iter().sum();
@@ -238,9 +239,9 @@ mod tests {
     #[test]
     fn without_any_it_waits_for_the_grant() {
         let mut slots = Slots::new(&dama(0), RATE);
-        // Requested at 10 ms, granted 100 ms later.
+        // Requested at 10 ms and granted 100 ms later.
         assert_eq!(us(&send(&mut slots, Nanos::from_micros(3_000), RATE, &[1_000])), [111_000.0]);
-        // A long time without anything takes no longer than a short one.
+        // A long idle time costs no more computation than a short one.
         let late = Nanos::from_secs(1_000_000_000);
         assert_eq!(send(&mut slots, late + Nanos(1), RATE, &[1_000])[0], late + Nanos::from_micros(111_000));
     }
@@ -272,8 +273,7 @@ mod tests {
         assert_eq!(slots.next(RATE), Nanos::from_micros(10_300));
     }
 
-    /// Grants of each frame, and departures of packets, where packets of `sizes` arrive at these
-    /// instants.
+    /// Grants of each frame, and departures of packets, for a load of (arrival, size) pairs.
     fn drive(dama: &Dama, rate: BitRate, load: &[(Nanos, u64)]) -> (Vec<u64>, Vec<(Nanos, u64)>) {
         let mut slots = Slots::new(dama, rate);
         let (mut granted, mut left) = (vec![(slots.open / BYTE) as u64], Vec::new());

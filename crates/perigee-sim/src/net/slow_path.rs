@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports that are not predictable, step by step: a packet arrives, its service starts, it departs,
-//! and the next one is served.
+//! and the next packet is served.
 
 use super::ring::Waiting;
 use super::{note_arrival, note_dequeue, note_other, Net};
@@ -11,7 +11,7 @@ use perigee_units::draw::mix;
 use perigee_units::{Nanos, NS_PER_S};
 
 impl Net {
-    /// A packet arrives at the port of a link.
+    /// Handles the arrival of a packet at the port of a link.
     pub(super) fn enqueue_slow(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &self.links[link as usize];
         let p = l.port;
@@ -49,7 +49,7 @@ impl Net {
         port.append(Waiting { since: now, packet: h, bytes: size as u32 }, packet.kind);
     }
 
-    /// A link's event: see [`Net::arrive`].
+    /// Handles a link's event: see [`Net::arrive`].
     pub(super) fn arrive_slow(&mut self, now: Nanos, link: u32) -> Option<(u32, u32)> {
         let p = self.links[link as usize].port;
         if !self.ports[p as usize].shared {
@@ -66,7 +66,7 @@ impl Net {
         due.map(|f| (f.packet, to))
     }
 
-    /// Lets a port run until `t`, inclusive.
+    /// Runs a port until `t`, inclusive.
     pub fn advance(&mut self, p: u32, t: Nanos) {
         if self.ports[p as usize].predictable {
             self.catch_up(p, t);
@@ -90,7 +90,7 @@ impl Net {
         moved
     }
 
-    /// The packet in service has left: it is in flight, or lost on the link.
+    /// Completes the service of the packet in service: it is now in flight, or lost on the link.
     fn depart(&mut self, p: u32, at: Nanos) {
         let port = &mut self.ports[p as usize];
         let h = std::mem::replace(&mut port.serving, NONE);
@@ -147,7 +147,7 @@ impl Net {
         }
     }
 
-    /// The dequeue at a port that is not predictable.
+    /// Dequeues a packet at a port that is not predictable.
     pub(super) fn begin_service(&mut self, p: u32, h: u32, at: Nanos) {
         let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];

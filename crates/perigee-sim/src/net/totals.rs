@@ -7,7 +7,7 @@ use crate::packet::NONE;
 use perigee_units::{BitRate, Nanos};
 
 impl Net {
-    /// Counts packets still in flight: into the totals of each link, and per flow.
+    /// Adds packets still in flight to the totals of each link and flow.
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
         for p in 0..self.ports.len() as u32 {
             self.advance(p, end);
@@ -32,7 +32,7 @@ impl Net {
         }
     }
 
-    /// A link's totals at `now`, up to which its port has advanced.
+    /// Totals of a link at `now`, up to which its port has advanced.
     pub fn totals(&self, link: u32, now: Nanos) -> LinkTotals {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
@@ -52,8 +52,7 @@ impl Net {
             waited: l.tx_packets,
         }
     }
-    /// Bytes, framing included, and packets that wait at a port at `now`, up to which it has
-    /// advanced.
+    /// Bytes (with framing) and packets waiting at a port at `now`, up to which it has advanced.
     pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
         let port = &self.ports[p as usize];
         let serving = match port.serving {
@@ -63,13 +62,13 @@ impl Net {
         };
         port.queued(now, serving)
     }
-    /// Something happened at a link since the latest question.
+    /// Whether packets entered, crossed or were dropped at a link since the previous call.
     pub fn take_activity(&mut self, link: u32) -> bool {
         let l = &mut self.links[link as usize];
         let seen = l.entered + l.crossed + l.dropped.iter().sum::<u64>();
         std::mem::replace(&mut l.seen, seen) != seen
     }
-    /// Bytes of framing that a link's port adds.
+    /// Bytes of framing added by a link's port.
     pub fn framing(&self, link: u32) -> u32 {
         self.ports[self.links[link as usize].port as usize].framing
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Application of the timeline: changes of the network, and notices of them to flows.
+//! Application of the timeline: changes of the network, and notices about them to flows.
 
 use super::Simulation;
 use crate::notices::{Notice, Told};
@@ -12,7 +12,7 @@ use perigee_units::Nanos;
 use std::sync::Arc;
 
 impl Simulation<'_> {
-    /// Gets chunks until there is a change to wait for, and sets the timeline's next instant.
+    /// Fetches chunks until one has a pending change, and sets the timeline's next instant.
     pub(super) fn fetch(&mut self, now: Nanos) -> Result<(), SimError> {
         loop {
             if let Some(change) = self.chunk.as_ref().and_then(|c| c.changes.get(self.cursor)) {
@@ -47,7 +47,7 @@ impl Simulation<'_> {
         Ok(chunk)
     }
 
-    /// Delivers the notices of this instant.
+    /// Delivers the notices due now.
     pub(super) fn deliver_notices(&mut self, now: Nanos) {
         while let Some((flow, told)) = self.notices.pop(now) {
             if self.facts[flow as usize].setup.outside.source {
@@ -63,10 +63,11 @@ impl Simulation<'_> {
         self.net.schedule.set(Source::Notice, self.notices.next());
     }
 
-    /// Signals a flow, and the other flows that listen to all signals of their host or machine.
+    /// Passes a signal to a flow, and to the other flows that subscribe to all signals of its host
+    /// or machine.
     pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
-        // Probes answer a hundred times a second for each flow: other flows are only searched if
-        // one may listen.
+        // Each flow's probes are answered a hundred times a second: other flows are only searched
+        // if one of them may subscribe.
         if !self.others_listen {
             return self.signal_one(now, flow, signal);
         }
@@ -91,7 +92,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Applies every change of this instant.
+    /// Applies all changes due now.
     pub(super) fn apply_changes<O: Observer>(&mut self, now: Nanos, obs: &mut O) -> Result<(), SimError> {
         let mut ways_moved = false;
         while let Some(chunk) = self.chunk.clone() {
@@ -112,7 +113,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Applies one change; true if a flow's path may have another delay or rate now.
+    /// Applies a change; true if the delay or rate of a flow's path may have changed.
     fn apply<O: Observer>(&mut self, now: Nanos, change: &Change, obs: &mut O) -> bool {
         match change {
             Change::Rate(p, rate) => self.net.set_rate(now, p.0, *rate),
@@ -161,14 +162,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// Records the present path of each flow.
+    /// Records the current path of each flow.
     fn update_ways(&mut self, now: Nanos) {
         let mut before = None;
         let ends = self.ends.sending.iter_mut().zip(&self.ends.receiving);
         for ((sending, receiving), facts) in ends.zip(&self.facts) {
             let (data, ack) = facts.packet_bytes();
             let key = (facts.setup.forward, facts.setup.reverse, data, ack);
-            // Of thousands of flows most have the path of the one before.
+            // With thousands of flows, most have the same path as the previous one.
             let (forward, reverse) = match before {
                 Some((of, ways)) if of == key => ways,
                 _ => (

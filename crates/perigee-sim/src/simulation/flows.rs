@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Arrivals and timers at the ends of flows. Only here, at proxies and for the record both ends of
-//! a flow are accessible.
+//! Arrivals and timers at the ends of flows. Both ends of a flow are accessible only here, at
+//! proxies, and when recording.
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, OutsidePacket, Side};
@@ -8,7 +8,7 @@ use crate::host::{begins_flow, relay, Delivered, Heard};
 use crate::observe::{CompletionRow, FlowTotals, Observer, SimEvent};
 
 impl Simulation<'_> {
-    /// A packet reached the end of its route.
+    /// Delivers a packet that has reached the end of its route.
     #[inline(always)]
     pub(super) fn reach_end<O: Observer>(&mut self, h: u32, obs: &mut O) {
         let packet = self.net.packets.get(h);
@@ -33,8 +33,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A limited transfer is complete. Of a split connection the last leg's end counts, from the
-    /// first leg's start.
+    /// Records the completion of a limited transfer. For a split connection the end of the last leg
+    /// counts, measured from the start of the first leg.
     fn complete<O: Observer>(&mut self, flow: u32, bytes: u64, obs: &mut O) {
         let f = flow as usize;
         if self.facts[f].setup.leg.is_some_and(|l| l.after.is_some()) {
@@ -51,7 +51,8 @@ impl Simulation<'_> {
         });
     }
 
-    /// A timer of a flow is due, or was when the flow was scheduled: of the receiving end first.
+    /// Runs a flow's timers, which are due, or were when the flow was scheduled: those of the
+    /// receiving end first.
     pub(super) fn flow_timer<O: Observer>(&mut self, flow: u32, obs: &mut O) {
         let now = self.now;
         let (ends, mut cx) = self.cx(obs);
@@ -71,7 +72,7 @@ impl Simulation<'_> {
         cx.net.set_wake(flow, sending.next_due().min(receiving.next_due()));
     }
 
-    /// A packet of an external endpoint enters.
+    /// Injects a packet of an external endpoint.
     pub(super) fn enter<O: Observer>(&mut self, from: EndpointId, packet: OutsidePacket, obs: &mut O) {
         let f = from.flow as usize;
         let (ends, mut cx) = self.cx(obs);
@@ -84,12 +85,12 @@ impl Simulation<'_> {
         }
     }
 
-    /// Payload that a flow has delivered.
+    /// Payload delivered by a flow.
     pub(super) fn delivered_bytes(&self, f: usize) -> u64 {
         self.ends.receiving[f].goodput_bytes + self.ends.sending[f].counts.echoed_bytes
     }
 
-    /// Counters of a flow but those of the network and of its connection.
+    /// Counters of a flow, except those of the network and of its connection.
     pub(super) fn totals_of(&self, f: usize) -> FlowTotals {
         let (sending, receiving) = (&self.ends.sending[f], &self.ends.receiving[f]);
         let (counts, way) = (&sending.counts, &sending.way);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Arrivals at external endpoints that nothing can change any more, so that hosts there may run
-//! ahead of the network: packets on their last link arrive regardless of later transmissions, which
-//! have that link before them. So do packets on the link before it, where all packets of the last
-//! one arrive over that.
+//! Arrivals at external endpoints that are final, so that hosts there may run ahead of the network.
+//! Packets on their last link arrive regardless of later transmissions, which are queued after
+//! them. So do packets on the link before it, if the last link carries only packets that arrive
+//! over that link.
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, Side};
@@ -15,19 +15,20 @@ use perigee_units::Nanos;
 /// A frame on its last link to an external endpoint.
 #[derive(Clone, Debug)]
 pub struct Foreseen<'a> {
-    /// Time of arrival.
+    /// Time at which it arrives.
     pub at: Nanos,
-    /// Endpoint it reaches.
+    /// Endpoint at which it arrives.
     pub endpoint: EndpointId,
-    /// It carries a congestion mark (ECN).
+    /// Congestion experienced (ECN).
     pub marked: bool,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Telemetry that ports wrote into it.
+    /// Telemetry written by the ports it passed.
     pub telemetry: Option<TelemetryStack>,
 }
 
-/// Over a link of this delay hosts run far enough ahead: the link before it need not be examined.
+/// With a last link of this delay hosts can run far enough ahead, so that the link before it need
+/// not be examined.
 const LONG: Nanos = Nanos::from_millis(1);
 
 /// A packet that will reach the far end of a link.
@@ -35,26 +36,27 @@ const LONG: Nanos = Nanos::from_millis(1);
 struct Coming {
     at: Nanos,
     packet: u32,
-    /// Its route when it is there.
+    /// Routing state on arrival.
     route: u32,
     link: u32,
 }
 
-/// Future arrivals at the far end of a link, and the instant before which there is no other.
+/// Known future arrivals at the far end of a link, and the instant before which there are no
+/// others.
 struct Way {
     known: Vec<Coming>,
     until: Nanos,
 }
 
 impl Simulation<'_> {
-    /// Shows every frame that reaches an external endpoint at `since` or later and before the
-    /// returned instant, in order of time, if nothing is injected before `from`. Before that
-    /// instant no other packet reaches an external endpoint; it is `from` or the next event at
-    /// least.
+    /// Passes to `show`, in order of time, every frame that reaches an external endpoint from
+    /// `since` until the returned instant (exclusive), provided that no packet is injected before
+    /// `from`. No other packet reaches an external endpoint before that instant, which is at least
+    /// `from` or the next event.
     pub fn foresee(&mut self, since: Nanos, from: Nanos, show: &mut dyn FnMut(Foreseen<'_>)) -> Nanos {
         self.find_last_links();
-        // Packets that have left a port are on their way, also where no caller has advanced the
-        // port since.
+        // Packets that have left a port are in flight, even if the port has not been advanced
+        // since.
         let before = Nanos(self.reached().0.saturating_sub(1));
         for i in 0..self.last_links.len() {
             let link = self.last_links[i];
@@ -81,8 +83,8 @@ impl Simulation<'_> {
         certain
     }
 
-    /// Future arrivals over a link, if nothing enters a host's queue before `from` and the timeline
-    /// changes nothing.
+    /// Future arrivals over a link, if no packet enters a host's queue before `from` and the
+    /// timeline changes nothing.
     fn way(&self, link: u32, from: Nanos) -> Way {
         let mut known: Vec<Coming> = self.on_link(link).collect();
         if self.net.links[link as usize].delay_at(from) >= LONG {
@@ -97,11 +99,11 @@ impl Simulation<'_> {
         };
         let arrivals: Vec<_> = coming.iter().map(|c| (c.at, c.packet)).collect();
         let told = self.net.foretell(link, &arrivals).map(|told| (told, enters));
-        // Where not all coming packets may find room, only the waiting ones are known.
+        // If there may not be room for all packets yet to come, only the waiting ones are known.
         let Some((told, enters)) = told.or_else(|| Some((self.net.foretell(link, &[])?, from))) else {
             return Way { known, until: self.net.earliest_arrival(link, from) };
         };
-        // Coming packets are queued after waiting ones.
+        // Packets yet to come are queued after the waiting ones.
         let wait = told.arrivals.len().saturating_sub(coming.len());
         let routes = |i: usize, packet: u32| match i.checked_sub(wait).and_then(|i| coming.get(i)) {
             Some(c) if c.packet == packet => c.route,
@@ -114,7 +116,7 @@ impl Simulation<'_> {
             route: routes(i, packet),
             link,
         }));
-        // Packets unknown so far enter and leave after these.
+        // Packets not known yet enter and leave after these.
         Way { known, until: self.net.arrival_of_leaving(link, enters.max(told.done)) }
     }
 
@@ -136,7 +138,7 @@ impl Simulation<'_> {
         })
     }
 
-    /// The external endpoint that a frame reaches at the end of its link.
+    /// External endpoint that a frame reaches at the end of its link.
     fn arrives_outside(&self, packet: &Packet, coming: &Coming) -> Option<EndpointId> {
         if !matches!(packet.kind, PacketKind::Frame | PacketKind::FrameBack) {
             return None;
@@ -156,7 +158,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Finds links that lead to external ends. New ones may appear during a run.
+    /// Finds links that lead to external ends, again whenever links have been added.
     fn find_last_links(&mut self) {
         if self.links_looked_at == self.net.links.len() {
             return;

@@ -25,41 +25,42 @@ use perigee_units::{BitRate, Nanos};
 use sampling::LinkBefore;
 use std::sync::Arc;
 
-/// Number of events between two calls of the progress function.
+/// Number of events between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
-/// From this number of flows on, their state exceeds the second-level cache: prefetching for the
-/// next events pays off.
+/// Minimum number of flows whose state exceeds the second-level cache, so that prefetching for
+/// upcoming events pays off.
 const MANY_FLOWS: usize = 256;
 
-/// Events at one instant beyond which a source of events is considered stuck.
+/// Number of events at one instant beyond which a source of events is considered stuck.
 const STUCK: u64 = 20_000_000;
 
-/// A simulation: a value that one owns; any number may run side by side.
+/// A simulation: a self-contained value; any number may run in parallel.
 ///
-/// [`run`](Simulation::run) takes it to its end. To step it, call [`advance`](Simulation::advance)
-/// any number of times, then [`finish`](Simulation::finish): results do not depend on the steps.
+/// [`run`](Simulation::run) executes it to the end. To step it, call
+/// [`advance`](Simulation::advance) any number of times, then [`finish`](Simulation::finish); the
+/// results do not depend on the steps.
 pub struct Simulation<'s> {
     options: Options,
     duration: Nanos,
     source: Box<dyn ChunkSource + 's>,
     net: Net,
     routes: Routes,
-    /// By pair: meters count its packets.
+    /// Per pair: whether meters count its packets.
     metered_data: Vec<bool>,
     facts: Vec<FlowFacts>,
     ends: Ends,
-    /// The chunk being applied, and the next change in it.
+    /// The chunk being applied, and the index of the next change in it.
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
-    /// The chunk after it: notices precede their events.
+    /// The following chunk, fetched early because notices precede their events.
     next_chunk: Option<Arc<Chunk>>,
     notices: NoticeQueue,
     /// Notices of flows with external ends.
     told: Vec<Told>,
-    /// Some flow listens to all signals of its host.
+    /// Whether a flow subscribes to all signals of its host.
     others_listen: bool,
-    /// Some flow is a leg of a split connection.
+    /// Whether a flow is a leg of a split connection.
     legs: bool,
     /// Links that lead to external ends, among the first `links_looked_at`.
     last_links: Vec<u32>,
@@ -67,9 +68,9 @@ pub struct Simulation<'s> {
     inbox: Inbox,
     outbox: Outbox,
     next_sample: Nanos,
-    /// All events before this instant have happened.
+    /// All events before this instant have been executed.
     reached: Nanos,
-    /// Time of the latest event, and how many there were at it.
+    /// Time of the latest event, and the number of events at that time.
     now: Nanos,
     at_this_instant: u64,
     events: u64,
@@ -78,10 +79,11 @@ pub struct Simulation<'s> {
 }
 
 impl<'s> Simulation<'s> {
-    /// Puts a workload on a network that changes over time as `source` describes.
+    /// Creates a simulation of a workload on a network that changes over time as `source`
+    /// describes.
     ///
     /// # Errors
-    /// When a flow names a pair that the timeline does not have, or the source fails.
+    /// If a flow uses a pair that the timeline does not have, or the source fails.
     pub fn new(
         header: &Header,
         source: Box<dyn ChunkSource + 's>,
@@ -184,11 +186,11 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Runs to the end of the timeline, or to the change or sample after `progress` (called with
-    /// the simulated time) has returned false.
+    /// Runs to the end of the timeline, or to the next change or sample after `progress` (called
+    /// with the simulated time) has returned false.
     ///
     /// # Errors
-    /// When the source of the timeline fails.
+    /// If the source of the timeline fails.
     pub fn run<O: Observer>(
         &mut self,
         obs: &mut O,
@@ -205,8 +207,8 @@ impl<'s> Simulation<'s> {
             }
             stopped |= self.events % PROGRESS_EVERY == 0 && !progress(self.now);
             if matches!(what, Source::Timeline | Source::Sampler) {
-                // Only here nothing is arranged beyond now: a run that is stopped ends in a state
-                // that exists.
+                // Services are not arranged beyond this instant, so that a stopped run ends in a
+                // consistent state.
                 if stopped {
                     return Ok(self.close(self.now, true));
                 }
@@ -217,42 +219,42 @@ impl<'s> Simulation<'s> {
         Ok(self.close(self.duration, false))
     }
 
-    /// True if the state of the next events is usually not in the cache.
+    /// Whether the state needed by the next events is usually outside the cache.
     fn exceeds_cache(&self) -> bool {
         self.facts.len() >= MANY_FLOWS && self.net.schedule.is_wide()
     }
 
-    /// Time of the next event; the simulation's end where there is none before it.
+    /// Time of the next event, or the end of the simulation if that comes first.
     pub fn next_event(&self) -> Nanos {
         self.net.schedule.next().0.min(self.end())
     }
 
-    /// The first instant that is not simulated.
+    /// First instant that is not simulated.
     fn end(&self) -> Nanos {
         self.duration.saturating_add(Nanos(1))
     }
 
-    /// Time of the next notice to a flow, as far as it is known: until the next change of the
-    /// timeline no other follows.
+    /// Time of the next notice to a flow, as far as known: no other follows before the next change
+    /// of the timeline.
     pub fn next_notice(&self) -> Nanos {
         self.notices.next()
     }
 
-    /// Notices to flows with external ends since the latest call.
+    /// Drains the notices to flows with external ends since the latest call.
     pub fn told(&mut self) -> std::vec::Drain<'_, Told> {
         self.told.drain(..)
     }
 
-    /// All events before this instant have happened.
+    /// All events before this instant have been executed.
     pub fn reached(&self) -> Nanos {
         self.reached
     }
 
-    /// Runs all events before `until`, and arranges nothing at or beyond it: counters are those of
-    /// that instant. Instants beyond the timeline's end are taken for its end.
+    /// Runs all events before `until` and arranges nothing at or beyond it, so that counters are
+    /// those of that instant. Instants after the end of the timeline are limited to its end.
     ///
     /// # Errors
-    /// When the source of the timeline fails, or time does not advance.
+    /// If the source of the timeline fails, or time does not advance.
     pub fn advance<O: Observer>(&mut self, until: Nanos, obs: &mut O) -> Result<(), SimError> {
         let until = until.min(self.end());
         if until <= self.reached {
@@ -268,19 +270,20 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Ends a simulation that was stepped: its totals up to [`reached`](Simulation::reached).
+    /// Ends a stepped simulation, with its totals up to [`reached`](Simulation::reached).
     pub fn finish(mut self) -> RunOutcome {
         let end = Nanos(self.reached.0.saturating_sub(1));
         let stopped = end < self.duration;
         self.close(end, stopped)
     }
 
-    /// Services that start before the next change, sample or `until` may be arranged ahead of time.
+    /// Allows services that start before the next change, sample or `until` to be arranged ahead of
+    /// time.
     fn look_ahead(&mut self, until: Nanos) {
         self.net.lookahead_until = self.net.schedule.lookahead_until(self.duration).min(until);
     }
 
-    /// Executes the next event. Inlined: a call for each event costs some percent of a run.
+    /// Executes the next event. Inlined, since a call per event costs a few percent of a run.
     #[inline(always)]
     fn step<O: Observer>(&mut self, obs: &mut O) -> Result<Source, SimError> {
         let (now, what) = self.net.schedule.next();
@@ -303,7 +306,7 @@ impl<'s> Simulation<'s> {
         Ok(what)
     }
 
-    /// The ends of flows, and their context at present.
+    /// The ends of flows, and the context in which they run now.
     #[inline]
     fn cx<'a, O>(&'a mut self, obs: &'a mut O) -> (&'a mut Ends, Cx<'a, O>) {
         let cx = Cx {
@@ -318,7 +321,7 @@ impl<'s> Simulation<'s> {
     }
 
     /// # Errors
-    /// When the run is too long for the schedule to distinguish all its instants from "never".
+    /// Fails if the run is too long for the schedule to distinguish all its instants from "never".
     fn check_horizon(&self) -> Result<(), SimError> {
         let horizon = self.net.schedule.horizon();
         if self.duration < horizon {
@@ -363,17 +366,18 @@ impl<'s> Simulation<'s> {
 
     // ---- External ends --------------------------------------------------------------------------
 
-    /// Packets that have reached an external endpoint since the latest call, in order of arrival.
+    /// Drains the packets that have reached an external endpoint since the latest call, in order of
+    /// arrival.
     pub fn egress(&mut self) -> impl Iterator<Item = Delivery> + '_ {
         self.outbox.drain(..)
     }
 
-    /// Injects a packet of an external endpoint into the network at `at`. At one instant packets
-    /// enter after arrivals and before transport timers, among themselves by end and in the order
-    /// of these calls.
+    /// Injects a packet of an external endpoint into the network at `at`. At the same instant,
+    /// packets enter after arrivals and before transport timers, ordered by end and then by the
+    /// order of these calls.
     ///
     /// # Errors
-    /// When `at` lies before [`reached`](Simulation::reached), the endpoint does not exist, is not
+    /// If `at` is before [`reached`](Simulation::reached), or the endpoint does not exist, is not
     /// external, or cannot send such a packet.
     pub fn inject(&mut self, at: Nanos, from: EndpointId, packet: OutsidePacket) -> Result<(), SimError> {
         let wrong = |reason: String| Err(SimError::Setup(reason));
@@ -409,7 +413,7 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Packets of this instant enter.
+    /// Injects the packets due now.
     fn take_in<O: Observer>(&mut self, obs: &mut O) {
         while let Some((from, packet)) = self.inbox.pop(self.now) {
             self.enter(from, packet, obs);
@@ -427,12 +431,12 @@ impl<'s> Simulation<'s> {
         self.net.schedule_injection();
     }
 
-    /// Applies the decision of an external controller for a flow with the scheme
-    /// [`External`](crate::External): its window in bytes, and its pacing rate (`None`: the
-    /// host's). False if the connection is not established.
+    /// Applies the decision of an external controller to a flow with the scheme
+    /// [`External`](crate::External): its window in bytes, and its pacing rate (`None`: computed by
+    /// the host). False if the connection is not established.
     ///
     /// # Errors
-    /// When the simulation has no such flow, or its sender is elsewhere.
+    /// If the simulation has no such flow, or its sender is outside.
     pub fn control<O: Observer>(
         &mut self,
         flow: u32,
@@ -443,11 +447,11 @@ impl<'s> Simulation<'s> {
         self.tell(flow, &Signal::Decision { cwnd, pacing }, obs)
     }
 
-    /// Passes a signal to the controller of a flow at the instant that was reached; data that it
-    /// then may send leave at once. False if the connection is not established.
+    /// Passes a signal to the controller of a flow at the instant reached; data that may then be
+    /// sent leave at once. False if the connection is not established.
     ///
     /// # Errors
-    /// When the simulation has no such flow, or its sender is elsewhere.
+    /// If the simulation has no such flow, or its sender is outside.
     pub fn tell<O: Observer>(
         &mut self,
         flow: u32,
@@ -460,7 +464,7 @@ impl<'s> Simulation<'s> {
         if sender.tcp.is_none() {
             return Ok(false);
         }
-        // The decision belongs to the instant that was reached, before anything that happens at it.
+        // The decision applies at the instant reached, before any event at that instant.
         self.now = self.now.max(self.reached);
         let now = self.now;
         let (ends, mut cx) = self.cx(obs);
@@ -471,7 +475,7 @@ impl<'s> Simulation<'s> {
         Ok(true)
     }
 
-    /// Counters of a link at the instant that was reached.
+    /// Counters of a link at the instant reached.
     pub fn link_totals(&mut self, link: LinkId) -> Option<LinkTotals> {
         let l = self.net.links.get(link.ix())?;
         let now = Nanos(self.reached.0.saturating_sub(1));
@@ -480,19 +484,19 @@ impl<'s> Simulation<'s> {
         Some(self.net.totals(link.0, now))
     }
 
-    /// Base RTT of a flow's route at an instant that is not far back; `None` = it had none.
+    /// Base RTT of a flow's route at a recent instant; `None` = no route.
     pub fn base_rtt(&self, flow: u32, at: Nanos) -> Option<Nanos> {
         self.ends.sending.get(flow as usize)?.way.base.at(at)
     }
 
-    /// Rate of the slowest port on a flow's present route; `None` = no route, or the flow has not
+    /// Rate of the slowest port on a flow's current route; `None` = no route, or the flow has not
     /// started.
     pub fn path_rate(&self, flow: u32) -> Option<BitRate> {
         self.ends.sending.get(flow as usize)?.way.capacity.rate.map(|r| BitRate(r as u64))
     }
 
-    /// Counters of a flow at the instant that was reached (packets in flight are not counted before
-    /// the end).
+    /// Counters of a flow at the instant reached (packets in flight are not counted before the
+    /// end).
     pub fn flow_totals(&self, flow: u32) -> Option<FlowTotals> {
         ((flow as usize) < self.facts.len()).then(|| self.totals_of(flow as usize))
     }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Prefetch of the memory that upcoming events touch.
+//! Prefetch of the memory that upcoming events will access.
 //!
-//! A network of thousands of links and flows does not fit the cache, and the accesses of an event
-//! form a chain of numbers: the link, the packet that arrives on it, the next link of its route or
-//! its flow, the ends of that flow. Waiting for one after the other would dominate a large run. The
-//! tournament tree of the schedule stores the first of each of its subtrees; the first of one in
-//! 2^d comes about 2^d events from now. So at each event the first of a small subtree has its link
-//! fetched; the first of one twice as large, with its link fetched by now, has its packet fetched,
-//! and so on. No result depends on it.
+//! A network of thousands of links and flows does not fit in the cache, and the accesses of an
+//! event form a dependent chain: the link, the packet that arrives on it, the next link of its
+//! route or its flow, and the ends of that flow. Waiting for one after the other would dominate a
+//! large run. The tournament tree of the schedule stores the first event of each of its subtrees,
+//! and the first event of one of 2^d subtrees is on average 2^d events away. So after each event
+//! the link of the first event of a small subtree is prefetched; for a subtree four times as large,
+//! whose link has been prefetched by then, the packet is prefetched, and so on. No result depends
+//! on it.
 
 use super::Simulation;
 use crate::host::{ReceivingEnd, SendingEnd};
 use crate::prefetch::{fetch, fetch_of};
 use crate::routes::Next;
 
-/// Lines of an end that a packet touches.
+/// Cache lines of an end that a packet accesses.
 const END_LINES: usize = 4;
 
 impl Simulation<'_> {
@@ -40,7 +41,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Next step of the next packet of a link: the link after it, or its flow.
+    /// Prefetches the next step of the next packet of a link: the link that it takes then, or its
+    /// flow.
     #[inline]
     fn fetch_further(&self, link: u32) {
         let Some(packet) = self.net.next_to_arrive(link) else { return };
@@ -54,7 +56,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The port of that link, or the end of that flow.
+    /// Prefetches the port of that link, or the end of that flow.
     #[inline]
     fn fetch_port_or_end(&self, link: u32) {
         let Some(packet) = self.net.next_to_arrive(link) else { return };

@@ -11,7 +11,7 @@ use perigee_cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
 use perigee_record::ByteRate;
 use perigee_units::Nanos;
 
-/// A link at the latest sampling instant at which it had a row.
+/// State of a link at its latest sampled row.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LinkBefore {
     rate: ByteRate,
@@ -23,7 +23,7 @@ impl Simulation<'_> {
         self.next_sample += self.options.sample;
         self.net.schedule.set(Source::Sampler, self.next_sample);
         for i in 0..self.facts.len() {
-            // A transfer that is complete is shown once more.
+            // A complete transfer is recorded once more.
             let over = |done: Nanos| done + self.options.sample < now;
             if self.ends.sending[i].active && !self.ends.receiving[i].completed.is_some_and(over) {
                 self.sample_flow(i, now, obs);
@@ -161,7 +161,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Bytes of memory used by the connections (for the benchmark).
+    /// Memory used by the connections, in bytes (for the benchmark).
     pub fn memory_per_flow(&self) -> usize {
         let behind = self.ends.sending.iter().map(|f| {
             let tcp = f.sender().map_or(0, |s| {

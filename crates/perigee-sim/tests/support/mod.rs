@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A dumbbell in a few words, for tests.
+//! A dumbbell in few lines, for tests.
 #![allow(dead_code)] // each test file uses its own part
 
 use perigee_cc::{info, Value};
@@ -41,8 +41,8 @@ pub fn change(at: Nanos, change: Change) -> Timed {
     Timed { at, change }
 }
 
-/// One link each way between two hosts, for 10 s, and the paths over them; the port of the return
-/// path may request its capacity.
+/// Two hosts joined by one link each way, for 10 s, and the paths between them; the port of the
+/// return path may request its capacity.
 pub fn two_hosts(mbit: u64, delay: Nanos, dama: Option<Dama>) -> (Header, Vec<Timed>) {
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
     let port = |from: u32| Port {
@@ -73,7 +73,8 @@ pub fn two_hosts(mbit: u64, delay: Nanos, dama: Option<Dama>) -> (Header, Vec<Ti
     (header, vec![path(0), path(1)])
 }
 
-/// Pings of `size` bytes over the first pair: the run, and RTTs in ms by the time of sending in ms.
+/// Pings of `size` bytes between the first pair: the run's outcome, and RTTs in ms by send time in
+/// ms.
 pub fn pinged(timeline: &Timeline, interval: Nanos, size: u32) -> (RunOutcome, Vec<(f64, f64)>) {
     let scheme = info("newreno").expect("a scheme of the list");
     let scheme = Scheme::Builtin(scheme, scheme.params(Default::default()).expect("its defaults"));
@@ -174,7 +175,7 @@ impl Log {
     }
 }
 
-/// Runs to the end.
+/// Runs a simulation to the end.
 pub fn run(timeline: &Timeline, flows: Vec<FlowSetup>, seed: u64) -> (RunOutcome, Log) {
     run_with(timeline, flows, Options { seed, max_hops: 3, ..Options::default() })
 }
