@@ -4,7 +4,8 @@
 //!
 //! `LOSS` is the probability of random loss, `EVENTS` prints the events.
 //!
-//! `cargo run --release -p perigee-sim --example dumbbell -- RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
+//! `cargo run --release -p perigee-sim --example dumbbell --
+//! RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transport options: one table, from which scenario validation, schema and documentation are made.
+//! Transport options: one table from which validation, schema and documentation are derived.
 
 use perigee_cc::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
@@ -8,7 +8,7 @@ const fn flag(name: &'static str, default: bool, source: &'static str, help: &'s
     ParamSpec { name, domain: Domain::Bool(default), unit: "", source, help }
 }
 
-/// Every option with its default (profile `linux`: Linux 6.12).
+/// All options with their defaults (profile `linux`: Linux 6.12).
 pub const OPTIONS: &[ParamSpec] = &[
     ParamSpec {
         name: "mss",
@@ -281,7 +281,7 @@ pub const OPTIONS: &[ParamSpec] = &[
     },
 ];
 
-/// Transport options of one connection, resolved.
+/// Transport options of a connection, resolved.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // the table above documents each
 pub struct Config {
@@ -319,9 +319,9 @@ pub struct Config {
     pub tso_segments: u32,
     pub tso_defer: TsoDefer,
     pub push_acks: bool,
-    /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
+    /// Cap on bytes in flight, the smaller of the two buffers; 0 = none.
     pub buffer: u64,
-    /// That cap is the receiver's: data it holds back does not make a flow application-limited.
+    /// The cap is the receiver's: data held back by it does not make a flow application-limited.
     pub window_caps: bool,
     pub buffer_factor: f64,
     pub rmem: u64,
@@ -330,29 +330,29 @@ pub struct Config {
     pub wmem: u64,
 }
 
-/// Whether senders gather segments into bursts, as far as ACKs allow.
+/// Rule by which senders defer segments to form larger bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoDefer {
-    /// They do if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).
+    /// Defer if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).
     Linux,
-    /// They do if it is due within half an SRTT (Linux before).
+    /// Defer if the next ACK is due within half an SRTT (earlier Linux).
     HalfSrtt,
-    /// They send on each ACK as many segments as it allows.
+    /// Send on each ACK as many segments as it permits.
     Off,
 }
 
 /// Rule that marks segments lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// RFC 8985 as Linux 6.12 runs it.
+    /// RFC 8985 as implemented in Linux 6.12.
     Rack,
-    /// The younger RACK of Linux 4.15, in addition to RFC 6675's rule.
+    /// The earlier RACK of Linux 4.15, in addition to the rule of RFC 6675.
     Rack415,
-    /// RFC 6675: three segments SACKed above it.
+    /// RFC 6675: three segments SACKed above the segment.
     DupThresh,
 }
 
-/// Rule of the window reduction after a loss.
+/// Rule by which the window is reduced after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// PRR with the SafeACK rule (RFC 9937).
@@ -361,42 +361,43 @@ pub enum Reduction {
     Linux415,
     /// PRR with the slow start reduction bound (RFC 6937).
     Rfc6937,
-    /// At once.
+    /// Immediate reduction.
     Rfc6675,
-    /// PRR of ns-3 (TcpPrrRecovery up to 3.48): in proportion to the pipe at the start, of which
-    /// new SACKs count more than once, by a product of 32 bits.
+    /// PRR of ns-3 (TcpPrrRecovery up to 3.48): in proportion to the data in flight at the start,
+    /// with new SACKs counted more than once, by a product that overflows at 32 bits.
     Ns3,
 }
 
-/// Computation of the timeout from RTT samples.
+/// Computation of the retransmission timeout from RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRule {
-    /// RFC 6298's formula with this inverse gain of the variance; `None` = Linux.
+    /// The formula of RFC 6298 with this inverse gain of the variance; `None` = the formula of
+    /// Linux.
     pub rfc6298_gain: Option<i64>,
-    /// RFC 6298: least that its formula adds to SRTT.
+    /// RFC 6298: clock granularity G, the minimum added to SRTT.
     pub granularity: Nanos,
-    /// Lower bound: of the variance term (Linux), of the sum (RFC 6298).
+    /// Lower bound: of the variance term (Linux) or of the timeout (RFC 6298).
     pub min: Nanos,
-    /// Longest timeout.
+    /// Maximum timeout.
     pub max: Nanos,
 }
 
 impl RtoRule {
-    /// Linux's, with its longest timeout of 120 s.
+    /// Linux's rule, with its maximum timeout of 120 s.
     pub const fn linux(min: Nanos) -> Self {
         RtoRule { rfc6298_gain: None, granularity: Nanos::ZERO, min, max: Nanos::from_secs(120) }
     }
 }
 
-/// The cap that both buffers set on the bytes in flight, and whether it is the receiver's; zero is
-/// none.
+/// Cap on the bytes in flight from the two buffers, and whether it is the receiver's; zero = none.
 fn cap_of_buffers(send: u64, receive: u64) -> (u64, bool) {
     let receiver_caps = receive > 0 && (send == 0 || receive < send);
     (if receiver_caps { receive } else { send }, receiver_caps)
 }
 
 impl Config {
-    /// Ticks per second of the controllers' clocks: exact timers still leave them milliseconds.
+    /// Ticks per second of the controllers' clocks: with exact timers they still count
+    /// milliseconds.
     pub fn controller_hz(&self) -> u32 {
         if self.hz == 0 {
             1000
@@ -405,12 +406,12 @@ impl Config {
         }
     }
 
-    /// The receiver's window is that of a buffer that grows.
+    /// Whether the receive window is that of a buffer with autotuning.
     pub fn has_receive_window(&self) -> bool {
         self.rmem > 0 && self.buffer == 0
     }
 
-    /// From checked options (`Params::new(OPTIONS, …)`).
+    /// Configuration from checked options (`Params::new(OPTIONS, …)`).
     pub fn new(p: &Params) -> Self {
         let (buffer, window_caps) =
             cap_of_buffers(p.int("send_buffer") as u64, p.int("receive_buffer") as u64);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP sender and receiver, sans-I/O: the time is an input; packets to send and the time of the
-//! next call are outputs.
+//! TCP sender and receiver, sans I/O: time is an input; packets to send and the time of the next
+//! call are outputs.
 //!
-//! The model is Linux 6.12 (profile `linux`); the measured effect of each feature is in the
-//! specification of the stack. Sequence numbers count segments: a segment is never split or merged.
-//! Windows are kept in bytes in the [`Window`](perigee_cc::Window) that the congestion control
-//! shares, and counted in packets here, as Linux does.
+//! The model is Linux 6.12 (profile `linux`); the specification of the stack gives the measured
+//! effect of each feature. Sequence numbers count segments: a segment is never split or merged.
+//! Windows are stored in bytes in the [`Window`](perigee_cc::Window) shared with the congestion
+//! control, and counted in packets here, as in Linux.
 //!
 //! Layers:
-//! * [`scoreboard`]: outstanding data, a ring of segments with flags, counters, and the list in
+//! * [`scoreboard`]: outstanding data as a ring of segments with flags, counters, and a list in
 //!   order of transmission.
 //! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
-//! * [`sender`]: one connection's sending side. Its parts: `input` (the life of an ACK), `sack`
+//! * [`sender`]: sending side of a connection. Its parts: `input` (processing of ACKs), `sack`
 //!   (tagging), `rack` (loss detection, tail loss probes), `recovery` (the state machine, PRR,
 //!   undo), `output` (transmission, pacing), `timers`.
 //! * `inet`: the sending side of another stack, for schemes that bring their own
@@ -33,10 +33,10 @@ pub use config::{Config, OPTIONS};
 pub use receiver::{AckBlocks, Receiver};
 pub use sender::{Ack, Sender, Stats, Transmit};
 
-/// A segment's number: the n-th segment of the stream, from 0.
+/// Segment number: the n-th segment of the stream, from 0.
 pub type Seg = u64;
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

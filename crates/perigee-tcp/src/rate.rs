@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation). Counts packets, as the
-//! kernel does; the congestion control gets bytes.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation). Counters are in packets, as
+//! in the kernel; the congestion control receives bytes.
 
 use crate::scoreboard::{Slot, Snapshot, EVER_RETRANS, SAMPLED};
 use crate::Seg;
@@ -12,28 +12,29 @@ use perigee_units::Nanos;
 pub struct RateSampler {
     /// Packets delivered so far.
     pub delivered: u64,
-    /// Time of its last change.
+    /// Time of the last change of `delivered`.
     pub delivered_time: Nanos,
     /// Packets marked lost so far.
     pub lost: u64,
-    /// The sample is application-limited until this many packets are delivered; 0 = it is not.
+    /// Samples are application-limited until this many packets are delivered; 0 = not limited.
     pub app_limited: u64,
     first_sent: Nanos,
-    /// `None`: each ACK has a separate sample.
+    /// `None`: each ACK has its own sample.
     lasting: Option<Lasting>,
 }
 
-/// A sample that is kept until a packet arrives that was sent after more had been delivered.
-/// Packets that left between two ACKs share the same delivered count: all but the first of them add
-/// to the old sample and leave its time as it was, so that it is too high, by a packet or two of a
-/// window.
+/// A sample kept until delivery of a packet that was sent after the delivered count had increased.
+/// Packets sent between two ACKs share the same delivered count: all but the first of them extend
+/// the old sample without changing its interval, so that the rate is too high, by one or two
+/// packets per window.
 #[derive(Clone, Debug, Default)]
 struct Lasting {
     tx: Snapshot,
     send_elapsed: Nanos,
     ack_elapsed: Nanos,
     renewed: bool,
-    /// Packets and time of the last valid one, which is reported again in place of one that is not.
+    /// Packets and interval of the last valid sample, which is reported again in place of an
+    /// invalid one.
     valid: (u64, Nanos),
 }
 
@@ -62,7 +63,7 @@ impl Lasting {
     }
 }
 
-/// The sample of one ACK while it is being processed.
+/// Sample of an ACK that is being processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sampling {
     newest: Option<(Snapshot, Seg, bool)>,
@@ -70,23 +71,23 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Packets that had been delivered when the newest packet of this ACK was sent.
+    /// Number of packets that had been delivered when the newest packet of this ACK was sent.
     pub fn newest_delivered(&self) -> u64 {
         self.newest.map_or(0, |(tx, _, _)| tx.delivered)
     }
 }
 
 impl RateSampler {
-    /// Sampler of a new connection. `lasting`: a sample is kept until a packet arrives that was
-    /// sent after more had been delivered.
+    /// Sampler of a new connection. `lasting`: a sample is kept until delivery of a packet that was
+    /// sent after the delivered count had increased.
     pub fn new(lasting: bool) -> Self {
         RateSampler { lasting: lasting.then(Lasting::default), ..RateSampler::default() }
     }
 
-    /// Snapshot stored with a packet that departs at `sent`; `in_flight` counts it.
+    /// Snapshot to store with a packet that departs at `sent`; `in_flight` includes that packet.
     pub fn snapshot(&mut self, sent: Nanos, nothing_out: bool, in_flight: u64) -> Snapshot {
-        // A timeout takes everything for lost: then nothing is in flight for ns-3, and a sample
-        // starts with the packet.
+        // A timeout marks all segments lost: for ns-3, nothing is in flight then, and a sample
+        // starts with this packet.
         if nothing_out || (self.lasting.is_some() && in_flight <= 1) {
             self.first_sent = sent;
             self.delivered_time = sent;
@@ -102,7 +103,7 @@ impl RateSampler {
         }
     }
 
-    /// A packet was delivered; the newest one (by departure, then number) makes the sample.
+    /// Counts a delivered packet; the newest one (by departure, then number) defines the sample.
     #[inline]
     pub fn on_delivered(&mut self, s: &mut Sampling, seg: Seg, slot: &Slot) {
         if slot.flags & SAMPLED != 0 {
@@ -167,7 +168,8 @@ impl RateSampler {
         }
     }
 
-    /// The sender has run out of data with room in its window.
+    /// Marks the connection application-limited: the sender has run out of data while its window
+    /// has room.
     pub fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
@@ -204,8 +206,8 @@ mod tests {
         let third = slot(r.snapshot(ms(40), false, 3), 0);
         let a = delivered(&mut r, ms(50), &[(0, first)]);
         assert_eq!((a.valid, a.delivered, a.interval, a.prior_delivered), (true, 1000, ms(50), 0));
-        // Compressed ACKs: sending took 40 ms, the two arrive a millisecond later. The newest
-        // packet makes the sample.
+        // Compressed ACKs: the packets were sent 40 ms apart, and the two arrive a millisecond
+        // later. The newest packet defines the sample.
         let b = delivered(&mut r, ms(51), &[(2, third), (1, second)]);
         assert_eq!((b.send_elapsed, b.ack_elapsed, b.interval, b.delivered), (ms(40), ms(51), ms(51), 3000));
         assert_eq!(b.tx_in_flight, 3000);
@@ -217,7 +219,7 @@ mod tests {
             let mut r = RateSampler::new(lasting);
             let first = slot(r.snapshot(ms(0), true, 1), 0);
             delivered(&mut r, ms(50), &[(0, first)]);
-            // Two leave between two ACKs, and arrive a millisecond apart.
+            // Two packets are sent between two ACKs, and arrive a millisecond apart.
             let two = [51, 52].map(|t| slot(r.snapshot(ms(t), false, 2), 0));
             let a = delivered(&mut r, ms(102), &[(1, two[0])]);
             let b = delivered(&mut r, ms(103), &[(2, two[1])]);

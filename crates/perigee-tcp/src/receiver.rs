@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving side: reassembly, SACK blocks, delayed ACKs, compressed ACKs of out-of-order
-//! packets.
+//! Receiving side of a connection: reassembly, SACK blocks, delayed ACKs, compressed ACKs of
+//! out-of-order packets.
 
 use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
 use perigee_units::{Nanos, NS_PER_S};
 
-/// ACKs for the same hole that are sent at once before they wait: the sender's threshold of
-/// duplicates.
+/// Number of ACKs for the same hole that are sent at once before compression starts: the sender's
+/// duplicate-ACK threshold.
 const PROMPT_ACKS: u8 = 3;
-/// Most packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
+/// Maximum number of packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u8 = 44;
-/// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): waiting packets are
-/// acknowledged before a packet needs a third.
+/// Number of blocks that fit in any ACK (Linux `TCP_SACK_BLOCKS_EXPECTED`): waiting packets are
+/// acknowledged before one of them needs a third block.
 const SAFE_BLOCKS: usize = 2;
-/// Longest wait (Linux `tcp_comp_sack_delay_ns`), and slack of its timer
-/// (`tcp_comp_sack_slack_ns`), used in full where no other event runs the host.
+/// Maximum wait (Linux `tcp_comp_sack_delay_ns`), and slack of its timer
+/// (`tcp_comp_sack_slack_ns`), used in full where no other event wakes the host.
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
-/// Out-of-order packets with ACKs held back to be sent as one.
+/// Out-of-order packets whose ACKs are held back, to be sent as one.
 #[derive(Clone, Copy, Debug)]
 struct Compression {
     delay: Nanos,
@@ -33,19 +33,19 @@ struct Compression {
 pub struct AckBlocks {
     /// Next segment expected.
     pub ack: Seg,
-    /// Duplicate that triggered it (RFC 2883).
+    /// Range of the duplicate that triggered it (RFC 2883).
     pub dsack: Option<(Seg, Seg)>,
-    /// Ranges received beyond `ack`, newest first.
+    /// Ranges received above `ack`, newest first.
     pub sacks: [(Seg, Seg); 4],
-    /// Number of blocks.
+    /// Number of ranges in `sacks`.
     pub count: u8,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
     /// Packets that arrived marked since the start of the connection.
     pub marked: u32,
-    /// Data packets that it acknowledges for the first time, duplicates included.
+    /// Number of data packets acknowledged for the first time, duplicates included.
     pub covered: u32,
-    /// One past the last segment that the receive window admits; 0 = the window is not announced
+    /// One past the last segment that the receive window permits; 0 = the window is not announced
     /// (the host may set it).
     pub window_end: Seg,
 }
@@ -55,36 +55,38 @@ impl AckBlocks {
     pub fn sacks(&self) -> &[(Seg, Seg)] {
         &self.sacks[..self.count as usize]
     }
-    /// It carries nothing but a cumulative ACK.
+    /// Whether it is a cumulative ACK without SACK blocks.
     pub fn is_plain(&self) -> bool {
         self.count == 0 && self.dsack.is_none()
     }
 }
 
-/// One connection's receiving side.
+/// Receiving side of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: Seg,
-    /// Bit set: received beyond `next`. A ring indexed by segment number.
+    /// Set bits mark segments received above `next`. A ring indexed by segment number.
     beyond: Vec<u64>,
     /// One past the highest segment received.
     highest: Seg,
     beyond_count: u64,
-    /// The four ranges that changed last, newest first.
+    /// The four ranges changed most recently, newest first.
     ranges: [(Seg, Seg); 4],
     count: usize,
     every: u32,
     quick: u32,
     quick_refill: u32,
     pending: u32,
-    /// Longest delay of an ACK; bulk transfer never reaches it.
+    /// Maximum delay of an ACK; not reached by bulk transfers.
     delay: Nanos,
     deadline: Nanos,
-    /// When the timer of the latest delayed ACK fires, whether or not that ACK was sent meanwhile:
-    /// Linux lets it run, and acknowledges packets that wait to be bundled by then.
+    /// Expiry of the timer of the latest delayed ACK, whether or not that ACK has been sent in the
+    /// meantime: Linux does not stop the timer, and acknowledges packets that wait to be bundled
+    /// when it expires.
     delayed_until: Nanos,
     tick: Nanos,
-    /// The peer's timestamp to echo, and the latest acknowledgement number (RFC 7323 section 4.3).
+    /// The peer's timestamp to echo, and the acknowledgement number last sent (RFC 7323 section
+    /// 4.3).
     ts_recent: u32,
     last_acked: Seg,
     max_blocks: usize,
@@ -117,7 +119,7 @@ impl Receiver {
             tick: Nanos(NS_PER_S.checked_div(u64::from(config.hz)).unwrap_or(0)),
             ts_recent: 0,
             last_acked: 0,
-            // 40 bytes of options hold four blocks, or three next to a timestamp.
+            // 40 bytes of options have room for four blocks, or for three and a timestamp.
             max_blocks: if config.timestamps { 3 } else { 4 },
             dsack: config.dsack,
             push_acks: config.push_acks,
@@ -128,42 +130,43 @@ impl Receiver {
         }
     }
 
-    /// Compresses ACKs of out-of-order packets on a path with this RTT (unknown: the longest wait).
+    /// Enables compression of ACKs for out-of-order packets on a path with this RTT (unknown: the
+    /// maximum wait).
     pub fn compress_sacks(&mut self, rtt: Option<Nanos>) {
         let delay = rtt.map_or(MAX_COMPRESSION, |rtt| (rtt / 20).min(MAX_COMPRESSION));
         let delay = delay + COMPRESSION_SLACK;
         self.compression = Some(Compression { delay, hole: 0, prompt: 0, waiting: 0 });
     }
 
-    /// Segments received in order.
+    /// Number of segments received in order, which is also the next segment expected.
     pub fn next(&self) -> Seg {
         self.next
     }
 
-    /// Time of the next call of [`Receiver::on_timer`]; [`Nanos::MAX`] = never.
+    /// Time of the next call to [`Receiver::on_timer`]; [`Nanos::MAX`] = never.
     pub fn deadline(&self) -> Nanos {
         self.deadline
     }
 
-    /// The delayed-ACK timer fired.
+    /// Handles the delayed-ACK timer.
     pub fn on_timer(&mut self, now: Nanos) -> Option<AckBlocks> {
         (now >= self.deadline && self.pending > 0).then(|| self.acknowledge(None))
     }
 
-    /// An unsolicited acknowledgement: it announces a window that opened.
+    /// An unsolicited acknowledgement that announces a window update.
     pub fn tell(&mut self) -> AckBlocks {
         self.acknowledge(None)
     }
 
-    /// The data segment about to be passed in carries a congestion mark, which is reported to the
+    /// Records a congestion mark on the data segment about to be processed; it is reported to the
     /// sender at once.
     pub fn on_mark(&mut self) {
         self.marked = self.marked.wrapping_add(1);
         self.quick = self.quick.max(2);
     }
 
-    /// The data segment about to be passed in echoes the timestamp `ts_ecr` (0 = none). The
-    /// application has read all data before it.
+    /// Records the timestamp echo `ts_ecr` (0 = none) of the data segment about to be processed.
+    /// The application has read all data before it.
     #[inline]
     pub fn on_echo(&mut self, now: Nanos, ts_ecr: u32) {
         if let Some(window) = &mut self.window {
@@ -172,9 +175,9 @@ impl Receiver {
         }
     }
 
-    /// The window may grow because of a packet: then Linux gives an immediate ACK back. `held`
-    /// packets are in the buffer by now; the one that starts a new range above a hole does not
-    /// count yet.
+    /// Grows the window because of a packet, if possible; Linux then restores an immediate ACK.
+    /// `held` packets are in the buffer by now; a packet that starts a new range above a hole does
+    /// not count yet.
     #[inline]
     fn grow_window(&mut self, held: u64) {
         if self.window.as_mut().is_some_and(|w| w.grow(held)) {
@@ -182,8 +185,8 @@ impl Receiver {
         }
     }
 
-    /// A data segment with timestamp `ts_ms` arrived. `push`: it ends a burst; an application that
-    /// reads at once acknowledges it at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
+    /// Processes a data segment with timestamp `ts_ms`. `push`: it ends a burst; if the application
+    /// reads at once it is acknowledged at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
     pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32, push: bool) -> Option<AckBlocks> {
         if seg <= self.last_acked {
             self.ts_recent = ts_ms;
@@ -198,8 +201,8 @@ impl Receiver {
             let (begins, held) = (!self.is_received(seg - 1), self.beyond_count);
             self.keep(seg);
             self.grow_window(held + u64::from(!begins));
-            // An ACK went out while the packet was stored: the packet itself is reported later,
-            // with the next one.
+            // An ACK was sent while the packet was being stored: the packet itself is reported
+            // later, with the next ACK.
             if told.is_some() || self.waits_for_more(now) {
                 return told;
             }
@@ -218,11 +221,11 @@ impl Receiver {
             return Some(self.acknowledge(None));
         }
         self.delay_ack(now);
-        // The read acknowledges it; by then the timer runs.
+        // The application's read acknowledges it, after the timer has been started.
         (push && self.push_acks).then(|| self.acknowledge(None))
     }
 
-    /// The ACK of an in-order packet is left to the timer, which counts ticks from the next one on.
+    /// Leaves the ACK of an in-order packet to the timer, which counts ticks from the next tick on.
     fn delay_ack(&mut self, now: Nanos) {
         if self.deadline == Nanos::MAX {
             let begin = match self.tick.0 {
@@ -234,9 +237,9 @@ impl Receiver {
         }
     }
 
-    /// Waiting packets are acknowledged before a packet puts a third range first, and with it
-    /// pushes one out of the blocks: where every other packet is lost, a bundle would not hold all
-    /// ranges it represents.
+    /// Acknowledges waiting packets before a packet adds a third range, which would push one out of
+    /// the blocks: if every other packet is lost, a single ACK could not hold all ranges of the
+    /// bundle.
     fn tells_before(&mut self, seg: Seg) -> Option<AckBlocks> {
         if self.compression.is_none_or(|c| c.waiting == 0) {
             return None;
@@ -251,9 +254,9 @@ impl Receiver {
         Some(told)
     }
 
-    /// A hole was filled and another is left. The ACK that reports it is one of the prompt ones for
-    /// the next hole, unless it is sent because it covers two packets or more, with a window that
-    /// has not become smaller (Linux `__tcp_ack_snd_check`).
+    /// Handles a hole that was filled while another remains. The ACK that reports it is one of the
+    /// prompt ACKs for the next hole, unless it is sent because it covers at least two packets and
+    /// the window has not shrunk (Linux `__tcp_ack_snd_check`).
     fn note_next_hole(&mut self) {
         let Some(c) = &mut self.compression else { return };
         if self.beyond_count == 0 || self.quick > 0 {
@@ -265,7 +268,7 @@ impl Receiver {
         (c.hole, c.prompt) = (self.next, u8::from(counts));
     }
 
-    /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the
+    /// Leaves the ACK of an out-of-order packet to the timer, or to the packet that completes the
     /// bundle.
     fn waits_for_more(&mut self, now: Nanos) -> bool {
         let Some(c) = &mut self.compression else { return false };
@@ -312,7 +315,7 @@ impl Receiver {
         }
     }
 
-    /// One past the last segment that the peer may send; 0 = nothing limits it here.
+    /// One past the last segment that the peer may send; 0 = no limit.
     fn offer_window(&mut self) -> Seg {
         let Some(window) = &mut self.window else { return 0 };
         let (edge, short) = window.offer(self.next * self.mss, self.beyond_count);
@@ -322,7 +325,7 @@ impl Receiver {
         edge / self.mss
     }
 
-    /// Stores an out-of-order segment and puts its range first.
+    /// Stores an out-of-order segment and moves its range to the front.
     fn keep(&mut self, seg: Seg) {
         let span = seg + 1 - self.next;
         if span > self.beyond.len() as u64 * 64 {
@@ -348,7 +351,7 @@ impl Receiver {
         self.count = count;
     }
 
-    /// Advances `next` over segments that had arrived beyond it.
+    /// Advances `next` over segments received above it.
     fn absorb(&mut self) {
         while self.next < self.highest && self.is_beyond(self.next) {
             let i = self.slot(self.next);
@@ -370,7 +373,7 @@ impl Receiver {
     fn slot(&self, seg: Seg) -> usize {
         seg as usize & (self.beyond.len() * 64 - 1)
     }
-    /// It lies beyond a hole, and has arrived.
+    /// Whether the segment has been received above a hole.
     fn is_received(&self, seg: Seg) -> bool {
         (self.next..self.highest).contains(&seg) && self.is_beyond(seg)
     }
@@ -478,7 +481,7 @@ mod tests {
         assert!((0..18).all(|i| known(2 * i + 1)), "each is reported once by the time two are left");
         assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (11, 18));
         assert_eq!(acks[10].sacks()[0], (35, 36), "without the packet that needs another block");
-        // Two ranges that grow continue to wait.
+        // Packets that extend two existing ranges continue to wait.
         assert!(r.on_data(T, 38, 0, false).is_none() && r.on_data(T, 36, 0, false).is_none());
     }
 
@@ -522,7 +525,8 @@ mod tests {
         r.compress_sacks(None);
         let quick = (0..200).filter(|&s| r.on_data(T, s, 0, false).is_some()).count();
         assert!((120..130).contains(&quick), "{quick} of 200: some for growth, then every second");
-        // The last packet of growth: those in order are in the buffer themselves.
+        // The last packet by which the window grows: packets received in order also occupy the
+        // buffer.
         let prompt = |r: &mut Receiver, hole: Seg| {
             (hole + 1..hole + 9).take_while(|&s| r.on_data(T, s, 0, false).is_some()).count()
         };

@@ -7,7 +7,7 @@ use perigee_units::Nanos;
 /// Window of the transport's minimum RTT (Linux `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(300);
 
-/// SRTT, the variance term, the timeout and the windowed minimum.
+/// RTT estimator: SRTT, the variance term, the timeout and the windowed minimum.
 #[derive(Clone, Debug)]
 pub struct Rtt {
     rule: RtoRule,
@@ -19,8 +19,8 @@ pub struct Rtt {
     mdev4: i64,
     /// Largest deviation of the round.
     mdev_max: i64,
-    /// Variance term of the timeout: never below `min_rto`, which is why a quiet 50 ms path has an
-    /// RTO of 250 ms.
+    /// Variance term of the timeout: never below `min_rto`, so that a path with a steady RTT of 50
+    /// ms has an RTO of 250 ms.
     rttvar: i64,
     round_end: u64,
     rto: Nanos,
@@ -28,7 +28,7 @@ pub struct Rtt {
 }
 
 impl Rtt {
-    /// `tick`: length of a jiffy; timeouts are rounded up to it. Zero = exact.
+    /// `tick`: duration of a jiffy, to which timeouts are rounded up. Zero = exact.
     pub fn new(rule: RtoRule, tick: Nanos) -> Self {
         Rtt {
             rule,
@@ -44,7 +44,7 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample. `una` and `nxt` are the first outstanding and the next new segment: they
+    /// Takes an RTT sample. `una` and `nxt`: the first outstanding and the next new segment, which
     /// delimit rounds.
     pub fn sample(&mut self, rtt: Nanos, una: u64, nxt: u64) {
         let r = rtt.0 as i64;
@@ -66,7 +66,7 @@ impl Rtt {
         self.rto = round_up(Nanos(rto as u64), self.tick).min(self.rule.max);
     }
 
-    /// RFC 6298 section 2.3: both averages from the same error.
+    /// RFC 6298 section 2.3: both averages are updated from the same error.
     fn update_plainly(&mut self, r: i64, gain: i64) {
         let err = r - (self.srtt8 >> 3);
         self.mdev4 += (err.abs() * 4 - self.mdev4) / gain;
@@ -77,7 +77,7 @@ impl Rtt {
         let err = r - (self.srtt8 >> 3);
         self.srtt8 += err;
         let mut dev = err.abs() - (self.mdev4 >> 2);
-        // A falling RTT must not look like variance: only an eighth of the step counts.
+        // A falling RTT must not inflate the variance: only an eighth of the step counts.
         if err < 0 && dev > 0 {
             dev >>= 3;
         }
@@ -95,7 +95,7 @@ impl Rtt {
         }
     }
 
-    /// Feeds the windowed minimum.
+    /// Updates the windowed minimum.
     pub fn sample_min(&mut self, now: Nanos, rtt: Nanos) {
         self.min.sample(now, rtt);
     }
@@ -110,7 +110,7 @@ impl Rtt {
     pub fn min(&self) -> Nanos {
         self.min.get()
     }
-    /// Timeout, not backed off.
+    /// Retransmission timeout without backoff.
     pub fn rto(&self) -> Nanos {
         self.rto
     }
@@ -124,7 +124,7 @@ pub fn round_up(t: Nanos, tick: u64) -> Nanos {
     }
 }
 
-/// Windowed minimum that keeps the best three candidates of successive sub-windows (K. Nichols'
+/// Windowed minimum that keeps the best candidates of three successive sub-windows (K. Nichols'
 /// filter).
 #[derive(Clone, Debug)]
 struct MinFilter {
@@ -225,7 +225,7 @@ mod tests {
         let mut r = Rtt::new(rule, Nanos::ZERO);
         r.sample(Nanos(84 * MS), 0, 10);
         assert_eq!(r.rto(), Nanos(1000 * MS));
-        // R = 500 ms first: RTTVAR = 250 ms, RTO = 1.5 s; then a sample of 900 ms: RTTVAR = 0.75 x
+        // First R = 500 ms: RTTVAR = 250 ms, RTO = 1.5 s; then a sample of 900 ms: RTTVAR = 0.75 x
         // 250 + 0.25 x 400.
         let mut r = Rtt::new(rule, Nanos::ZERO);
         r.sample(Nanos(500 * MS), 0, 10);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Outstanding data: a ring of segments indexed by their number, with incremental counters, so that
-//! no ACK scans the window. `in_flight = out - sacked - lost + retransmitted`, as in Linux.
+//! Scoreboard of outstanding data: a ring of segments indexed by segment number, with incremental
+//! counters, so that no ACK scans the window. `in_flight = out - sacked - lost + retransmitted`, as
+//! in Linux.
 
 mod by_time;
 
@@ -12,55 +13,56 @@ use perigee_units::Nanos;
 pub const SACKED: u8 = 1;
 /// Marked lost; stays set while its retransmission is in flight.
 pub const LOST: u8 = 2;
-/// A retransmission is in flight.
+/// Retransmission in flight.
 pub const RETRANS: u8 = 4;
-/// Was retransmitted at some time.
+/// Retransmitted at least once.
 pub const EVER_RETRANS: u8 = 8;
-/// Its snapshot was used for a rate sample.
+/// Its snapshot has been used for a rate sample.
 pub const SAMPLED: u8 = 16;
-/// The first one of a unit: segments sent together are retransmitted together, or in parts of the
+/// First segment of a unit: segments sent together are retransmitted together, or in parts of the
 /// unit.
 pub const BEGINS: u8 = 64;
-/// In the list by time of transmission, which loss detection walks.
+/// Is in the list by time of transmission, which loss detection walks.
 const LISTED: u8 = 32;
 
 const NONE: Seg = Seg::MAX;
 
-/// Slots of a ring at least: a hundred slow flows then fit a cache of a megabyte together.
+/// Minimum number of slots in a ring: the rings of a hundred slow flows fit in a cache of a
+/// megabyte.
 const FEWEST: usize = 16;
 
-/// One outstanding segment: one cache line.
+/// An outstanding segment: one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct Slot {
-    /// Snapshot at its latest transmission. Counters in packets.
+    /// Snapshot at its latest transmission, with counters in packets.
     pub tx: Snapshot,
-    /// Neighbours in the list by time of transmission: the low half of their numbers. `prev` of the
-    /// first and `next` of the last are unused.
+    /// Neighbours in the list by time of transmission, as the low halves of their numbers. `prev`
+    /// of the first and `next` of the last are unused.
     prev: u32,
     next: u32,
-    /// Tag that the controller returned when it was sent.
+    /// Tag returned by the controller at transmission.
     pub tag: u32,
-    /// See the constants.
+    /// Flags: see the constants.
     pub flags: u8,
 }
 
 impl Slot {
-    /// Lost, and not retransmitted yet.
+    /// Whether it is lost and not yet retransmitted.
     #[inline]
     pub fn waits(&self) -> bool {
         self.flags & (LOST | RETRANS) == LOST
     }
 
-    /// Its segment `seg` was sent before another transmission: at the same instant, the one with
-    /// the smaller number.
+    /// Whether its segment `seg` was sent before another transmission; at the same instant, the
+    /// lower number is older.
     #[inline]
     pub fn older(&self, seg: Seg, than: (Nanos, Seg)) -> bool {
         (self.tx.sent, seg) < than
     }
 }
 
-/// [`TxSnapshot`] in packets.
+/// Transmission snapshot: [`TxSnapshot`] in packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {
     /// Departure of the latest transmission.
@@ -69,18 +71,18 @@ pub struct Snapshot {
     pub first_sent: Nanos,
     /// Time at which the delivered counter last changed.
     pub delivered_time: Nanos,
-    /// Packets delivered when it was sent.
+    /// Packets delivered at the time of transmission.
     pub delivered: u64,
-    /// Packets lost when it was sent.
+    /// Packets lost at the time of transmission.
     pub lost: u32,
-    /// Packets in flight, itself included.
+    /// Packets in flight, including this one.
     pub in_flight: u32,
     /// Sent while application-limited.
     pub app_limited: bool,
 }
 
 impl Snapshot {
-    /// In bytes, for the congestion control.
+    /// Conversion to bytes, for the congestion control.
     pub fn in_bytes(&self, mss: u64) -> TxSnapshot {
         TxSnapshot {
             sent: self.sent,
@@ -98,21 +100,20 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     slots: Vec<Slot>,
-    /// Bit set: marked lost and to be retransmitted.
+    /// Set bits mark segments that are lost and to be retransmitted.
     to_retransmit: Vec<u64>,
     una: Seg,
     nxt: Seg,
-    /// No segment below it is to be retransmitted.
+    /// No segment below it needs retransmission.
     hint: Seg,
-    /// Segments that loss detection examines, oldest transmission first: not delivered, and not
-    /// marked lost by it since they were sent.
+    /// Segments that loss detection examines, oldest transmission first: neither delivered, nor
+    /// marked lost by it since their latest transmission.
     head: Seg,
     tail: Seg,
-    /// The last of those at the head that are lost and not retransmitted
+    /// Last of the leading segments that are lost and not retransmitted
     /// ([`Scoreboard::oldest_under_way`]).
     stale: Seg,
-    /// The last that was found to be older than a given transmission
-    /// ([`Scoreboard::latest_before`]).
+    /// Last segment found to be older than a given transmission ([`Scoreboard::latest_before`]).
     before: Seg,
     /// Selectively acknowledged packets.
     pub sacked: u64,
@@ -162,7 +163,7 @@ impl Scoreboard {
     pub fn in_flight(&self) -> u64 {
         self.out() + self.retrans - self.sacked - self.lost
     }
-    /// Bytes of memory it uses on the heap.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * std::mem::size_of::<Slot>() + self.to_retransmit.capacity() * 8
     }
@@ -171,19 +172,19 @@ impl Scoreboard {
     fn ix(&self, seg: Seg) -> usize {
         seg as usize & (self.slots.len() - 1)
     }
-    /// The slot of an outstanding segment.
+    /// Slot of an outstanding segment.
     #[inline]
     pub fn slot(&self, seg: Seg) -> &Slot {
         &self.slots[self.ix(seg)]
     }
-    /// The slot of an outstanding segment.
+    /// Mutable slot of an outstanding segment.
     #[inline]
     pub fn slot_mut(&mut self, seg: Seg) -> &mut Slot {
         let i = self.ix(seg);
         &mut self.slots[i]
     }
 
-    /// A new segment was sent.
+    /// Adds a new segment that was sent.
     pub fn push(&mut self, tx: Snapshot, tag: u32) -> Seg {
         if self.out() as usize == self.slots.len() {
             self.resize(2 * self.slots.len());
@@ -195,7 +196,7 @@ impl Scoreboard {
         seg
     }
 
-    /// Retransmits a lost segment.
+    /// Records the retransmission of a lost segment.
     pub fn retransmit(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
         self.send_again(seg, tx, tag);
         let i = self.ix(seg);
@@ -206,8 +207,8 @@ impl Scoreboard {
         self.to_retransmit[i / 64] &= !(1 << (i % 64));
     }
 
-    /// Retransmits a segment that is not known to be lost, as a probe; it is in flight once, not
-    /// twice.
+    /// Records the retransmission of a segment not known to be lost, as a probe; it counts once in
+    /// flight, not twice.
     pub fn send_again(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
         if self.slot(seg).flags & LISTED != 0 {
             self.unlink(seg);
@@ -219,8 +220,8 @@ impl Scoreboard {
         self.link_last(seg);
     }
 
-    /// Marks a segment lost (again). Returns false if it was delivered, or is lost and not
-    /// retransmitted yet.
+    /// Marks a segment lost (again). False if it was delivered, or is lost and not yet
+    /// retransmitted.
     pub fn mark_lost(&mut self, seg: Seg) -> bool {
         let i = self.ix(seg);
         let flags = self.slots[i].flags;
@@ -239,16 +240,16 @@ impl Scoreboard {
         true
     }
 
-    /// Takes a segment out of the list: loss detection is done with this transmission of it.
+    /// Removes a segment from the list: loss detection no longer examines this transmission of it.
     pub fn unlist(&mut self, seg: Seg) {
         if self.slot(seg).flags & LISTED != 0 {
             self.unlink(seg);
         }
     }
 
-    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, segments
-    /// that loss detection had marked stay out of its list: it does not find them a second time,
-    /// only a probe or a timeout does that.
+    /// Clears all loss marks (the losses turned out to be reordering). As in Linux, segments that
+    /// loss detection had marked stay off its list: it does not find them a second time; only a
+    /// probe or a timeout does.
     pub fn unmark_losses(&mut self) {
         for seg in self.una..self.nxt {
             self.slot_mut(seg).flags &= !LOST;
@@ -265,7 +266,7 @@ impl Scoreboard {
         let flags = self.slots[i].flags;
         let mut new = flags | SACKED;
         if flags & LOST != 0 {
-            // Lost and retransmitted: either copy may have arrived; both leave the books.
+            // Lost and retransmitted: either copy may have arrived, and both leave the counters.
             if flags & RETRANS != 0 {
                 self.retrans -= 1;
             }
@@ -280,8 +281,8 @@ impl Scoreboard {
         }
     }
 
-    /// A duplicate SACK proves that the retransmission of a segment arrived; the segment is known
-    /// to be delivered.
+    /// Records the arrival of a retransmission, proven by a duplicate SACK; the segment is known to
+    /// be delivered.
     pub fn retransmission_arrived(&mut self, seg: Seg) {
         let s = self.slot_mut(seg);
         debug_assert!(s.flags & LOST == 0, "delivered and lost");
@@ -291,7 +292,7 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the first outstanding segment (cumulatively acknowledged); returns it as it was.
+    /// Removes the first outstanding segment (cumulatively acknowledged) and returns it.
     #[inline]
     pub fn pop(&mut self) -> Slot {
         let seg = self.una;
@@ -313,7 +314,7 @@ impl Scoreboard {
             self.unlink(seg);
         }
         self.una += 1;
-        // Once per turn of the ring, which may have been a burst's.
+        // Checked once per turn of the ring, which may have grown for a burst.
         let len = self.slots.len();
         if self.una as usize & (len - 1) == 0 && len > FEWEST && self.out() as usize * 4 <= len {
             self.resize(len / 2);
@@ -321,7 +322,7 @@ impl Scoreboard {
         s
     }
 
-    /// The lowest segment that is lost and not retransmitted.
+    /// The lowest segment that is lost and not yet retransmitted.
     pub fn next_lost(&mut self) -> Option<Seg> {
         let mut seg = self.hint.max(self.una);
         while seg < self.nxt {
@@ -329,8 +330,8 @@ impl Scoreboard {
             let word = self.to_retransmit[i / 64] >> (i % 64);
             if word != 0 {
                 let found = seg + word.trailing_zeros() as u64;
-                // A set bit past the wrap of the ring belongs to a segment that is outstanding, and
-                // so is this one.
+                // A set bit past the wrap of the ring belongs to an outstanding segment; so does
+                // this one.
                 debug_assert!(found < self.nxt);
                 self.hint = found;
                 return Some(found);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The window that a receiver offers while its application reads at once: how Linux 6.12 sizes the
-//! receive buffer and what of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`,
+//! Receive window of a host whose application reads at once: how Linux 6.12 sizes the receive
+//! buffer, and which part of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`,
 //! `tcp_rcv_space_adjust`, `__tcp_select_window`).
 //!
-//! Half of the first buffer is offered at once. The actual buffer space of packets is known after
-//! the first one; from then on the window grows by two segments for each packet that arrives, up to
-//! the number that fits the buffer at that price. The buffer itself grows when the application has
-//! read more in a round trip than in any before.
+//! Half of the initial buffer is offered at first. The memory used per packet is known after the
+//! first packet; from then on the window grows by two segments for each packet that arrives, up to
+//! the number of packets that fit in the buffer. The buffer itself grows when the application has
+//! read more in a round trip than in any earlier one.
 
 use crate::Config;
 use perigee_units::Nanos;
 
-/// Of 256: the part of a buffer that is offered before a packet was seen (Linux
+/// Share of the buffer, in 1/256, that is offered before the first packet (Linux
 /// `TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_SHARE: u64 = 128;
 /// Largest window without scaling: that of the SYN-ACK.
@@ -21,22 +21,24 @@ pub const UNSCALED: u64 = 65_535;
 #[derive(Clone, Debug)]
 pub struct ReceiveWindow {
     mss: u64,
-    /// Bytes of memory, now and at most.
+    /// Memory in bytes: current and maximum.
     buffer: u64,
     most: u64,
-    /// Of 256: how much of a full packet's memory is payload.
+    /// Payload share of a full packet's memory, in 1/256.
     share: u64,
-    /// Memory that a full packet takes.
+    /// Memory used by a full packet.
     truesize: u64,
-    /// The window is a multiple of this.
+    /// The window is a multiple of this many bytes.
     unit: u64,
-    /// Largest window that the buffer allows, and that may be offered by now (`rcv_ssthresh`).
+    /// Largest window that the buffer permits, and current limit of the offered window
+    /// (`rcv_ssthresh`).
     clamp: u64,
     allowed: u64,
-    /// The latest window, and the next byte expected then.
+    /// Latest window, and the next byte expected at that time.
     offered: u64,
     offered_at: u64,
-    /// Bytes read in the best round trip so far; start of the present one, and its first byte.
+    /// Bytes read in the best round trip so far; start of the current round trip, and its first
+    /// byte.
     read: u64,
     round_began: Nanos,
     round_from: u64,
@@ -47,7 +49,8 @@ pub struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// Window of a connection that starts at `now`; `None` where the configuration sets none.
+    /// Window of a connection that starts at `now`; `None` if the configuration sets no receive
+    /// window.
     pub fn new(config: &Config, now: Nanos) -> Option<Self> {
         if !config.has_receive_window() {
             return None;
@@ -87,8 +90,8 @@ impl ReceiveWindow {
         self.of_memory(self.buffer.saturating_sub(held * self.truesize))
     }
 
-    /// A data packet arrived that echoes a timestamp of `echo_ms` (0 = none): an RTT sample, once
-    /// per timestamp, with that clock's resolution.
+    /// Handles the echo of timestamp `echo_ms` (0 = none) in a data packet: an RTT sample, once per
+    /// timestamp, at the resolution of that clock.
     pub fn on_echo(&mut self, now: Nanos, echo_ms: u32) {
         if echo_ms == 0 || echo_ms == self.last_echo {
             return;
@@ -102,8 +105,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// A full packet arrived and fits; `held` wait for a hole. True if the window may grow because
-    /// of it.
+    /// Grows the window for a full packet that arrived and fits; `held` packets wait for a hole.
+    /// True if the window may have grown.
     pub fn grow(&mut self, held: u64) -> bool {
         let most = self.clamp.min(self.free(held));
         if most <= self.allowed {
@@ -113,8 +116,9 @@ impl ReceiveWindow {
         true
     }
 
-    /// The application has read all bytes before `next`: the buffer grows after a round trip with
-    /// more bytes than any before. Above a hole it reads nothing, and nothing is measured.
+    /// Notes that the application has read all bytes before `next`: the buffer grows after a round
+    /// trip with more bytes than any earlier one. Data above a hole is not read, and nothing is
+    /// measured then.
     pub fn on_read(&mut self, now: Nanos, next: u64) {
         if next == self.read_to {
             return;
@@ -138,20 +142,20 @@ impl ReceiveWindow {
         (self.round_began, self.round_from) = (now, next);
     }
 
-    /// True if the window that could be offered while `held` packets are in the buffer is no less
+    /// True if the window that could be offered with `held` packets in the buffer is not smaller
     /// than the latest one.
     pub fn is_whole(&self, held: u64) -> bool {
         self.free(held).min(self.allowed).next_multiple_of(self.unit) >= self.offered
     }
 
-    /// An acknowledgement up to the byte `next` is sent while `held` packets wait for a hole: one
+    /// Window for an acknowledgement up to byte `next` while `held` packets wait for a hole: one
     /// past the last byte that the peer may send, and whether memory is so short that no ACK is due
     /// at once.
     pub fn offer(&mut self, next: u64, held: u64) -> (u64, bool) {
         let free = self.free(held);
         let short = free < self.clamp >> 1;
         let window = free.min(self.allowed).next_multiple_of(self.unit);
-        // An offered window is not taken back.
+        // An offered window is never withdrawn.
         let left = (self.offered_at + self.offered).saturating_sub(next).next_multiple_of(self.unit);
         self.offered = window.max(left);
         self.offered_at = next;
@@ -198,7 +202,7 @@ mod tests {
     fn the_buffer_follows_what_is_read_in_a_round_trip() {
         let mut w = window(131_072, 6 << 20);
         w.on_echo(Nanos::from_millis(50), 1);
-        // Twice as much in each round trip: slow start.
+        // Twice the amount in each round trip: slow start.
         let (mut next, mut edge) = (0, 0);
         for round in 1..=10u64 {
             next += 14_480 << (round - 1);

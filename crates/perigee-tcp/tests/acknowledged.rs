@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets that arrived at receivers of Linux, played to ours: it acknowledges them at the same
-//! times, with the same blocks.
+//! Replay of packets that arrived at Linux receivers: this receiver must acknowledge them at the
+//! same times, with the same blocks.
 //!
-//! Recorded on real hosts by docs/make/acknowledgements.py, which documents the columns.
+//! Recorded on real hosts by docs/make/acknowledgements.py, where the columns are documented.
 
 use flate2::read::GzDecoder;
 use perigee_tcp::{AckBlocks, Config, Receiver, Seg};
 use perigee_units::Nanos;
 use std::io::Read;
 
-/// A packet that arrived, or an ACK that left.
+/// A packet that arrived, or an ACK that was sent.
 enum Event {
     Data { seg: Seg, stamp: u32, push: bool, echo: u32 },
     Ack(Told),
@@ -61,7 +61,7 @@ fn recording(name: &str) -> Vec<(Nanos, Event)> {
     text.lines().map(event).collect()
 }
 
-/// ACKs of our receiver and of Linux for the same packets.
+/// ACKs of this receiver and of Linux for the same packets.
 fn played(name: &str, change: impl FnOnce(&mut Config)) -> (Vec<Told>, Vec<Told>) {
     let mut config = Config::default();
     change(&mut config);
@@ -84,13 +84,13 @@ fn played(name: &str, change: impl FnOnce(&mut Config)) -> (Vec<Told>, Vec<Told>
             }
         }
     }
-    // The recording may end while something waits.
+    // The recording may end while an ACK is pending.
     theirs.truncate(ours.len());
     (ours, theirs)
 }
 
-/// Compares both: equal ACKs, Linux at the same time or up to the slack of the bundle's timer
-/// earlier (other timers of the host take it along). Returns the number of differences.
+/// Compares both: equal ACKs, those of Linux at the same time or earlier by up to the slack of the
+/// compression timer (another timer of the host may trigger it). Returns the number of differences.
 fn different(ours: &[Told], theirs: &[Told]) -> usize {
     const SLACK: Nanos = Nanos::from_micros(100);
     const CLOCK: Nanos = Nanos::from_micros(2);

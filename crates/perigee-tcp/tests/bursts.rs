@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Pacing and bursts of the sender: departure times, TSO deferral.
+//! Pacing and bursts of the sender: departure times and TSO deferral.
 
 mod support;
 use perigee_tcp::config::TsoDefer;
@@ -36,8 +36,8 @@ fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packet
     assert!(span.as_secs_f64() / expected.as_secs_f64() > 0.99, "{span:?} {expected:?}");
 }
 
-/// Number of segments sent on each of eight ACKs, at intervals of 0.1 ms, of the single packets of
-/// a window of 320. The first arrives `early` before an SRTT has passed.
+/// Number of segments sent on each of eight ACKs, 0.1 ms apart, for single packets of a window of
+/// 320. The first ACK arrives `early` before an SRTT has passed.
 fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
     let mut s = Script::new("newreno", Config { tso_defer, ..plain() }, 100_000);
     s.send();
@@ -59,15 +59,15 @@ fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
 
 #[test]
 fn what_acks_allow_is_gathered_into_bursts_of_a_millisecond() {
-    // Slow start: each ACK allows two more; 2 x 320 kB / 100 ms are six segments in 2^-10 s. The
-    // first ACK after a silence sends at once.
+    // Slow start: each ACK permits two more segments; 2 x 320 kB / 100 ms are six segments in 2^-10
+    // s. The first ACK after an idle time sends at once.
     assert_eq!(gathered(TsoDefer::Linux, Nanos::ZERO), [2, 0, 0, 6, 0, 0, 6, 0]);
     assert_eq!(gathered(TsoDefer::Off, Nanos::ZERO), [2; 8]);
 }
 
 #[test]
 fn nobody_waits_for_an_ack_that_is_far() {
-    // ACKs that come 5 ms before their time: the next one is expected only then.
+    // ACKs that arrive 5 ms early: the next one is expected only at its regular time.
     let early = Nanos::from_millis(5);
     assert_eq!(gathered(TsoDefer::Linux, early), [2; 8]);
     assert_eq!(gathered(TsoDefer::HalfSrtt, early), [2, 0, 0, 6, 0, 0, 6, 0]);

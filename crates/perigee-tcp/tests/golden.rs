@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sender's arithmetic against the published equations, worked out a second time here: by hand,
-//! and by references that follow the documents' own variables over random inputs.
+//! Arithmetic of the sender against the published equations, which are evaluated independently
+//! here: by hand, and by references that use the documents' own variables on random inputs.
 
 mod support;
 use perigee_cc::CaState;
@@ -10,7 +10,7 @@ use perigee_tcp::{AckBlocks, Config};
 use perigee_units::Nanos;
 use support::*;
 
-/// Numbers that look random (SplitMix64).
+/// Pseudo-random numbers (SplitMix64).
 struct Draws(u64);
 
 impl Draws {
@@ -24,9 +24,9 @@ impl Draws {
 
 // ---- Retransmission timeout ---------------------------------------------------------------------
 
-/// The rules of RFC 6298, section 2, in milliseconds: the first sample R gives SRTT = R, RTTVAR =
-/// R/2; each further one R' gives RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT = 7/8 SRTT + 1/8
-/// R'. RTO = SRTT + 4 RTTVAR, at least the minimum.
+/// The rules of RFC 6298, section 2, in milliseconds: the first sample R sets SRTT = R, RTTVAR =
+/// R/2; each further sample R' sets RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT = 7/8 SRTT +
+/// 1/8 R'. RTO = SRTT + 4 RTTVAR, at least the minimum.
 #[derive(Default)]
 struct Rfc6298 {
     srtt: f64,
@@ -45,15 +45,15 @@ impl Rfc6298 {
     }
 }
 
-/// Linux's timeout as P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP" (USENIX
-/// 2002), section 4, describe it: the deviation of RFC 6298, but a sample below SRTT by more than
-/// it counts an eighth; its largest value of a round, at least the minimum, is the variance: at
-/// once when that rises, and by a quarter of the difference at the end of a round when it falls.
+/// Linux's timeout as described in P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP"
+/// (USENIX 2002), section 4: the deviation of RFC 6298, except that a sample below SRTT by more
+/// than the deviation counts an eighth. The variance is the largest deviation of a round, at least
+/// the minimum; it rises at once, and falls by a quarter of the difference at the end of a round.
 /// RTO = SRTT + variance.
 #[derive(Default)]
 struct Linux {
     srtt: f64,
-    /// Four mean deviations.
+    /// Four times the mean deviation.
     dev: f64,
     largest: f64,
     variance: f64,
@@ -82,7 +82,7 @@ impl Linux {
     }
 }
 
-/// RTTs of a path in milliseconds: quiet spells, steps up and down, queues, single outliers.
+/// RTTs of a path in milliseconds: steady periods, steps up and down, queues, single outliers.
 fn walk(draws: &mut Draws, length: usize) -> Vec<u64> {
     let (mut base, mut queue) = (20 + draws.below(200), 0);
     (0..length)
@@ -100,7 +100,7 @@ fn walk(draws: &mut Draws, length: usize) -> Vec<u64> {
 }
 
 fn assert_close(what: Nanos, reference_ms: f64, context: &str) {
-    // Fractions of a nanosecond that integers leave out add up over some samples.
+    // Fractions of a nanosecond dropped by the integers accumulate over some samples.
     assert!((what.0 as f64 - reference_ms * 1e6).abs() < 100.0, "{context}: {what:?}, not {reference_ms} ms");
 }
 
@@ -139,15 +139,16 @@ fn timeouts_are_those_of_rfc_6298_over_random_paths() {
 
 #[test]
 fn a_step_of_the_rtt_by_hand() {
-    // 100 ms at first: deviation 200 ms, which is the floor. A round later 180 ms: the error is 80,
-    // SRTT 110, four deviations 200 + 80 - 50 = 230, at once in the variance.
+    // First sample 100 ms: deviation 200 ms, which is the floor. A round later 180 ms: the error is
+    // 80, SRTT 110, and four deviations are 200 + 80 - 50 = 230, which the variance takes over at
+    // once.
     let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
     r.sample(ms(100), 0, 10);
     assert_eq!((r.srtt(), r.rto()), (ms(100), ms(300)));
     r.sample(ms(180), 5, 20);
     assert_eq!((r.srtt(), r.rto()), (ms(110), ms(340)));
-    // 102 ms: error -8, less than the deviation: four deviations 230 + 8 - 57.5 = 180.5; SRTT 109.
-    // The round ends (11 > 10): its largest was 230, the variance stays.
+    // 102 ms: error -8, less than the deviation: four deviations are 230 + 8 - 57.5 = 180.5; SRTT
+    // 109. The round ends (11 > 10): its maximum was 230, so the variance stays.
     r.sample(ms(102), 11, 30);
     assert_eq!((r.srtt(), r.rto()), (ms(109), ms(339)));
     // 109 ms in the next round, which lasts until 31: 180.5 - 45.125 = 135.375, below the floor of
@@ -157,8 +158,8 @@ fn a_step_of_the_rtt_by_hand() {
     // The round ends: a quarter of the way from 230 to 200.
     r.sample(ms(109), 31, 50);
     assert_eq!(r.rto(), Nanos(109_000_000 + 222_500_000));
-    // A fall by 80 ms: four deviations are 76.15 after this and 101.53 before; the surplus 80 -
-    // 25.38 counts an eighth.
+    // A fall by 80 ms: four deviations decay from 101.53 to 76.15, and an eighth of the excess 80 -
+    // 25.38 counts.
     r.sample(ms(29), 32, 50);
     assert_eq!((r.srtt(), r.rto()), (ms(99), Nanos(99_000_000 + 222_500_000)));
 }
@@ -174,8 +175,7 @@ fn the_longest_timeout_and_whole_ticks_bound_it() {
 
 #[test]
 fn the_minimum_of_the_rtt_slides_over_three_candidates() {
-    // K. Nichols' filter over 300 s: the best sample, followed by the best of later parts of the
-    // window.
+    // K. Nichols' filter over 300 s: the best sample, then the best of later parts of the window.
     let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
     let mut minimum = |at_s: u64, rtt_ms: u64| {
         r.sample_min(Nanos::from_secs(at_s), ms(rtt_ms));
@@ -200,18 +200,18 @@ fn candidates_are_taken_from_later_parts_of_the_window_only_and_two_may_expire_a
         samples.iter().for_each(|&(at, rtt)| r.sample_min(Nanos::from_secs(at), ms(rtt)));
         r.min().0 / 1_000_000
     };
-    // 20 ms come within the first quarter: they are no candidate, so 30 ms follow.
+    // 20 ms fall within the first quarter and are no candidate, so 30 ms follow.
     assert_eq!(minimum(&[(0, 10), (50, 20), (80, 30), (301, 50)]), 30);
-    // After a silence the second candidate (of 76 s) is too old as well, the third (of 160 s) is
-    // not.
+    // After an idle time the second candidate (from 76 s) has also expired, the third (from 160 s)
+    // has not.
     assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (400, 50)]), 25);
     assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (376, 50)]), 20, "300 s are not too old");
 }
 
 // ---- Proportional rate reduction ----------------------------------------------------------------
 
-/// RFC 9937 (and RFC 6937 where `safe` is always true), section 6, in packets. The document's
-/// variables in its names.
+/// PRR of RFC 9937 (and of RFC 6937 if `safe` is always true), section 6, in packets, with the
+/// document's variable names.
 struct Prr {
     recover_fs: u64,
     ssthresh: u64,
@@ -219,24 +219,24 @@ struct Prr {
     prr_out: u64,
 }
 
-/// Progress that an ACK reports, counted by the test's own receiver.
+/// Progress reported by an ACK, counted by the test's own receiver.
 #[derive(Clone, Copy)]
 struct News {
-    /// Packets newly reported as delivered to the sender.
+    /// Packets newly reported to the sender as delivered.
     delivered: u64,
-    /// The cumulative ACK moved.
+    /// Whether the cumulative ACK advances.
     advances: bool,
-    /// There is something new among the selective ones.
+    /// Whether it reports new selective acknowledgements.
     sacks: bool,
-    /// The cumulative ACK covers a packet that was retransmitted.
+    /// Whether the cumulative ACK covers a retransmitted packet.
     repaired: bool,
-    /// Packets were found lost.
+    /// Whether packets were found lost.
     losses: bool,
 }
 
 impl Prr {
-    /// A recovery starts with this many packets outstanding: the window before it, or for ns-3
-    /// those in flight.
+    /// State at the start of a recovery with this number of packets outstanding: the window before
+    /// it, or for ns-3 the packets in flight.
     fn begin(reduction: Reduction, window: u64, s: &Script) -> Prr {
         let recover_fs = match reduction {
             Reduction::Ns3 => s.sender.in_flight().max(1),
@@ -245,13 +245,13 @@ impl Prr {
         Prr { recover_fs, ssthresh: s.ssthresh(), prr_delivered: 0, prr_out: 0 }
     }
 
-    /// The window after an ACK; none if the ACK delivers nothing and so leaves it alone.
+    /// Window after an ACK; `None` if the ACK delivers nothing and so leaves the window unchanged.
     fn after(&mut self, reduction: Reduction, news: News, in_flight: u64) -> Option<u64> {
         let News { delivered, advances, sacks, repaired, losses } = news;
         match reduction {
-            // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet
+            // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts one packet
             // more until a window is delivered. Its caller reports the delivered packets once for
-            // the SACKs and, if the ACK also advances, again for that.
+            // the SACKs and, if the ACK also advances, a second time.
             Reduction::Ns3 => {
                 let one = u64::from(sacks && self.prr_delivered < self.recover_fs);
                 let times = if sacks && advances { 2 } else { 1 };
@@ -261,8 +261,8 @@ impl Prr {
                 }
                 self.cwnd(data, in_flight, repaired, false)
             }
-            // Linux 4.15, tcp_cwnd_reduction: slow start where a repair is acknowledged, else
-            // packet conservation.
+            // Linux 4.15, tcp_cwnd_reduction: slow start if a retransmission is acknowledged,
+            // otherwise packet conservation.
             Reduction::Linux415 => self.cwnd(delivered, in_flight, repaired, !repaired),
             Reduction::Rfc6937 => self.cwnd(delivered, in_flight, true, false),
             _ => self.cwnd(delivered, in_flight, advances && !losses, false),
@@ -301,7 +301,7 @@ impl Prr {
     }
 }
 
-/// A receiver that acknowledges all arrivals.
+/// A receiver that acknowledges every arrival.
 #[derive(Clone, Default)]
 struct Received {
     got: Vec<bool>,
@@ -315,7 +315,7 @@ impl Received {
     fn next(&self) -> u64 {
         self.got.iter().position(|g| !g).unwrap_or(self.got.len()) as u64
     }
-    /// Up to three ranges beyond the cumulative ACK, highest first.
+    /// Up to three ranges above the cumulative ACK, highest first.
     fn ranges(&self) -> Vec<(u64, u64)> {
         let (mut ranges, mut at) = (vec![], self.next() as usize);
         while at < self.got.len() {
@@ -336,9 +336,9 @@ impl Received {
     }
 }
 
-/// One recovery over a path that loses some of a window, ACKs and, rarely, repairs, and repeats
-/// ACKs; every window is compared with the reference's. Returns the number of ACKs that were
-/// compared.
+/// One recovery over a path that loses some packets of a window, some ACKs and, rarely,
+/// retransmissions, and that repeats ACKs; every window is compared with the reference. Returns the
+/// number of ACKs compared.
 fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
     let mut draws = Draws(seed);
     let window = 10 + draws.below(60);
@@ -348,14 +348,14 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
     let loss = 2 + draws.below(20);
     path.retain(|&seg| seg != 0 && draws.below(loss) != 0);
     let (mut receiver, mut prr, mut compared) = (Received::default(), None::<Prr>, 0);
-    // ACKs that the sender received, and segments that it retransmitted.
+    // ACKs received by the sender, and segments it has retransmitted.
     let (mut told, mut repairs) = (Received::default(), vec![]);
     for _ in 0..4 {
         s.now += RTT;
         for seg in std::mem::take(&mut path) {
             receiver.take(seg);
             if receiver.ranges().len() == 3 {
-                // Blocks that the SACKs have no room for would be reported later than they arrive.
+                // Blocks that do not fit in a SACK option would be reported later than they arrive.
                 return compared;
             }
             s.now += Nanos(1000);
@@ -364,8 +364,8 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
                 let (cwnd, lost, episode) = (s.cwnd(), s.sender.lost(), s.sender.stats.recoveries);
                 let blocks = acknowledgement(&receiver);
                 s.sender.on_ack(s.now, &perigee_tcp::Ack { blocks: &blocks, telemetry: None });
-                // A recovery that ends on the ACK with which the next one starts leaves the window
-                // at its threshold.
+                // A recovery that ends on the ACK that starts the next one leaves the window at its
+                // threshold.
                 let ended =
                     prr.take_if(|_| s.state() != CaState::Recovery || s.sender.stats.recoveries > episode);
                 if s.state() == CaState::Recovery {
@@ -382,7 +382,7 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
                     p.prr_out += sent.len() as u64;
                 }
                 repairs.extend(sent.iter().filter(|x| x.1).map(|x| x.0));
-                // Linux 4.15 also checks whether a repair was lost, which the reference does not.
+                // Linux 4.15 also detects lost retransmissions, which the reference does not.
                 let safe = |again: bool| again && reduction == Reduction::Linux415;
                 path.extend(sent.iter().filter(|x| draws.below(30) != 0 || safe(x.1)).map(|x| x.0));
             }

@@ -8,7 +8,7 @@ use perigee_tcp::config::{LossDetection, Reduction};
 use perigee_tcp::Config;
 use support::*;
 
-/// As ns-3 and without its rules of [`Reduction::Ns3`].
+/// Configuration of ns-3, without its rules of [`Reduction::Ns3`].
 fn like_ns3(reduction: Reduction) -> Config {
     let loss_detection = LossDetection::DupThresh;
     Config { reduction, loss_detection, tlp: false, frto: false, undo: false, sack_rtt: false, ..plain() }
@@ -20,7 +20,7 @@ fn after_a_timeout_ns3_sends_again_what_lies_below_the_highest_sack_and_then_goe
         let mut s = Script::new("newreno", like_ns3(reduction), 100);
         s.send();
         s.now += RTT;
-        // 5, 7 and all above 8 are missing, and the ACKs of those below.
+        // Missing are 5, 7 and all segments above 8, and the ACKs for those below 5.
         s.sacks(0, &[(6, 7)]);
         s.sacks(0, &[(8, 9), (6, 7)]);
         assert_eq!((s.sender.una_nxt(), s.wait().1), ((0, 12), again(0..1)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending side, ACK by ACK, against the kernel (the numbers are those of packetdrill scripts
-//! that pass on a kernel).
+//! Sending side, ACK by ACK, against the kernel (the numbers are those of packetdrill scripts that
+//! pass on a kernel).
 
 mod support;
 use perigee_cc::{CaState, CongestionControl};
@@ -84,22 +84,22 @@ fn lost_packets_go_before_new_ones() {
 
 #[test]
 fn below_the_threshold_the_reduction_conserves_packets_and_adds_one_where_an_ack_advances() {
-    // 20 sent; 0 to 3 and 10 to 15 lost.
+    // 20 segments sent; 0 to 3 and 10 to 15 are lost.
     let mut s = Script::new("cubic", Config { init_cwnd: 20, ..plain() }, 20);
     s.send();
     s.now += RTT;
     let sent: Vec<usize> = (5..=10).map(|end| s.sacks(0, &[(4, end)]).len()).collect();
     assert_eq!(s.ssthresh(), 14);
-    // 3 delivered and 4 lost leave 13 in flight, one below the threshold: a packet for each that is
+    // 3 delivered and 4 lost leave 13 in flight, one below the threshold: one packet for each
     // delivered.
     assert_eq!(sent, [0, 0, 1, 1, 1, 1]);
-    // 4 delivered and 6 more lost: far below the threshold, still as many packets as were
+    // 4 delivered and 6 more lost: far below the threshold, but still as many packets as were
     // delivered.
     assert_eq!(s.sacks(0, &[(16, 20), (4, 10)]), again(10..14));
     assert_eq!(s.sender.in_flight(), 4 + 4);
     s.now += RTT;
-    // The 4 repairs arrive, and the ACK advances without a new loss: one packet more than were
-    // delivered.
+    // The 4 retransmissions arrive, and the ACK advances without a new loss: one packet more than
+    // were delivered.
     assert_eq!(s.sacks(10, &[(16, 20)]), again(14..16));
     assert_eq!(s.write(40), fresh(20..23));
     s.now += RTT;
@@ -107,8 +107,8 @@ fn below_the_threshold_the_reduction_conserves_packets_and_adds_one_where_an_ack
     assert_eq!((s.state(), s.cwnd()), (CaState::Open, 14));
 }
 
-/// A sender of 20 packets after 19 SACKs for those after a lost one, and the number of packets sent
-/// meanwhile.
+/// A sender of 20 packets after 19 SACKs for the packets after a lost one, and the number of
+/// packets sent meanwhile.
 fn recovering(reduction: Reduction) -> (Script, usize) {
     let mut s = Script::new("cubic", Config { init_cwnd: 20, reduction, ..plain() }, 1000);
     s.send();
@@ -125,7 +125,7 @@ fn recovering(reduction: Reduction) -> (Script, usize) {
 fn above_the_threshold_seven_packets_go_for_ten_delivered() {
     for reduction in [Reduction::Rfc9937, Reduction::Rfc6937] {
         let (s, sent) = recovering(reduction);
-        // Two by limited transmit; then ⌈14 n / 20⌉ for the n-th of 17.
+        // Two by limited transmit; then ⌈14 n / 20⌉ after the n-th of 17.
         assert_eq!((sent, s.ssthresh(), s.sender.in_flight()), (2 + 12, 14, 14), "{reduction:?}");
     }
 }
@@ -133,7 +133,7 @@ fn above_the_threshold_seven_packets_go_for_ten_delivered() {
 #[test]
 fn ns3_sends_more_than_is_delivered_because_sacks_count_double() {
     let (s, sent) = recovering(Reduction::Ns3);
-    // 18 in flight at its start: nine SACKs count twice, the other eight once: 14 · 26 / 18 = 20.2.
+    // 18 in flight at the start: nine SACKs count twice, the other eight once: 14 · 26 / 18 = 20.2.
     assert_eq!((sent, s.ssthresh()), (2 + 20, 14));
 }
 
@@ -148,16 +148,16 @@ fn ns3_stops_when_its_product_of_32_bits_wraps_around() {
         s.now += Nanos(1000);
         sent.push(s.sacks(0, &[(1, end)]).len());
     }
-    // With a threshold of 140,000 bytes 2^32 is reached by 30.7 packets, each SACK counts two: 15
-    // of them send 140 * 30 / 198 = 21.2 packets; then the product starts again at zero, and
-    // nothing goes before the pipe is down at the threshold.
+    // With a threshold of 140,000 bytes, 30.7 packets reach 2^32, and each SACK counts two: 15
+    // SACKs send 140 * 30 / 198 = 21.2 packets; then the product wraps to zero, and nothing is sent
+    // until the data in flight is down to the threshold.
     assert_eq!(s.ssthresh(), 140);
     assert_eq!(sent[..2], [1, 1], "limited transmit");
     assert_eq!(sent[2..17].iter().sum::<usize>(), 21);
     assert_eq!(sent[17..70].iter().sum::<usize>(), 0);
 }
 
-/// A sender of ten packets without a probe, of which 0, 2 and 4 are lost and retransmitted.
+/// A sender of ten packets without a tail loss probe; 0, 2 and 4 are lost and retransmitted.
 fn three_holes(impatient: bool) -> Script {
     let cfg = Config { impatient, tlp: false, frto: false, ..plain() };
     let mut s = Script::new("newreno", cfg, 10);
@@ -219,7 +219,7 @@ fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
     s.now += RTT;
     s.told(marked(11));
     assert_eq!((s.state(), s.cwnd()), (CaState::Open, 7));
-    // Where one ACK ends it, nothing has reduced the window step by step; a window's worth of
+    // Where one ACK ends it, the window has not been reduced step by step; a window's worth of
     // packets adds one.
     let mut s = begin();
     s.now += RTT;
@@ -259,8 +259,8 @@ fn reordering_releases_new_packets_and_heals_without_a_reduction() {
     s.ack(3);
     assert_eq!((s.state(), s.sender.stats.retrans), (CaState::Open, 0));
     assert!(s.cwnd() >= 10, "no moderation at the end of Disorder: {}", s.cwnd());
-    // Reordering was observed: from now on a quarter of the RTT passes before three SACKs make a
-    // loss.
+    // Reordering was observed: from now on, three SACKs indicate a loss only after a quarter of the
+    // RTT.
     assert!(!s.sacks(3, &[(4, 9)]).contains(&(3, true)));
     let (waited, sent) = s.wait();
     assert_eq!(sent.first(), Some(&(3, true)));
@@ -355,7 +355,8 @@ fn a_duplicate_above_the_cumulative_ack_is_delivered_though_its_first_report_was
         assert!(sent.contains(&(1, true)), "{sent:?}");
         s.now += RTT;
         let sent = if by_dsack { s.dsack(0, 1) } else { s.sacks(0, &[(1, 2), (6, 10)]) };
-        // Room that the ACK itself frees: a duplicate also counts as delivered and releases one.
+        // Room freed by the ACK itself: a duplicate also counts as delivered and releases one
+        // packet.
         s.sender.in_flight() - sent.len() as u64
     };
     assert_eq!((told(true), told(false)), (2, 2));
@@ -411,7 +412,7 @@ fn nothing_is_taken_back_for_one_hole_while_the_repair_of_another_is_under_way()
         let count = ranges.len() as u8;
         s.told(AckBlocks { ack, sacks, count, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() })
     };
-    // 0 and 4 are lost and retransmitted; then the first of them arrives late.
+    // 0 and 4 are lost and retransmitted; then 0 arrives late.
     told(&mut s, 0, &[(1, 4)]);
     assert_eq!(s.state(), CaState::Recovery);
     told(&mut s, 0, &[(5, 10), (1, 4)]);
@@ -426,7 +427,7 @@ fn nothing_is_taken_back_for_one_hole_while_the_repair_of_another_is_under_way()
 
 #[test]
 fn an_ack_without_news_leaves_the_window_of_a_reduction_alone() {
-    // RFC 6937 section 3.1: the slow start bound adds a packet on ACKs that deliver something.
+    // RFC 6937 section 3.1: the slow start reduction bound adds a packet on ACKs that deliver data.
     let cfg = Config { init_cwnd: 20, reduction: Reduction::Rfc6937, ..plain() };
     let mut s = Script::new("cubic", cfg, 1000);
     s.send();
@@ -462,7 +463,7 @@ fn a_window_that_is_not_used_does_not_grow() {
         s.write(2 * round + 2);
     }
     assert_eq!(s.cwnd(), 10);
-    // Half of it, in slow start, is used.
+    // Half of the window, in slow start, is used.
     let mut s = Script::cubic(6);
     s.send();
     s.now += RTT;
@@ -487,7 +488,7 @@ fn idle_timeouts_halve_the_window_down_to_the_first_one() {
     }
 }
 
-/// Mode of BBR after 20 rounds over a path without a limit, with a cap of 20 segments in flight.
+/// Mode of BBR after 20 rounds over an unlimited path, with a cap of 20 segments in flight.
 fn mode_under_a_cap(window_caps: bool) -> &'static str {
     let cfg = Config { buffer: 20 * MSS, window_caps, ..plain() };
     let mut s = Script::new("bbr", cfg, 1 << 40);
@@ -530,9 +531,8 @@ fn the_smaller_buffer_caps_and_a_smaller_receive_buffer_is_the_windows_doing() {
     assert_eq!(cap(30, 30), (30, false), "an application that fills both writes no faster than it is read");
 }
 
-/// Below a hole the receiver echoes one timestamp for as long as the hole is there, older than any
-/// retransmission. A repair that is selectively acknowledged still shows that an earlier one is
-/// lost.
+/// Below a hole the receiver keeps echoing one timestamp, older than any retransmission. A
+/// selectively acknowledged retransmission still shows that an earlier one was lost.
 #[test]
 fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
     let mut s = Script::new("cubic", Config { init_cwnd: 20, timestamps: true, ..plain() }, 20);
@@ -545,7 +545,7 @@ fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
         s.told(AckBlocks { ack: 0, sacks: all, count, covered: 1, ts_ecr: sent_ms, ..AckBlocks::default() })
     };
     s.now += RTT;
-    // 0 and 10 are lost, and both repairs leave.
+    // 0 and 10 are lost, and both are retransmitted.
     let repairs: Vec<Sent> = [(1, 10), (1, 10)].map(|first| told(&mut s, &[(11, 20), first])).to_vec();
     let mut sent: Sent = repairs.concat();
     for _ in 0..4 {
@@ -554,7 +554,7 @@ fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
         sent.extend(told(&mut s, &[(11, 20), (1, 10)]));
     }
     assert_eq!(sent, [(0, true), (10, true)]);
-    // That of 10 arrives, that of 0 does not.
+    // The retransmission of 10 arrives, that of 0 does not.
     s.now += RTT + ms(60);
     assert_eq!(told(&mut s, &[(1, 20)]), [(0, true)]);
 }
@@ -573,7 +573,8 @@ fn a_pacer_holds_repairs_of_different_pieces_apart() {
     let (una, end) = s.sender.una_nxt();
     assert!(end - una >= 12, "{una} to {end}");
     s.now += ms(60);
-    // Of the first unit the second and third segments arrive, and all others after it.
+    // Of the first unit, the second and third segments arrive, and so do all segments after the
+    // unit.
     let mut sent = s.sacks(una, &[(una + 4, end), (una + 1, una + 3)]);
     let mut turns = vec![];
     for _ in 0..3 {
@@ -584,7 +585,7 @@ fn a_pacer_holds_repairs_of_different_pieces_apart() {
     assert_eq!(turns, [[0], [3]]);
 }
 
-/// Lets a paced sender send for this time.
+/// Runs a paced sender for this time.
 fn run_until(s: &mut Script, time: Nanos) {
     let end = s.now + time;
     while s.sender.next_timer() < end {

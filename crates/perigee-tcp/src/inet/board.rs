@@ -6,7 +6,7 @@ use crate::Seg;
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
-/// Selectively acknowledged segments above a hole that make it lost.
+/// Number of selectively acknowledged segments above a hole at which the hole is considered lost.
 const DUP_THRESHOLD: u32 = 3;
 
 /// State of a segment: its flags, and the state of the connection when it was last sent.
@@ -17,12 +17,12 @@ pub(super) struct Region {
     pub lost: bool,
     pub sent: Nanos,
     pub first_sent: Nanos,
-    /// [`Nanos::MAX`] once the segment is counted as delivered.
+    /// Time of `delivered`; [`Nanos::MAX`] once the segment has been counted as delivered.
     pub delivered_time: Nanos,
     pub delivered: u64,
 }
 
-/// Outstanding segments from the first unacknowledged one on.
+/// Outstanding segments, from the first unacknowledged one on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Board {
     una: Seg,
@@ -32,11 +32,11 @@ pub(super) struct Board {
     resent: u64,
     /// One past the highest selectively acknowledged segment.
     highest_sacked: Seg,
-    /// One past the highest segment that was retransmitted.
+    /// One past the highest retransmitted segment.
     highest_resent: Seg,
-    /// Below it every hole is marked.
+    /// All holes below this segment are marked lost.
     marked_below: Seg,
-    /// Below it no lost segment waits for retransmission.
+    /// No lost segment below this one waits for retransmission.
     resend_from: Seg,
 }
 
@@ -60,9 +60,9 @@ impl Board {
         self.regions.capacity() * size_of::<Region>()
     }
 
-    /// Segments sent, without those selectively acknowledged or lost, plus those retransmitted. A
-    /// retransmitted segment counts until it is acknowledged cumulatively, selectively acknowledged
-    /// or not.
+    /// Segments sent that are neither selectively acknowledged nor lost, plus retransmissions. A
+    /// retransmitted segment counts until the cumulative ACK covers it, whether or not it is
+    /// selectively acknowledged.
     pub fn in_flight(&self) -> u64 {
         (self.out() + self.resent).saturating_sub(self.sacked + self.lost)
     }
@@ -81,7 +81,7 @@ impl Board {
     pub fn highest_sacked(&self) -> Seg {
         self.highest_sacked.max(self.una)
     }
-    /// One past the highest segment that was retransmitted, or the first unacknowledged one.
+    /// One past the highest retransmitted segment, or the first unacknowledged one.
     pub fn highest_resent(&self) -> Seg {
         self.highest_resent.max(self.una)
     }
@@ -90,7 +90,7 @@ impl Board {
         self.regions.push_back(region);
     }
 
-    /// Retransmits the segment, which stays marked lost.
+    /// Marks a segment as retransmitted; it also stays marked lost.
     pub fn resend(&mut self, seg: Seg) {
         if let Some(r) = self.get_mut(seg) {
             if !std::mem::replace(&mut r.resent, true) {
@@ -100,7 +100,7 @@ impl Board {
         }
     }
 
-    /// Takes the first segment off.
+    /// Removes the first segment.
     pub fn pop(&mut self) -> Option<Region> {
         let region = self.regions.pop_front()?;
         self.una += 1;
@@ -110,7 +110,7 @@ impl Board {
         Some(region)
     }
 
-    /// Marks a segment selectively acknowledged; false if it was or is not outstanding.
+    /// Marks a segment selectively acknowledged; false if it already was, or is not outstanding.
     pub fn sack(&mut self, seg: Seg) -> bool {
         let Some(r) = self.get_mut(seg).filter(|r| !r.sacked) else { return false };
         r.sacked = true;
@@ -129,8 +129,8 @@ impl Board {
         true
     }
 
-    /// Marks each hole that has three selectively acknowledged segments above it; returns how many
-    /// are new.
+    /// Marks all holes with three selectively acknowledged segments above them; returns the number
+    /// of new marks.
     pub fn mark_holes(&mut self) -> u64 {
         let mut above = 0;
         let mut seg = self.highest_sacked();
@@ -147,7 +147,7 @@ impl Board {
         found
     }
 
-    /// Marks the first segment lost, again if it was retransmitted.
+    /// Marks the first segment lost, again if it has been retransmitted.
     pub fn mark_head(&mut self) {
         let una = self.una;
         if self.head().is_some_and(|h| h.lost) {
@@ -168,8 +168,8 @@ impl Board {
         }
     }
 
-    /// After a timeout all segments that are not selectively acknowledged are lost, and none counts
-    /// as retransmitted.
+    /// After a timeout: marks all segments lost that are not selectively acknowledged, none of them
+    /// retransmitted.
     pub fn mark_all(&mut self) -> u64 {
         let before = self.lost;
         for r in &mut self.regions {
@@ -183,9 +183,9 @@ impl Board {
         self.lost - before
     }
 
-    /// Marks segments sent early enough before `rack`'s packet; a retransmitted one that is lost
-    /// once more may go a third time. Returns how many are newly lost, and the longest wait of the
-    /// others.
+    /// Marks segments lost that were sent sufficiently earlier than `rack`'s packet; a
+    /// retransmission found lost may be repeated. Returns the number of newly lost segments and the
+    /// longest remaining wait of the others.
     pub fn mark_late(&mut self, rack: &Rack, now: Nanos) -> (u64, Nanos) {
         let (mut found, mut wait) = (0, Nanos::ZERO);
         for seg in self.una..self.nxt() {
@@ -208,8 +208,7 @@ impl Board {
         (found, wait)
     }
 
-    /// The lowest lost segment below the highest selectively acknowledged one that was not
-    /// retransmitted.
+    /// The lowest lost, not retransmitted segment below the highest selectively acknowledged one.
     pub fn next_lost(&mut self) -> Option<Seg> {
         let end = self.highest_sacked();
         let from = self.resend_from.max(self.una);
@@ -218,13 +217,13 @@ impl Board {
         found
     }
 
-    /// The lowest lost segment that was not retransmitted, at any position.
+    /// The lowest lost, not retransmitted segment at any position.
     pub fn last_resort(&self) -> Option<Seg> {
         let waits = |r: &Region| r.lost && !r.resent && !r.sacked;
         (self.lost > 0).then(|| self.regions.iter().position(waits)).flatten().map(|i| self.una + i as Seg)
     }
 
-    /// The lowest hole below the highest selectively acknowledged segment, lost or not.
+    /// The lowest hole below the highest selectively acknowledged segment, whether lost or not.
     pub fn first_hole(&self) -> Option<Seg> {
         (self.una..self.highest_sacked()).find(|&s| self.get(s).is_some_and(|r| !r.sacked))
     }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending side that the schemes of the OrbCC authors' simulator run on: Avian688/tcpPaced
-//! 2b591cf over Avian688/inet4.5 8287e4c. Facts and rules from there; schemes request it by
+//! Sending side used by the schemes of the OrbCC authors' simulator: Avian688/tcpPaced 2b591cf over
+//! Avian688/inet4.5 8287e4c. Facts and rules are taken from that code; schemes request it by
 //! [`perigee_cc::Stack::Inet`].
 //!
 //! Differences from Linux:
-//! * A pacer that is a timer: a packet leaves, the timer starts, and nothing but a partial ACK's
-//!   retransmission leaves before it fires. Time lost to a full window is not made up for.
-//! * Recovery starts with duplicate ACKs alone (the third one, RACK, or a head that is marked) and
-//!   each partial ACK sends the head again, unless it was, regardless of window and pacer.
-//! * Segments to be retransmitted lie below the highest selectively acknowledged segment. After a
-//!   timeout without any such segment new data goes first.
-//! * A segment that was sent again counts as in flight until it is acknowledged cumulatively.
-//! * RTTs are differences of millisecond clocks, of every ACK that advances; the variance has a
-//!   gain of 1/8.
-//! * Selectively acknowledged data counts as delivered in samples, but is not reported to a window:
-//!   for schemes an ACK delivers all that it acknowledges cumulatively and nothing reported before.
-//! * Lost bytes of a sample are the change of the bytes marked lost, in either direction (see also
-//!   [`sample`]).
+//! * Pacing by a timer: a packet is sent and starts the timer, and until it expires nothing is sent
+//!   but the retransmission triggered by a partial ACK. Time lost while the window is full is not
+//!   recovered.
+//! * Recovery starts only with duplicate ACKs (the third one, RACK, or a head marked lost). Each
+//!   partial ACK retransmits the head, unless that has been done, regardless of window and pacer.
+//! * Only lost segments below the highest selectively acknowledged segment are retransmitted. After
+//!   a timeout without such segments new data is sent first.
+//! * A retransmitted segment counts as in flight until the cumulative ACK covers it.
+//! * An RTT is the difference of two readings of a millisecond clock, taken from each ACK that
+//!   advances; the variance has a gain of 1/8.
+//! * Selectively acknowledged data counts as delivered in rate samples, but not towards the window:
+//!   for schemes, an ACK delivers the data that it acknowledges cumulatively, less data reported
+//!   earlier.
+//! * The lost bytes of a sample are the change of the bytes marked lost, in either direction (see
+//!   also [`sample`]).
 
 mod board;
 mod rack;
@@ -36,16 +38,16 @@ use perigee_units::Nanos;
 use rack::{Rack, Situation};
 use sample::Sampler;
 
-/// Between the packets of a connection that has no rate yet.
+/// Interval between packets while the connection has no rate.
 const FIRST_GAP_NS: f64 = 100.0;
-/// A pacer that is all but stopped must not overflow the clock.
+/// Upper limit of the interval, so that a pacer close to a standstill does not overflow the clock.
 const LONGEST_GAP_NS: f64 = 3.6e12;
-/// Duplicate ACKs that start a recovery.
+/// Number of duplicate ACKs that start a recovery.
 const DUP_ACKS: u32 = 3;
 /// Variance before the first sample.
 const FIRST_VARIANCE: Nanos = Nanos::from_millis(750);
 
-/// State that the connection lends to it.
+/// Connection state on which it operates.
 pub(crate) struct Host<'a> {
     pub cc: &'a mut Controller,
     pub win: &'a mut Window,
@@ -54,13 +56,13 @@ pub(crate) struct Host<'a> {
     pub available: Seg,
 }
 
-/// Smoothed RTT, in nanoseconds.
+/// Smoothed RTT in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
     srtt: f64,
     variance: f64,
     rto: Nanos,
-    /// Lowest sample so far.
+    /// Minimum of all samples.
     min: Nanos,
     from_zero: bool,
 }
@@ -84,40 +86,41 @@ impl Smoothed {
     }
 }
 
-/// The sending side of one connection.
+/// Sending side of a connection.
 pub(crate) struct Inet {
     mss: u64,
     board: Board,
     rack: Rack,
     sampler: Sampler,
     rtt: Smoothed,
-    /// Packets in flight and marked lost as of the last ACK or transmission: the limit of sending,
-    /// and the value for schemes.
+    /// Packets in flight and packets marked lost, as of the last ACK or transmission: these limit
+    /// sending and are reported to schemes.
     in_flight: u64,
     marked: u64,
     /// Packets marked lost since the start of the connection.
     lost: u64,
     recovering: bool,
-    /// End of the last recovery.
+    /// End of the previous recovery.
     recovery_end: Option<Seg>,
     /// End of the data outstanding at the last timeout.
     repair_end: Seg,
     dup_acks: u32,
-    /// One past the highest segment acknowledged in any way, and whether a lower one arrived later.
+    /// One past the highest segment acknowledged in any way, and whether a lower segment has
+    /// arrived later.
     forward: Seg,
     reordered: bool,
     dsack: bool,
     timeout_at: Nanos,
     rack_at: Nanos,
     pace_at: Nanos,
-    /// Excess of the timer's exact time over that, in nanoseconds.
+    /// Difference between the timer's exact expiry and `pace_at`, in nanoseconds.
     pace_rest: f64,
     out: Vec<Transmit>,
     last_delivery: (u64, Nanos),
 }
 
 impl Inet {
-    /// A connection that is established at `now`, a handshake after it was opened.
+    /// A connection that was established at `now`, one handshake after it was opened.
     pub fn new(cfg: &Config, now: Nanos, handshake: Option<Nanos>, smooths_from_zero: bool) -> Self {
         Inet {
             mss: u64::from(cfg.mss),
@@ -172,7 +175,7 @@ impl Inet {
         self.last_delivery
     }
 
-    /// The state in Linux's terms.
+    /// Congestion state in Linux's terms.
     pub fn ca_state(&self) -> CaState {
         match self.board.una() < self.repair_end {
             _ if self.recovering => CaState::Recovery,
@@ -206,10 +209,10 @@ impl Inet {
 
     // ---- ACKs -----------------------------------------------------------------------------------
 
-    /// Processes an acknowledgement; returns its RTT if it advances.
+    /// Processes an acknowledgement; returns its RTT sample if it advances.
     pub fn on_ack(&mut self, h: &mut Host<'_>, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
-        // An ACK passes several modules after it has arrived: a timer of the same instant is
-        // earlier.
+        // An ACK passes through several modules after its arrival, so a timer of the same instant
+        // runs first.
         self.run_pacer(h, now);
         let blocks = ack.blocks;
         let sacked = !blocks.is_plain() && self.take_sacks(h, now, blocks);
@@ -263,7 +266,8 @@ impl Inet {
         rtt
     }
 
-    /// Tags what SACK blocks report; true if a block above the cumulative ACK was among them.
+    /// Tags segments reported by SACK blocks; true if a block above the cumulative ACK was among
+    /// them.
     fn take_sacks(&mut self, h: &mut Host<'_>, now: Nanos, blocks: &AckBlocks) -> bool {
         let floor = blocks.ack.max(self.board.una());
         let mut any = false;
@@ -299,7 +303,7 @@ impl Inet {
         any
     }
 
-    /// Reports to the scheme that packets are lost, with the losses that the present sample counts.
+    /// Notifies the scheme of lost packets, along with the losses counted in the current sample.
     fn notify(&mut self, h: &mut Host<'_>, now: Nanos) {
         if !h.cc.caps().per_loss {
             return;
@@ -316,7 +320,7 @@ impl Inet {
     }
 
     fn take_rtt(&mut self, h: &Host<'_>, now: Nanos, echo_ms: u32) -> Option<Nanos> {
-        // Zero: nothing is echoed.
+        // Zero means that no timestamp is echoed.
         let ms = (echo_ms > 0).then(|| stamp(now).saturating_sub(echo_ms))?;
         let rtt = Nanos::from_millis(u64::from(ms));
         self.rtt.take(h.cfg, rtt);
@@ -382,7 +386,7 @@ impl Inet {
         }
     }
 
-    /// Marks late packets; true if that starts a recovery.
+    /// Marks late packets lost; true if that starts a recovery.
     fn check_rack(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         let (found, wait) = self.board.mark_late(&self.rack, now);
         if found > 0 {
@@ -396,7 +400,7 @@ impl Inet {
         self.board.lost() > 0 && !self.recovering
     }
 
-    /// Handles an ACK that advances; true if a packet was retransmitted because of it.
+    /// Handles an ACK that advances; true if it triggers a retransmission.
     fn on_advance(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.board.out() == 0 {
             self.timeout_at = Nanos::MAX;
@@ -409,7 +413,7 @@ impl Inet {
         if self.recovery_end.is_some_and(|end| self.board.una() < end) {
             return self.resend_head(h, now);
         }
-        // The scheme restores its window while the recovery still counts as running.
+        // The scheme restores its window while the state is still recovery.
         self.recovering = false;
         let cx = self.cx(now, h.cfg);
         h.cc.on_transition(&cx, h.win, Transition::ExitRecovery);
@@ -422,7 +426,7 @@ impl Inet {
         self.timeout_at.min(self.rack_at).min(self.pace_at)
     }
 
-    /// Runs the timers that are due; true if the retransmission timer was.
+    /// Runs the timers that are due; true if the retransmission timer was among them.
     pub fn on_timer(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.rack_at <= now {
             self.rack_at = Nanos::MAX;
@@ -458,13 +462,13 @@ impl Inet {
 
     // ---- output ---------------------------------------------------------------------------------
 
-    /// Appends the packets that leave at `now`.
+    /// Appends the packets to send at `now`.
     pub fn transmit(&mut self, h: &mut Host<'_>, now: Nanos, out: &mut Vec<Transmit>) {
         self.send_pending(h, now);
         out.append(&mut self.out);
     }
 
-    /// Sends the packets that the pacer's timer releases, if it is due.
+    /// Sends the packets released by the pacer's timer, if it is due.
     fn run_pacer(&mut self, h: &mut Host<'_>, now: Nanos) {
         if self.pace_at > now {
             return;
@@ -476,7 +480,7 @@ impl Inet {
         }
     }
 
-    /// Starts the pacer's timer. Fractions of a nanosecond are kept from one packet to the next.
+    /// Starts the pacer's timer. Fractions of a nanosecond are carried over to the next packet.
     fn start_pacer(&mut self, h: &Host<'_>, now: Nanos) {
         let rate = h.win.pacing.filter(|r| r.0 > 0);
         let gap = rate.map_or(FIRST_GAP_NS, |rate: BitRate| self.mss as f64 * 8e9 / rate.0 as f64);
@@ -485,7 +489,7 @@ impl Inet {
         (self.pace_at, self.pace_rest) = (now + Nanos(whole as u64), exact - whole);
     }
 
-    /// One packet, if the pacer's timer does not run and the window has room.
+    /// Sends one packet if the pacer's timer is not running and the window has room.
     fn send_pending(&mut self, h: &mut Host<'_>, now: Nanos) {
         if self.pace_at != Nanos::MAX {
             return;
@@ -500,8 +504,7 @@ impl Inet {
         }
     }
 
-    /// Sends the next segment at once, unless the head was retransmitted before; true if there was
-    /// one.
+    /// Retransmits the head at once unless that has been done; true if a packet was sent.
     fn resend_head(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
         if self.board.head().is_some_and(|r| r.resent && !r.sacked) {
             return false;
@@ -514,9 +517,9 @@ impl Inet {
         true
     }
 
-    /// A lost segment below the highest selectively acknowledged one, new data, or within a
-    /// recovery any hole. The simulator's sources never end; where one does, lost segments beyond
-    /// go last.
+    /// Next segment to send: a lost segment below the highest selectively acknowledged one, new
+    /// data, or within a recovery any hole. Sources in that simulator never end; here, lost
+    /// segments beyond the last hole come last.
     fn next_segment(&mut self, h: &Host<'_>) -> Option<Seg> {
         if let Some(seg) = self.board.next_lost() {
             return Some(seg);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Delivery-rate samples of Avian688/tcpPaced: the start of a sample stays until a packet is
-//! delivered that was sent after more had been delivered, over the time of the first such packet.
+//! Delivery-rate samples of Avian688/tcpPaced: the start of a sample is kept until delivery of a
+//! packet that was sent after the delivered count had increased; the interval is that of the first
+//! such packet.
 
 use super::board::Region;
 use perigee_cc::RateSample;
@@ -8,27 +9,27 @@ use perigee_units::Nanos;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampler {
-    /// Bytes delivered, and when that last changed.
+    /// Bytes delivered, and the time of the last change.
     pub delivered: u64,
     pub delivered_time: Nanos,
     pub first_sent: Nanos,
     prior_delivered: u64,
-    /// Zero: there is nothing to count from. (A flow that opens at time zero has no sample in its
-    /// first round trip.)
+    /// Zero: there is no reference. (A flow that opens at time zero has no sample in its first
+    /// round trip.)
     prior_time: Nanos,
     send_elapsed: Nanos,
     ack_elapsed: Nanos,
-    /// Bytes that the present sample counts as lost.
+    /// Bytes counted as lost in the current sample.
     pub lost: u64,
 }
 
 impl Sampler {
-    /// A connection that was opened at `opened`.
+    /// Sampler of a connection opened at `opened`.
     pub fn new(opened: Nanos) -> Self {
         Sampler { delivered_time: opened, first_sent: opened, ..Sampler::default() }
     }
 
-    /// A segment is delivered, once.
+    /// Counts the first delivery of a segment.
     pub fn on_delivered(&mut self, region: &mut Region, now: Nanos, bytes: u64) {
         if region.delivered_time == Nanos::MAX {
             return;
@@ -45,8 +46,8 @@ impl Sampler {
         region.delivered_time = Nanos::MAX;
     }
 
-    /// The sample of an ACK. It is void where it spans less than `min_rtt`, and so is the next one
-    /// unless a newer packet starts it.
+    /// The sample of an ACK. It is invalid if it spans less than `min_rtt`, and so is the next one
+    /// unless a newer packet restarts it.
     pub fn close(&mut self, lost: u64, min_rtt: Nanos) -> RateSample {
         self.lost = lost;
         let interval = self.send_elapsed.max(self.ack_elapsed);

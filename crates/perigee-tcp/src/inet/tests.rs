@@ -10,10 +10,10 @@ const MSS: u64 = 1448;
 const RTT: u64 = 100;
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-/// Inputs of the scheme.
+/// Calls received by the scheme.
 #[derive(Default)]
 struct Log {
-    /// Newly acknowledged, lost and in flight before, in packets; and whether a packet was
+    /// Newly acknowledged, lost and previously in flight, in packets; and whether a packet was
     /// retransmitted at once.
     acks: Vec<(u64, u64, u64, bool)>,
     transitions: Vec<Transition>,
@@ -21,7 +21,7 @@ struct Log {
     rtts: Vec<Nanos>,
 }
 
-/// A window and a rate that stay.
+/// A controller with a constant window and rate.
 struct Still {
     log: Arc<Mutex<Log>>,
     packets: u64,
@@ -62,8 +62,8 @@ struct Script {
 }
 
 impl Script {
-    /// A connection that is established at `now`, opened a round trip before, with `packets` of
-    /// window.
+    /// A connection with a window of `packets`, established at `now` and opened a round trip
+    /// earlier.
     fn new(packets: u64, rate: Option<BitRate>, now: Nanos) -> Self {
         let log = Arc::new(Mutex::new(Log::default()));
         let given = [("rto_rule".to_string(), Value::Text("rfc6298".into()))].into();
@@ -79,7 +79,7 @@ impl Script {
         out.iter().map(|t| t.seg).collect()
     }
 
-    /// All that the timers release until `end`, with the times.
+    /// All segments released by timers until `end`, with the times.
     fn run_until(&mut self, end: Nanos) -> Vec<(Nanos, Seg)> {
         let mut sent: Vec<_> = self.collect().into_iter().map(|seg| (self.now, seg)).collect();
         while self.sender.next_timer() <= end {
@@ -106,8 +106,8 @@ impl Script {
     }
 }
 
-/// A packet gave an RTT; of the ten that are out the first is lost, and five duplicate ACKs have
-/// arrived.
+/// One packet gave an RTT sample; of the ten outstanding packets the first is lost, and five
+/// duplicate ACKs have arrived.
 fn in_recovery() -> Script {
     let mut s = Script::new(10, None, MS(500));
     s.run_until(MS(501));
@@ -138,7 +138,7 @@ fn a_packet_leaves_per_gap_and_fractions_of_a_nanosecond_are_not_lost() {
 fn time_lost_to_a_full_window_is_not_made_up_for() {
     let mut s = Script::new(4, Some(BitRate(11_584_000)), MS(500));
     assert_eq!(s.run_until(MS(600)).len(), 4);
-    // The full window is acknowledged: a packet goes at once, and one per millisecond after it.
+    // The full window is acknowledged: a packet is sent at once, then one per millisecond.
     assert_eq!(s.ack(4, &[], MS(503)), [4]);
     assert_eq!(s.run_until(MS(603)).iter().map(|s| s.1).collect::<Vec<_>>(), [5, 6, 7]);
 }
@@ -148,7 +148,7 @@ fn a_timer_of_the_same_instant_runs_before_the_ack() {
     let mut s = Script::new(3, Some(BitRate(11_584_000)), MS(500));
     assert_eq!(s.collect(), [0]);
     s.now = MS(501);
-    // The timer is due now: the second packet leaves first, and the timer runs on.
+    // The timer is due now: the second packet is sent first, and the timer is restarted.
     assert_eq!(s.ack(1, &[], MS(500)), [1]);
 }
 
@@ -160,7 +160,7 @@ fn rtts_are_differences_of_millisecond_clocks() {
     s.ack(1, &[], Nanos(500_900_000));
     assert_eq!(s.log.lock().unwrap().rtts, [MS(100)]);
     assert_eq!(s.sender.srtt(), MS(100));
-    // 750 ms of variance, an eighth of which the first sample takes away.
+    // The variance starts at 750 ms and decreases by an eighth with the first sample.
     assert_eq!(s.sender.rto(), MS(100 + 4 * 3 * 750 / 4));
 }
 
@@ -169,11 +169,11 @@ fn what_is_selectively_acknowledged_is_no_news_to_the_window() {
     let mut s = in_recovery();
     let acks = s.log.lock().unwrap().acks.clone();
     assert_eq!(acks.iter().map(|a| a.0).collect::<Vec<_>>(), [1, 0, 0, 0, 0, 0]);
-    // Yet it is in the samples.
+    // It does count in the rate samples.
     assert_eq!(s.log.lock().unwrap().samples.last().unwrap().delivered / MSS, 6);
     s.now = MS(700);
     s.ack(7, &[], MS(600));
-    // Of the six packets only the repaired one is new.
+    // Of the six packets only the retransmitted one is new.
     assert_eq!(s.log.lock().unwrap().acks.last().unwrap().0, 1);
 }
 
@@ -199,11 +199,11 @@ fn a_packet_that_was_sent_again_counts_until_it_is_acknowledged_cumulatively() {
     }
     s.run_until(MS(601));
     assert_eq!(s.sender.in_flight(), 10, "six arrived, two repairs and six new ones left");
-    // The second repair arrives, the first does not.
+    // The second retransmission arrives, the first does not.
     s.now = MS(700);
     let before = s.sender.in_flight();
     s.ack(0, &[(1, 8)], MS(500));
-    // Delivered, no longer lost, and still counted as retransmitted.
+    // Delivered and no longer lost, but still counted as retransmitted.
     assert_eq!(s.sender.in_flight(), before);
 }
 
@@ -220,7 +220,7 @@ fn a_partial_ack_sends_the_head_again_whatever_the_pacer_says() {
     }
     assert_eq!(sent.iter().filter(|&&seg| seg == 0).count(), 1, "{sent:?}");
     s.now = Nanos(s.now.0 + 5_000);
-    // The pacer's timer runs, and packet 2 was not retransmitted yet.
+    // The pacer's timer is running, and packet 2 has not been retransmitted.
     let sent = s.ack(2, &[(3, 6)], MS(600));
     assert_eq!(sent, [2]);
     assert!(s.log.lock().unwrap().acks.last().unwrap().3, "the event says so");
@@ -233,11 +233,11 @@ fn after_a_timeout_without_any_selective_acknowledgement_new_data_goes_first() {
     let mut s = Script::new(4, None, MS(500));
     let sent = s.run_until(MS(4000));
     let segments: Vec<Seg> = sent.iter().map(|s| s.1).collect();
-    // The first timeout is 3 s in INET's profile, 1 s by default.
+    // The initial timeout is 3 s in INET's profile, 1 s by default.
     assert_eq!(segments[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(s.sender.ca_state(), CaState::Loss);
     let at = s.now;
-    // The first duplicate ACK identifies the hole below.
+    // The first duplicate ACK exposes the hole below it.
     let sent = s.ack(0, &[(4, 5)], at);
     assert_eq!(sent, [0]);
     assert_eq!(s.sender.ca_state(), CaState::Recovery);
@@ -258,7 +258,7 @@ fn a_sample_lasts_until_a_packet_is_delivered_that_was_sent_after_more_had_been(
         s.now = MS(at);
         s.ack(ack, &[], MS(600));
     }
-    // The three left together: all are counted over the time of the first.
+    // The three packets were sent together: all are counted over the interval of the first.
     assert_eq!(intervals(&s)[1..], [(1, 100), (2, 100), (3, 100)]);
 }
 

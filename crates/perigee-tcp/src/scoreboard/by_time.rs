@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! List of outstanding segments by time of transmission, walked by loss detection by time. Two
-//! marks in it make the walk pass each transmission once.
+//! List of outstanding segments by time of transmission, walked by time-based loss detection. Two
+//! cursors ensure that the walk passes each transmission only once.
 
 use super::{Scoreboard, Slot, LISTED, NONE};
 use crate::Seg;
 use perigee_units::Nanos;
 
 impl Scoreboard {
-    /// The oldest transmission that is neither delivered nor given up.
+    /// The oldest transmission that is neither delivered nor considered lost.
     #[inline]
     pub fn oldest(&self) -> Option<Seg> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// The transmission after `seg` in that order.
+    /// The transmission after `seg` in order of time.
     #[inline]
     pub fn after(&self, seg: Seg) -> Option<Seg> {
         (seg != self.tail).then(|| self.whole(self.slot(seg).next))
     }
 
-    /// The oldest transmission in that order that is not lost already, or the first that is not
-    /// older than `newest`. Those before it are not examined again, as long as they stay lost.
+    /// The oldest transmission not yet marked lost, or the first that is not older than `newest`.
+    /// Transmissions before it are not examined again while they remain lost.
     pub fn oldest_under_way(&mut self, newest: (Nanos, Seg)) -> Option<Seg> {
         let mut at = if self.stale == NONE { self.oldest() } else { self.after(self.stale) };
         while let Some(seg) = at.filter(|&seg| self.slot(seg).waits() && self.slot(seg).older(seg, newest)) {
@@ -30,8 +30,8 @@ impl Scoreboard {
         at
     }
 
-    /// Departure of the latest transmission that is older than `newest` (and its segment, at the
-    /// same instant) and not lost already; `from` is one of them. `newest` only grows, so that each
+    /// Departure of the latest transmission older than `newest` (time, then segment number) and not
+    /// marked lost; `from` is such a transmission. `newest` only grows, so that each transmission
     /// is passed once.
     pub fn latest_before(&mut self, newest: (Nanos, Seg), from: Seg) -> Nanos {
         let mut last = if self.before == NONE { from } else { self.before };
@@ -45,7 +45,7 @@ impl Scoreboard {
         self.slot(last).tx.sent
     }
 
-    /// An outstanding segment's number from its low half.
+    /// Full segment number of an outstanding segment from its low half.
     #[inline]
     fn whole(&self, low: u32) -> Seg {
         self.una + low.wrapping_sub(self.una as u32) as u64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The life of an ACK.
+//! Processing of acknowledgements.
 
 use super::{delegate, Ack, Resend, Sender};
 use crate::config::Reduction;
@@ -10,32 +10,32 @@ use crate::Seg;
 use perigee_cc::{AckEvent, AckedPkt, CaState, CongestionControl, TelemetryNeed};
 use perigee_units::Nanos;
 
-/// Progress collected while one ACK is processed.
+/// Progress made by the ACK that is being processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// snd_una advanced; by how many segments.
+    /// Number of segments by which snd_una has advanced.
     pub acked: u64,
-    /// Segments newly selectively acknowledged.
+    /// Whether segments were newly selectively acknowledged.
     pub data_sacked: bool,
-    /// An original transmission sent before the episode was delivered.
+    /// Whether an original transmission sent before the episode was delivered.
     pub orig_delivered: bool,
-    /// The cumulative ACK covered a segment that had been retransmitted.
+    /// Whether the cumulative ACK covers a retransmitted segment.
     pub retrans_acked: bool,
-    /// The ACK reported a duplicate; it was caused by the tail loss probe.
+    /// Whether the ACK reports a duplicate, and whether the tail loss probe caused it.
     pub dsack: bool,
     pub dsack_of_probe: bool,
-    /// A retransmission was found lost.
+    /// Whether a retransmission was found lost.
     pub lost_retrans: bool,
-    /// The timer must be restarted.
+    /// Whether the retransmission timer must be restarted.
     pub rearm: bool,
     /// Lowest never-retransmitted segment delivered out of order.
     pub reord: Option<Seg>,
-    /// Departures of the oldest and newest never-retransmitted segments covered cumulatively, and
-    /// selectively.
+    /// Departures of the oldest and newest never-retransmitted segments among those acknowledged
+    /// cumulatively, and selectively.
     pub acked_span: Option<(Nanos, Nanos)>,
     pub sacked_span: Option<(Nanos, Nanos)>,
     pub sampling: Sampling,
-    /// The ACK may have been delayed by the receiver.
+    /// Whether the receiver may have delayed the ACK.
     pub maybe_delayed: bool,
     pub ts_ecr: u32,
 }
@@ -47,8 +47,8 @@ impl Progress {
 }
 
 impl Sender {
-    /// Processes an acknowledgement. Returns its RTT sample (as the smoothed estimator takes it),
-    /// if it has one.
+    /// Processes an acknowledgement. Returns its RTT sample, if any, as used by the smoothed
+    /// estimator.
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
         delegate!(self, inet, host => inet.on_ack(host, now, ack));
         let blocks = ack.blocks;
@@ -100,7 +100,7 @@ impl Sender {
         seq_rtt
     }
 
-    /// Handles an ACK overtaken by a later one. Only its selective acknowledgements are new.
+    /// Handles an ACK overtaken by a later one. Only its selective acknowledgements can be new.
     fn overtaken_ack(
         &mut self,
         now: Nanos,
@@ -114,12 +114,14 @@ impl Sender {
         None
     }
 
-    /// True for all ACKs but plain forward progress in Open; the state machine handles them.
+    /// Whether the state machine must handle the ACK: true for all but plain forward progress in
+    /// Open.
     fn is_dubious(&self, blocks: &AckBlocks, p: &Progress) -> bool {
         self.ca != CaState::Open || self.new_marks > 0 || !blocks.is_plain() || p.acked == 0
     }
 
-    /// It restarts its timer on the first ACK only that advances during a recovery.
+    /// Whether the timer is left running: during a recovery it is restarted only by the first ACK
+    /// that advances.
     fn keeps_timer(&mut self, p: &Progress) -> bool {
         if self.is_held_up() {
             return true;
@@ -130,7 +132,7 @@ impl Sender {
         p.acked == 0 || std::mem::replace(&mut self.reduction.progressed, true)
     }
 
-    /// Takes cumulatively acknowledged segments off the books.
+    /// Removes cumulatively acknowledged segments from the scoreboard.
     fn remove_acked(&mut self, now: Nanos, ack: Seg, p: &mut Progress) {
         while self.board.una() < ack {
             let seg = self.board.una();
@@ -158,7 +160,8 @@ impl Sender {
         }
     }
 
-    /// The echoed timestamp is older than the retransmission: the original arrived.
+    /// Whether the echoed timestamp is older than the retransmission, which proves that the
+    /// original arrived.
     pub(super) fn is_spurious_retransmission(&self, slot: &Slot, ts_ecr: u32) -> bool {
         slot.flags & EVER_RETRANS != 0 && self.echo_before(ts_ecr, Self::ts_ms(slot.tx.sent))
     }
@@ -174,7 +177,7 @@ impl Sender {
         }
     }
 
-    /// RTT samples of this ACK: for the smoothed estimator, and of the newest packet for the
+    /// RTT samples of this ACK: for the smoothed estimator, and that of the newest packet for the
     /// congestion control.
     fn take_rtt(&mut self, now: Nanos, before: &Before, p: &mut Progress) -> (Option<Nanos>, Option<Nanos>) {
         let coarse = self.cfg.rtt_granularity.0;
@@ -205,8 +208,8 @@ impl Sender {
             }
             self.rtt.sample(rtt, self.board.una(), self.board.nxt());
             self.backoff = 0;
-            // A SACK that is younger than the head's transmission must not push the head's timeout
-            // back.
+            // A SACK of data sent after the head's latest transmission does not restart the timer:
+            // it would keep postponing the head's timeout.
             if p.acked == 0 && self.board.out() > 0 && rtt > since(self.board.slot(self.board.una()).tx.sent)
             {
                 p.rearm = true;
@@ -215,15 +218,15 @@ impl Sender {
         (seq_rtt, ca_rtt)
     }
 
-    /// Segments are never short except the last of a limited transfer.
+    /// Whether the last segment was short: only the last segment of a limited transfer can be.
     fn last_segment_was_short(&self) -> bool {
         self.board.una() == self.available
     }
 
-    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round
-    /// (RFC 3168). A scalable one handles them itself.
+    /// Handles newly reported congestion marks: they reduce a window-based scheme once per round
+    /// (RFC 3168). A scalable scheme handles marks itself.
     fn take_marks(&mut self, now: Nanos, marked: u32) {
-        // An ACK that was overtaken reports fewer.
+        // An overtaken ACK reports a lower count.
         let new = marked.wrapping_sub(self.marked) as i32;
         self.new_marks = new.max(0) as u32;
         if self.new_marks == 0 {
@@ -234,12 +237,12 @@ impl Sender {
         if reduces && self.ca <= CaState::Disorder {
             self.begin_reduction(now);
             self.set_state(now, CaState::Cwr);
-            // A mark is no loss: there is nothing that could prove spurious.
+            // A mark is not a loss, so the reduction cannot prove spurious.
             self.reduction.undo_marker = None;
         }
     }
 
-    /// The event that the controller receives.
+    /// Builds the event passed to the controller.
     fn close_ack<'a>(
         &mut self,
         now: Nanos,
@@ -275,20 +278,21 @@ impl Sender {
         }
     }
 
-    /// In ns-3 an ACK neither restarts the timer nor opens the window while SACKs report a hole.
+    /// True while an ACK neither restarts the timer nor opens the window: in ns-3, as long as SACKs
+    /// report a hole.
     fn is_held_up(&self) -> bool {
         self.cfg.reduction == Reduction::Ns3 && self.ca == CaState::Disorder
     }
 
     /// True if the window of ns-3 does not grow with this ACK: it is held up, or ends the repair
-    /// after a timeout (data it covers beyond the repair do not count).
+    /// after a timeout (data beyond the repair does not count).
     fn grows_late(&self, before: &Before) -> bool {
         let repaired = before.ca == CaState::Loss && self.ca != CaState::Loss;
         self.is_held_up() || (repaired && self.cfg.reduction == Reduction::Ns3)
     }
 
-    /// Packets that this ACK marked lost. ns-3 takes the absolute difference of the marked ones:
-    /// lost packets that are delivered at last count once more.
+    /// Packets marked lost by this ACK. ns-3 takes the absolute difference of the marked packets,
+    /// so that lost packets count once more when they are finally delivered.
     fn newly_lost(&self, before: &Before) -> u64 {
         match self.cfg.lasting_samples {
             true => self.board.lost.abs_diff(before.lost_out),
@@ -296,7 +300,7 @@ impl Sender {
         }
     }
 
-    /// Congestion control proper: the transport's reduction, or the controller's decision.
+    /// Runs the congestion control: the transport's reduction, or the controller's decision.
     fn control(&mut self, now: Nanos, before: &Before, p: &Progress, event: &AckEvent<'_>) {
         let prr = self.caps.recovery == perigee_cc::Recovery::Prr;
         if prr && self.in_reduction() {
@@ -322,8 +326,8 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// Degree of reordering: a never-retransmitted segment below the highest delivered one has
-    /// arrived.
+    /// Updates the degree of reordering: a never-retransmitted segment below the highest delivered
+    /// one has arrived.
     fn note_reordering(&mut self, before: &Before, p: &Progress) {
         if let Some(low) = p.reord {
             if low < before.highest_sacked
@@ -341,7 +345,7 @@ impl Sender {
     }
 }
 
-/// The state before the ACK.
+/// State before the ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub ca: CaState,
@@ -349,7 +353,7 @@ pub(super) struct Before {
     pub in_flight: u64,
     pub delivered: u64,
     pub lost: u64,
-    /// Marked lost and not delivered since.
+    /// Packets marked lost and not delivered since.
     pub lost_out: u64,
     pub sacked: u64,
     pub highest_sacked: Seg,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One connection's sending side.
+//! Sending side of a connection.
 //!
-//! The host creates it ([`Sender::new`]), calls [`Sender::on_ack`] and [`Sender::on_timer`], and
-//! after each of them [`Sender::transmit`] to collect the segments that may be sent now;
-//! [`Sender::next_timer`] returns the time of the next call.
+//! The host creates a [`Sender`] ([`Sender::new`]), calls [`Sender::on_ack`] and
+//! [`Sender::on_timer`], and after each call [`Sender::transmit`], which returns the segments that
+//! may be sent now; [`Sender::next_timer`] is the time of the next call.
 //!
-//! The order inside an ACK is Linux's and is kept in [`Sender::on_ack`].
+//! The order of steps within an ACK is that of Linux, in [`Sender::on_ack`].
 
 mod input;
 mod output;
@@ -34,11 +34,11 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 pub struct Ack<'a> {
     /// Acknowledgement number and SACK blocks.
     pub blocks: &'a AckBlocks,
-    /// Telemetry that it echoes.
+    /// Telemetry echoed by the ACK.
     pub telemetry: Option<Telemetry<'a>>,
 }
 
-/// Counters for tables and the record.
+/// Counters for the record's tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Data packets sent, retransmissions included.
@@ -49,13 +49,13 @@ pub struct Stats {
     pub timeouts: u64,
     /// Tail loss probes.
     pub probes: u64,
-    /// Times that fast recovery was entered.
+    /// Number of fast recoveries.
     pub recoveries: u64,
-    /// Reductions taken back as spurious.
+    /// Reductions undone as spurious.
     pub undos: u64,
 }
 
-/// Kind of the running timer; Linux has one for all three.
+/// Kind of the pending timer; as in Linux, all three share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimerKind {
     None,
@@ -64,31 +64,31 @@ enum TimerKind {
     Reorder,
 }
 
-/// Retransmissions due after the last ACK or timer.
+/// Segments to send after the last ACK or timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resend {
-    /// Nothing now: it may have been reordering. New data may be sent.
+    /// None for now: the hole may be reordering. New data may be sent.
     Nothing,
-    /// Lost segments go first.
+    /// Lost segments first.
     Lost,
-    /// F-RTO: new data first, to find out whether the timeout was spurious.
+    /// F-RTO: new data first, to detect whether the timeout was spurious.
     New,
 }
 
-/// Proportional rate reduction (RFC 9937) and the values an undo restores.
+/// State of the proportional rate reduction (RFC 9937), and values that an undo restores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Episode {
     prior_cwnd: u64,
-    /// 0 = nothing to restore.
+    /// 0 = no value to restore.
     prior_ssthresh: u64,
     delivered: u64,
     out: u64,
-    /// An ACK that advances has arrived.
+    /// Whether an ACK that advances has arrived.
     progressed: bool,
-    /// Undo is possible while set.
+    /// Undo is possible while this is set.
     undo_marker: Option<Seg>,
-    /// Retransmissions not yet reported as duplicates; `None` = unknown, undo by DSACK is
-    /// impossible.
+    /// Retransmissions not yet reported as duplicates; `None` = unknown, so that an undo by DSACK
+    /// is impossible.
     undo_retrans: Option<u64>,
     /// Millisecond timestamp of the first retransmission of the episode.
     retrans_stamp: Option<u32>,
@@ -96,7 +96,7 @@ struct Episode {
 
 #[derive(Clone, Copy, Debug)]
 struct RackState {
-    /// Departure and number of the most recently sent packet that was delivered.
+    /// Departure and number of the most recently sent packet among those delivered.
     sent: Nanos,
     seg: Seg,
     rtt: Nanos,
@@ -109,22 +109,22 @@ struct RackState {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ProbeState {
-    /// snd_nxt when the probe was sent; `None` = no probe outstanding.
+    /// snd_nxt when the probe was sent; `None` = no outstanding probe.
     high: Option<Seg>,
     was_retrans: bool,
     app_limited: bool,
 }
 
-/// Pacing by departure times (EDT): the next unit departs at `next`, never earlier.
+/// Pacing by departure times (EDT): the next unit departs no earlier than `next`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pacer {
     next: Nanos,
     data_sent: u64,
-    /// Something could be sent but for the departure time.
+    /// Data is held back only by the departure time.
     holds_back: bool,
 }
 
-/// Segments that the SYN-ACK admits: its window is not scaled.
+/// Segments permitted by the SYN-ACK, whose window is not scaled.
 fn first_window(cfg: &Config) -> Seg {
     match cfg.has_receive_window() {
         true => UNSCALED.min(cfg.rmem / 2) / u64::from(cfg.mss),
@@ -132,7 +132,7 @@ fn first_window(cfg: &Config) -> Seg {
     }
 }
 
-/// The sending side of one connection.
+/// Sending side of a connection.
 pub struct Sender {
     cfg: Config,
     mss: u64,
@@ -144,29 +144,29 @@ pub struct Sender {
     rtt: Rtt,
     rate: RateSampler,
     ca: CaState,
-    /// One past the last segment that the receive window admits.
+    /// One past the last segment permitted by the receive window.
     window_end: Seg,
-    /// snd_nxt at the start of the present episode.
+    /// snd_nxt at the start of the current episode.
     high: Seg,
-    /// One past the highest segment selectively acknowledged.
+    /// One past the highest selectively acknowledged segment.
     highest_sacked: Seg,
-    /// Reordering degree in segments, and number of observations.
+    /// Degree of reordering in segments, and number of observations.
     reordering: u64,
     reord_seen: u64,
     dsack_dups: u64,
-    /// Ranges of the previous ACK, to tag only new ones.
+    /// Ranges of the previous ACK, so that only new ones are tagged.
     sack_cache: [(Seg, Seg); 4],
     rack: RackState,
-    /// All segments below it have been examined by the rule of RFC 6675.
+    /// The rule of RFC 6675 has examined all segments below this one.
     dup_marked: Seg,
     probe: ProbeState,
     reduction: Episode,
     frto: bool,
     resend: Resend,
-    /// The first lost segment is retransmitted before any other transmission, regardless of window
-    /// and pacer (ns-3, at the start of a recovery).
+    /// Whether the first lost segment is retransmitted before any other transmission, regardless of
+    /// window and pacer (ns-3, at the start of a recovery).
     head_at_once: bool,
-    /// Timeouts in a row without progress, and the doublings of the timeout.
+    /// Consecutive timeouts without progress, and doublings of the timeout.
     retransmits: u32,
     backoff: u32,
     timer: TimerKind,
@@ -182,28 +182,27 @@ pub struct Sender {
     cwnd_used: u64,
     cwnd_stamp: Nanos,
     last_sent: Nanos,
-    /// End of the send buffer's entry that is next to go, for senders that gather bursts.
+    /// End of the send-buffer entry to be sent next, for senders with burst deferral.
     entry_end: Seg,
-    /// Marks reported so far, and those that the latest ACK reported.
+    /// Marks reported so far, and those newly reported by the latest ACK.
     marked: u32,
     new_marks: u32,
     /// Timestamp echo of the latest ACK.
     last_ts_ecr: u32,
-    /// Segments that the application has: `Seg::MAX` = without end.
+    /// Segments available from the application; `Seg::MAX` = unlimited.
     available: Seg,
-    /// The receive window ends before the application's data does.
+    /// Whether the receive window ends before the application's data.
     window_bound: bool,
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
     last_delivery: (u64, Nanos),
-    /// The connection's sender where the scheme brings its own ([`Stack::Inet`]); the fields above
-    /// are unused then.
+    /// Sender of a scheme with its own stack ([`Stack::Inet`]); the fields above are then unused.
     inet: Option<Box<Inet>>,
     /// Counters.
     pub stats: Stats,
 }
 
-/// Delegates an action to the scheme's own stack, if there is one, and returns its result.
+/// Delegates a call to the scheme's own stack, if it has one, and returns the result.
 macro_rules! delegate {
     ($self:ident, $inet:ident, $host:ident => $body:expr) => {
         if let Some($inet) = $self.inet.as_deref_mut() {
@@ -221,7 +220,7 @@ macro_rules! delegate {
 use delegate;
 
 impl Sender {
-    /// A connection that is established at `now`; `handshake` is the RTT that its SYN measured.
+    /// Sender of a connection established at `now`; `handshake` is the RTT measured with its SYN.
     pub fn new(
         cfg: Config,
         build: impl FnOnce(&ConnInit) -> Controller,
@@ -322,20 +321,20 @@ impl Sender {
         s
     }
 
-    /// The application has `segments` in all (no more will follow); a number below those sent
-    /// already means: nothing new.
+    /// Limits the stream to `segments` in total; a number below those already sent means that no
+    /// new data is sent.
     pub fn limit(&mut self, segments: Seg) {
         self.available = segments.max(self.una_nxt().1);
     }
 
-    /// The application has `segments` so far, and the receive window ends at segment `edge`. Data
-    /// that the window holds back does not make the connection application-limited.
+    /// Sets the segments available so far, and the receive window's right edge at segment `edge`.
+    /// Data held back by the window does not make the connection application-limited.
     pub fn offer(&mut self, segments: Seg, edge: Seg) {
         self.available = segments.min(edge).max(self.una_nxt().1);
         self.window_bound = edge < segments;
     }
 
-    /// Knowledge from outside the transport, for the congestion control.
+    /// Passes a signal from outside the transport to the congestion control.
     pub fn signal(&mut self, now: Nanos, signal: &perigee_cc::Signal<'_>) {
         let cx = self.cx(now);
         self.cc.on_signal(&cx, &mut self.win, signal);
@@ -344,7 +343,7 @@ impl Sender {
         }
     }
 
-    /// The controller's window.
+    /// Window of the controller.
     pub fn window(&self) -> &Window {
         &self.win
     }
@@ -352,11 +351,11 @@ impl Sender {
     pub fn controller(&self) -> &Controller {
         &self.cc
     }
-    /// The controller's capabilities and requirements.
+    /// Capabilities and requirements of the controller.
     pub fn caps(&self) -> &Caps {
         &self.caps
     }
-    /// State of the connection.
+    /// Congestion state of the connection.
     pub fn ca_state(&self) -> CaState {
         self.inet.as_deref().map_or(self.ca, Inet::ca_state)
     }
@@ -372,7 +371,7 @@ impl Sender {
     pub fn srtt(&self) -> Nanos {
         self.inet.as_deref().map_or_else(|| self.rtt.srtt(), Inet::srtt)
     }
-    /// Timeout in force, back-off included.
+    /// Current timeout, backoff included.
     pub fn rto(&self) -> Nanos {
         self.inet.as_deref().map_or_else(|| self.backed_off_rto(), Inet::rto)
     }
@@ -385,14 +384,14 @@ impl Sender {
         let (bytes, interval) = self.inet.as_deref().map_or(self.last_delivery, Inet::last_delivery);
         (interval > Nanos::ZERO).then(|| BitRate::of(bytes, interval))
     }
-    /// Pacing rate, where the connection is paced.
+    /// Pacing rate, if the connection is paced.
     pub fn pacing_rate(&self) -> Option<BitRate> {
         if self.inet.is_some() {
             return self.win.pacing;
         }
         self.paced.then_some(self.pacing_rate)
     }
-    /// Bytes of heap memory of the connection, without the struct itself.
+    /// Heap memory of the connection in bytes, without the struct itself.
     pub fn memory_bytes(&self) -> usize {
         self.board.memory_bytes() + self.inet.as_deref().map_or(0, Inet::memory_bytes)
     }
@@ -415,7 +414,8 @@ impl Sender {
         matches!(self.ca, CaState::Cwr | CaState::Recovery)
     }
 
-    /// Growth is allowed: the window was the limit, or in slow start at least half of it was used.
+    /// Whether growth is allowed: the window was the limit, or in slow start at least half of it
+    /// was used.
     fn is_cwnd_limited(&self) -> bool {
         self.cwnd_limited || (self.win.cwnd < self.win.ssthresh && self.cwnd() < 2 * self.max_out)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Output of the sender: retransmissions first, then new data, under the window, in units, paced or
-//! not.
+//! Output of the sender: retransmissions first, then new data, within the window, in units, paced
+//! or not.
 
 use super::{delegate, first_window, Resend, Sender, TimerKind};
 use crate::config::{Reduction, TsoDefer};
@@ -9,40 +9,41 @@ use crate::Seg;
 use perigee_cc::{CaState, CongestionControl, HeaderStamp, SentPkt};
 use perigee_units::{BitRate, Nanos};
 
-/// A packet to be sent now.
+/// A packet to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// Segment number.
     pub seg: Seg,
-    /// It was sent before.
+    /// Whether the segment was sent before.
     pub retrans: bool,
     /// Timestamp value in milliseconds.
     pub ts_val: u32,
-    /// Departure time; `now` or, for a paced unit, never earlier.
+    /// Departure time: `now`, or later for a paced unit.
     pub sent: Nanos,
     /// Contents of the telemetry header, for schemes that use it.
     pub stamp: HeaderStamp,
-    /// The last of a burst of several: the network card's driver leaves the PSH flag on it.
+    /// PSH flag, which the network card's driver leaves set on the last packet of a burst.
     pub push: bool,
 }
 
-/// Largest burst that one unit may have (64 KB of GSO).
+/// Maximum bytes of one unit (64 KB of GSO).
 const GSO_MAX_BYTES: u64 = 65_536;
-/// Kernel: `sk_pacing_shift`, about 1 ms of the pacing rate per unit.
+/// Kernel: `sk_pacing_shift`; a unit covers about 1 ms of the pacing rate.
 const PACING_SHIFT: u32 = 10;
-/// A send buffer's entry: the bytes of one write (64 KB less headers).
+/// Size of a send-buffer entry: the bytes of one write (64 KB less headers).
 const ENTRY_BYTES: u64 = GSO_MAX_BYTES - 1 - 320;
-/// Buffer space of an entry beyond its data.
+/// Buffer space of an entry in addition to its data.
 const ENTRY_OVERHEAD: u64 = 960;
 
-/// End of the entry of a bulk sender's buffer that contains `seg`; `buffer` bytes are written
+/// End of the send-buffer entry of a bulk sender that contains `seg`; `buffer` bytes are written
 /// before the first ACK.
 ///
-/// An entry holds no more than half of the largest window that the peer has offered (Linux
-/// `tcp_bound_to_half_wnd`). When the application fills the first buffer only `offered` segments
-/// are known, as many as a SYN-ACK can announce without scaling: these entries are short. The first
-/// one leaves as the initial window at once (`tcp_push_one`), the last one waits, is filled up once
-/// the window is known, and full ones follow.
+/// An entry holds at most half of the largest window offered by the peer (Linux
+/// `tcp_bound_to_half_wnd`). When the application fills the first buffer, only a window of
+/// `offered` segments is known, the maximum that a SYN-ACK can announce without scaling, so the
+/// first entries are short. The first entry is sent at once, as the initial window
+/// (`tcp_push_one`); the last one waits and is filled up once the window is known, and full entries
+/// follow.
 fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg)) -> Seg {
     let full = (ENTRY_BYTES / mss).max(1);
     if buffer == 0 {
@@ -60,7 +61,7 @@ fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg))
 }
 
 impl Sender {
-    /// Appends to `out` all segments that may be sent at `now`.
+    /// Appends all segments that may be sent at `now` to `out`.
     pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         delegate!(self, inet, host => inet.transmit(host, now, out));
         let sent_before = out.len();
@@ -88,7 +89,7 @@ impl Sender {
         self.after_sending(now, new_sent, out.len() > sent_before);
     }
 
-    /// Sends one unit of at most `unit` segments; returns how many were sent.
+    /// Sends one unit of at most `unit` segments; returns the number sent.
     fn send_unit(&mut self, now: Nanos, unit: u64, new_sent: &mut u64, out: &mut Vec<Transmit>) -> u64 {
         let mut count = 0;
         if self.resend == Resend::Lost {
@@ -97,7 +98,7 @@ impl Sender {
                 return count;
             }
         }
-        // Half the window at most in one go, so that a burst never fills it alone.
+        // At most half of the window at once, so that no burst fills it alone.
         let half = (self.cwnd() / 2).max(1);
         let burst = if self.gathers() { self.burst_of_entry(unit.min(half)) } else { unit.min(half) };
         if self.waits_for_burst(now) {
@@ -116,7 +117,7 @@ impl Sender {
             out.last_mut().expect("what was just sent").push = true;
         }
         if count == 0 && self.resend == Resend::New {
-            // F-RTO found nothing new to send: ordinary repair.
+            // F-RTO found no new data to send: ordinary repair.
             if self.board.nxt() <= self.high {
                 self.frto = false;
                 self.resend = Resend::Lost;
@@ -126,8 +127,8 @@ impl Sender {
         count
     }
 
-    /// Retransmits lost segments, at most `unit`, and only those sent together, without a gap: a
-    /// pacer lets each piece wait for its turn.
+    /// Retransmits up to `unit` lost segments, and only segments that were sent together, without a
+    /// gap: with pacing each piece waits for its turn.
     fn resend_unit(&mut self, now: Nanos, unit: u64, out: &mut Vec<Transmit>) -> u64 {
         let mut count = 0;
         let mut previous = None;
@@ -150,8 +151,8 @@ impl Sender {
         count
     }
 
-    /// The lowest segment to be retransmitted. In ns-3 segments sent after the highest segment that
-    /// is selectively acknowledged are not, a timeout or not: new data goes first.
+    /// The lowest segment to retransmit. In ns-3, segments sent after the highest selectively
+    /// acknowledged one are not retransmitted, even after a timeout: new data is sent first.
     fn next_to_resend(&mut self) -> Option<Seg> {
         let seg = self.board.next_lost()?;
         let bounded = self.cfg.reduction == Reduction::Ns3 && self.board.sacked > 0;
@@ -168,16 +169,16 @@ impl Sender {
         }
     }
 
-    /// True if it gathers segments that ACKs allow into bursts, paced or not.
+    /// Whether segments that ACKs permit are deferred to form bursts, paced or not.
     #[inline]
     fn gathers(&self) -> bool {
         self.cfg.tso_defer != TsoDefer::Off
     }
 
-    /// It waits for a fuller burst: less than a burst may go, less than the remainder of the send
-    /// buffer's entry, less than a third of the window; the last one is not a millisecond old; and
-    /// the next ACK, an SRTT after the oldest packet that is out, is near (Linux
-    /// `tcp_tso_should_defer`).
+    /// Whether to wait for a fuller burst: less than a burst may be sent, less than the remainder
+    /// of the send-buffer entry, and less than a third of the window; the last burst is less than a
+    /// millisecond old; and the next ACK, due an SRTT after the oldest outstanding packet, is near
+    /// (Linux `tcp_tso_should_defer`).
     fn waits_for_burst(&self, now: Nanos) -> bool {
         const SOON: Nanos = Nanos::from_millis(1);
         if !self.gathers() || self.ca >= CaState::Recovery || self.board.out() == 0 {
@@ -195,8 +196,8 @@ impl Sender {
             && next_ack.saturating_sub(now) <= near
     }
 
-    /// Segments of a burst that starts now, `most` at most. It ends with the send buffer's entry,
-    /// which grows out of the next one until it fills the burst (Linux `tcp_grow_skb`).
+    /// Number of segments, at most `most`, of a burst that starts now. It ends with the send-buffer
+    /// entry, which takes data from the next entry until the burst is full (Linux `tcp_grow_skb`).
     fn burst_of_entry(&mut self, most: u64) -> u64 {
         let nxt = self.board.nxt();
         if nxt >= self.entry_end {
@@ -208,7 +209,7 @@ impl Sender {
         quota.min(self.entry_end - nxt)
     }
 
-    /// True if a full segment fits into the window.
+    /// True if a full segment fits in the window.
     #[inline]
     fn has_room(&self) -> bool {
         (self.board.in_flight() + 1) * self.mss <= self.win.cwnd
@@ -250,8 +251,8 @@ impl Sender {
         true
     }
 
-    /// Retransmits the last segment although it is not known to be lost. It does not count as a
-    /// retransmission of the episode: no undo depends on it.
+    /// Retransmits the last segment although it is not known to be lost. The probe does not count
+    /// as a retransmission of the episode, so that no undo depends on it.
     pub(super) fn emit_probe(&mut self, now: Nanos, seg: Seg, out: &mut Vec<Transmit>) -> bool {
         let (sent, tag, stamp) = self.before_sending(now, seg, true);
         let tx = self.rate.snapshot(sent, false, self.board.in_flight());
@@ -272,7 +273,7 @@ impl Sender {
             let cx = self.cx(now);
             let pkt = SentPkt { seq: seg * self.mss, bytes: self.cfg.mss, retrans };
             let tag = self.cc.on_sent(&cx, &mut self.win, &pkt);
-            // A monitor interval that starts with this packet has its own rate.
+            // A monitor interval that starts with this packet may have a different rate.
             self.update_pacing_rate();
             tag
         } else {
@@ -291,8 +292,8 @@ impl Sender {
         (sent, tag, stamp)
     }
 
-    /// Segments that are sent at once: paced senders and those that gather send about 1 ms; others
-    /// as many as ACKs allow.
+    /// Number of segments sent at once: about 1 ms of the rate with pacing or burst deferral,
+    /// otherwise as many as ACKs permit.
     fn unit_segments(&self) -> u64 {
         if self.paced || self.gathers() {
             self.burst_segments()
@@ -311,8 +312,8 @@ impl Sender {
         tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2)
     }
 
-    /// The next unit departs when this one has been sent at the pacing rate; idle time makes up for
-    /// at most half of it.
+    /// Sets the departure of the next unit: the time at which this one has been sent at the pacing
+    /// rate. Credit for idle time is limited to half of that duration.
     fn charge_pacer(&mut self, now: Nanos, segments: u64) {
         if !self.paced {
             return;
@@ -324,12 +325,13 @@ impl Sender {
         if self.pacer.data_sent <= self.caps.unpaced_start as u64 || self.pacing_rate.0 == 0 {
             return;
         }
-        // A pacer that is all but stopped must not overflow the clock.
+        // Limited, so that a pacer close to a standstill does not overflow the clock.
         let length = self.pacing_rate.time_for(segments * self.mss).min(Nanos::from_secs(3600));
         self.pacer.next += length - credit.min(length / 2);
     }
 
-    /// Linux sizes bursts of unpaced senders by this rate too, so it is computed for all senders.
+    /// Updates the pacing rate. It is computed for all senders, as Linux also sizes the bursts of
+    /// unpaced senders by it.
     pub(super) fn update_pacing_rate(&mut self) {
         if let Some(rate) = self.win.pacing {
             self.pacing_rate = rate;
@@ -360,14 +362,14 @@ impl Sender {
         }
     }
 
-    /// Data is at hand that the receive window does not admit yet. (Data that does not fit a full
-    /// send buffer is not at hand: Linux calls that application-limited.)
+    /// Whether the receive window blocks available data. (Data that does not fit in a full send
+    /// buffer is not available: Linux considers that application-limited.)
     fn waits_for_window(&self) -> bool {
         let held = self.cfg.window_caps || self.board.nxt() >= self.window_end;
         held && self.board.nxt() < self.available
     }
 
-    /// Remembers whether the window was the limit in this round (RFC 7661 in Linux's form).
+    /// Records whether the window was the limit in this round (Linux's form of RFC 7661).
     fn validate_window(&mut self, now: Nanos, limited: bool) {
         let out = self.board.out();
         if self.board.una() >= self.usage_seq || limited || (!self.cwnd_limited && out > self.max_out) {
@@ -404,8 +406,8 @@ impl Sender {
         self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
     }
 
-    /// After an idle spell longer than a timeout the window halves per timeout, down to the restart
-    /// window.
+    /// After an idle time longer than a timeout, halves the window once per timeout, down to the
+    /// restart window.
     fn restart_after_idle(&mut self, now: Nanos) {
         if !self.cfg.slow_start_after_idle
             || !self.caps.idle_decay
@@ -451,9 +453,9 @@ mod tests {
         std::iter::successors(next(&0), next).take(most).collect()
     }
 
-    /// Linux 6.12: 7.5 short entries fit into 256 KiB in addition to the initial window, 2.2 into
-    /// the 87,040 bytes that it starts with by default; the last one is filled up. The latter was
-    /// seen on real hosts.
+    /// Linux 6.12: 7.5 short entries fit in 256 KiB in addition to the initial window, and 2.2 in
+    /// the default initial buffer of 87,040 bytes; the last one is filled up. The latter has been
+    /// observed on real hosts.
     #[test]
     fn entries_are_short_until_the_window_is_known() {
         let found = ends(1448, 256 << 10, (10, 45), 11);
@@ -465,7 +467,7 @@ mod tests {
     fn entries_are_whole_where_nothing_limits_them() {
         assert_eq!(ends(1448, 0, (10, 45), 3), [45, 90, 135]);
         assert_eq!(ends(1448, 87_040, (10, Seg::MAX), 4), [10, 55, 100, 145]);
-        // Packets that an entry holds one of.
+        // Packets so large that an entry holds one.
         assert_eq!(ends(65_000, 87_040, (10, Seg::MAX), 3), [1, 2, 3]);
         assert!(ends(9000, 87_040, (0, 7), 50).windows(2).all(|pair| pair[0] < pair[1]));
     }

@@ -32,8 +32,8 @@ impl Sender {
         }
     }
 
-    /// State machine for an ACK that is not plain progress in Open. Decides whether lost segments
-    /// may be sent again on this ACK ([`Sender::resend`] is `Nothing` before).
+    /// State machine for ACKs other than plain progress in Open. Decides whether lost segments may
+    /// be retransmitted on this ACK ([`Sender::resend`] is `Nothing` before).
     pub(super) fn state_machine(&mut self, now: Nanos, before: &Before, p: &mut Progress) {
         if self.ca == CaState::Open {
             self.reduction.retrans_stamp = None;
@@ -83,7 +83,7 @@ impl Sender {
     /// Ends an episode once all data outstanding at its start is acknowledged.
     fn leave_if_complete(&mut self, now: Nanos) {
         match self.ca {
-            // One segment beyond, so that a reduction lasts a full round.
+            // One segment beyond, so that the reduction lasts a full round.
             CaState::Cwr if self.board.una() > self.high => {
                 self.end_reduction();
                 self.set_state(now, CaState::Open);
@@ -112,7 +112,7 @@ impl Sender {
         self.stats.recoveries += 1;
         self.resend = Resend::Lost;
         self.head_at_once = self.cfg.reduction == Reduction::Ns3;
-        // Re-entering after an undo within recovery is a new episode for the controller too.
+        // Re-entry after an undo within recovery is a new episode for the controller as well.
         self.set_state(now, CaState::Recovery);
     }
 
@@ -131,7 +131,7 @@ impl Sender {
         self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
     }
 
-    /// Requests the controller's threshold and starts a reduction towards it.
+    /// Queries the controller's threshold and starts a reduction towards it.
     pub(super) fn begin_reduction(&mut self, now: Nanos) {
         self.high = self.board.nxt();
         self.probe.high = None;
@@ -146,8 +146,8 @@ impl Sender {
         self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
     }
 
-    /// The ACK shows that the network takes more: PRR may send one packet beyond what was
-    /// delivered.
+    /// Whether the ACK shows that the network has spare capacity: PRR may then send one packet more
+    /// than was delivered.
     pub(super) fn is_safe_ack(&self, p: &Progress, lost: u64) -> bool {
         match self.cfg.reduction {
             Reduction::Rfc9937 => p.acked > 0 && lost == 0,
@@ -158,8 +158,8 @@ impl Sender {
         }
     }
 
-    /// Packets that ns-3 counts as delivered: an ACK with new SACKs counts one packet more, until a
-    /// window is delivered, and a second time if it advances as well.
+    /// Number of packets that ns-3 counts as delivered: an ACK with new SACKs counts one packet
+    /// more until a window is delivered, and a second time if it also advances.
     pub(super) fn delivered_like_ns3(&self, delivered: u64, p: &Progress) -> u64 {
         let r = &self.reduction;
         let more = u64::from(p.data_sacked && r.delivered < r.prior_cwnd);
@@ -197,10 +197,10 @@ impl Sender {
         self.set_cwnd(in_flight + count);
     }
 
-    /// ns-3 counts bytes, and up to release 3.48 the product of what was delivered and the
-    /// threshold is kept in 32 bits (corrected in its change for issue 1282): with windows of more
-    /// than some fifty packets the share wraps around to a few packets, and nothing more is sent
-    /// before the pipe is down at the threshold.
+    /// ns-3 counts bytes, and up to release 3.48 it computes the product of the delivered data and
+    /// the threshold in 32 bits (fixed for its issue 1282): with windows of more than about fifty
+    /// packets the product wraps around to a few packets, and nothing more is sent until the data
+    /// in flight is down to the threshold.
     fn reduce_like_ns3(&mut self, in_flight: u64) {
         let r = &self.reduction;
         let product = ((r.delivered * self.mss) as u32).wrapping_mul(self.win.ssthresh as u32);
@@ -209,7 +209,8 @@ impl Sender {
         self.win.cwnd = in_flight * self.mss + share.saturating_sub(r.out * self.mss).max(least);
     }
 
-    /// The reduction is complete: the window is at the threshold, unless it was taken back.
+    /// Completes the reduction: the window is set to the threshold, unless the reduction was
+    /// undone.
     pub(super) fn end_reduction(&mut self) {
         if self.caps.recovery == Recovery::Own {
             return;
@@ -244,7 +245,7 @@ impl Sender {
             || (self.board.out() > 0 && self.board.slot(self.board.una()).flags & EVER_RETRANS != 0)
     }
 
-    /// In Loss: F-RTO (RFC 5682), undo, or ordinary repair.
+    /// Handles an ACK in Loss: F-RTO (RFC 5682), undo, or ordinary repair.
     fn process_loss(&mut self, now: Nanos, p: &Progress) {
         let recovered = self.board.una() >= self.high;
         if p.acked > 0 {
@@ -286,17 +287,17 @@ impl Sender {
         self.set_state(now, CaState::Open);
     }
 
-    /// The retransmission timer fired.
+    /// Handles the expiry of the retransmission timer.
     pub(super) fn enter_loss(&mut self, now: Nanos) {
         let new_episode = self.ca < CaState::Recovery;
-        // RFC 5681 section 3.1 depends on whether the timer has sent the packet again before; Linux
-        // does not count it after a fast recovery either.
+        // RFC 5681 section 3.1 distinguishes whether the timer has already retransmitted the
+        // packet; Linux also excludes a timeout during fast recovery.
         let in_recovery = self.ca == CaState::Recovery && self.cfg.reduction == Reduction::Ns3;
         let reduces = self.ca <= CaState::Disorder
             || self.high <= self.board.una()
             || (self.ca == CaState::Loss && self.retransmits == 0)
             || in_recovery;
-        // With what was in flight before all of it is taken for lost.
+        // The context has the data in flight before all of it is marked lost.
         let cx = self.cx(now);
         self.mark_lost_at_timeout(now);
         if reduces {
@@ -325,10 +326,10 @@ impl Sender {
         self.after_control();
     }
 
-    // Undo ------------------------------------------------------------------------------------------------------
+    // ---- Undo -----------------------------------------------------------------------------------
 
-    /// Proof that the reduction was spurious: all retransmissions were duplicates, or an echo
-    /// predates the first one.
+    /// Evidence that the reduction was spurious: all retransmissions were duplicates, or an echoed
+    /// timestamp predates the first one.
     fn undo_evidence(&self) -> Option<UndoKind> {
         self.reduction.undo_marker?;
         if self.reduction.undo_retrans == Some(0) {
@@ -337,14 +338,14 @@ impl Sender {
         self.packet_was_delayed().then_some(UndoKind::Timestamp)
     }
 
-    /// The hole was filled by the original: its echo predates the first retransmission, or there
-    /// was none yet (pacing or a full window held it back).
+    /// Whether the original filled the hole: its echoed timestamp predates the first
+    /// retransmission, or there was no retransmission yet (held back by pacing or a full window).
     fn packet_was_delayed(&self) -> bool {
         self.reduction.retrans_stamp.is_none_or(|stamp| self.echo_before(self.last_ts_ecr, stamp))
     }
 
-    /// A hole was filled by a delayed original: reordering, not loss. True: do nothing more with
-    /// this ACK.
+    /// Undoes a reduction if a delayed original has filled a hole: reordering, not loss. True: the
+    /// ACK needs no further processing.
     fn undo_partial(&mut self, now: Nanos, before: &Before) -> bool {
         if self.reduction.undo_marker.is_none() || !self.packet_was_delayed() {
             return false;

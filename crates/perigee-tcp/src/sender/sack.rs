@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tagging what SACK blocks report. Only what is new since the previous ACK is walked over.
+//! Tagging of segments reported by SACK blocks. Only ranges not reported by the previous ACK are
+//! walked.
 
 use super::input::Progress;
 use super::Sender;
@@ -14,8 +15,8 @@ impl Sender {
         for &(start, end) in blocks.sacks() {
             self.tag_range(now, start, end, p);
         }
-        // Data that arrived twice above the cumulative ACK has been received, also if the report of
-        // its first arrival was lost (Linux walks over this block as over any other). It is still
+        // Data that arrived twice above the cumulative ACK has been received, even if the report of
+        // its first arrival was lost (Linux walks this block like any other). It is still
         // outstanding in the scoreboard.
         if let Some((start, end)) = dsack {
             self.tag_range(now, start.max(blocks.ack), end, p);
@@ -27,7 +28,7 @@ impl Sender {
         self.sack_cache[..blocks.count as usize].copy_from_slice(blocks.sacks());
     }
 
-    /// Accounts for a duplicate report; false if it cannot be ours.
+    /// Accounts for a reported duplicate; false if this sender cannot have caused it.
     fn take_dsack(&mut self, start: Seg, end: Seg, p: &mut Progress) -> bool {
         let dups = end.saturating_sub(start);
         if dups == 0 || end > self.board.nxt() {
@@ -36,7 +37,7 @@ impl Sender {
         if self.probe.high.is_some_and(|h| self.probe.was_retrans && end == h) {
             p.dsack_of_probe = true;
         } else if self.dsack_dups + dups > self.stats.retrans {
-            // The network duplicates packets; that is no evidence about our retransmissions.
+            // The network duplicates packets, so this is no evidence about retransmissions.
             return false;
         }
         self.dsack_dups += dups;
@@ -53,7 +54,7 @@ impl Sender {
         true
     }
 
-    /// Tags `start..end`, skipping ranges that the previous ACK reported already.
+    /// Tags `start..end`, skipping ranges already reported by the previous ACK.
     fn tag_range(&mut self, now: Nanos, start: Seg, end: Seg, p: &mut Progress) {
         let start = start.max(self.board.una());
         let end = end.min(self.board.nxt());
@@ -74,7 +75,7 @@ impl Sender {
                 continue;
             }
             // Only the RTT distinguishes the original: below a hole the echoed timestamp stays
-            // constant, and would hide every retransmission that is delivered (Linux
+            // constant, which would disqualify every retransmission that is delivered (Linux
             // `tcp_sacktag_one`).
             self.advance_rack(now, &slot, seg);
             if slot.flags & (EVER_RETRANS | RETRANS) == 0 {

@@ -9,7 +9,7 @@ use perigee_cc::CongestionControl;
 use perigee_units::Nanos;
 
 impl Sender {
-    /// Time of the next call of [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]);
+    /// Time of the next call to [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]);
     /// [`Nanos::MAX`] = never.
     pub fn next_timer(&self) -> Nanos {
         let control = self.win.next_timer.unwrap_or(Nanos::MAX);
@@ -19,7 +19,7 @@ impl Sender {
         self.timer_at.min(control).min(self.pacing_timer())
     }
 
-    /// The pacer holds something back until then.
+    /// Time until which the pacer holds data back.
     fn pacing_timer(&self) -> Nanos {
         if self.pacer.holds_back {
             self.pacer.next
@@ -28,9 +28,9 @@ impl Sender {
         }
     }
 
-    /// Runs whatever is due. What must be sent at once (probes, the first segment after a timeout)
-    /// is appended to `out`; call [`Sender::transmit`] afterwards. Returns whether a retransmission
-    /// timeout fired.
+    /// Runs all timers that are due. Packets to send at once (probes, the first segment after a
+    /// timeout) are appended to `out`; call [`Sender::transmit`] afterwards. Returns whether a
+    /// retransmission timeout occurred.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
         if self.win.next_timer.is_some_and(|t| t <= now) {
             self.win.next_timer = None;
@@ -42,7 +42,7 @@ impl Sender {
         }
         delegate!(self, inet, host => inet.on_timer(host, now));
         if self.pacer.holds_back && self.pacer.next <= now && self.resend == Resend::Nothing {
-            // The data the pacer held back includes all segments lost by now.
+            // Data held back by the pacer includes all segments marked lost by now.
             self.resend = Resend::Lost;
         }
         if self.timer_at > now {
@@ -54,7 +54,7 @@ impl Sender {
             TimerKind::None => {}
             TimerKind::Reorder => self.reorder_timeout(now),
             TimerKind::Probe => {
-                // The probe's own timer kind matters to the timeout that follows it.
+                // The probe's timer kind affects the timeout that follows it.
                 self.timer = TimerKind::Probe;
                 self.send_probe(now, out);
             }
@@ -75,7 +75,7 @@ impl Sender {
         self.retransmits += 1;
         self.backoff += 1;
         if let Some(seg) = self.board.next_lost() {
-            // The head goes out regardless of the pacer.
+            // The head is sent regardless of the pacer.
             self.pacer.next = self.pacer.next.min(now);
             self.emit_again(now, seg, out);
         }
@@ -91,14 +91,14 @@ impl Sender {
         Nanos(self.rtt.rto().0.saturating_mul(1 << self.backoff.min(20))).min(self.cfg.rto.max)
     }
 
-    /// Time left until the head's timeout.
+    /// Time remaining until the head's timeout.
     pub(super) fn rto_left(&self, now: Nanos) -> Nanos {
         let head = self.board.slot(self.board.una()).tx.sent;
         (head + self.backed_off_rto()).saturating_sub(now)
     }
 
-    /// Restarts the retransmission timer. In place of a probe or reordering timer it counts from
-    /// the head's transmission.
+    /// Restarts the retransmission timer. When it replaces a probe or reordering timer, it counts
+    /// from the head's transmission.
     pub(super) fn arm_rto(&mut self, now: Nanos) {
         if self.board.out() == 0 {
             self.arm(TimerKind::None, Nanos::MAX);
@@ -111,7 +111,8 @@ impl Sender {
         self.arm(TimerKind::Rto, now + self.timer_duration(rto));
     }
 
-    /// After forward progress: a probe where one may be sent, else the retransmission timer.
+    /// After forward progress: starts the probe timer if a probe may be sent, otherwise the
+    /// retransmission timer.
     pub(super) fn arm_after_ack(&mut self, now: Nanos) {
         match self.probe_delay(now, true) {
             Some(delay) => self.arm(TimerKind::Probe, now + delay),
@@ -119,8 +120,8 @@ impl Sender {
         }
     }
 
-    /// Linux's timer wheel rounds long delays up: from 64 ticks to 8, from 512 to 64, from 4096 to
-    /// 512 ticks.
+    /// Linux's timer wheel rounds up long delays: from 64 ticks on to multiples of 8, from 512 of
+    /// 64, from 4096 of 512.
     pub(super) fn timer_duration(&self, t: Nanos) -> Nanos {
         if !self.cfg.timer_wheel || self.tick == 0 {
             return t;

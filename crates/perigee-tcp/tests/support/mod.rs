@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A sender with the test as its receiver.
+//! A sender whose receiver is the test.
 #![allow(dead_code)] // each test file uses its own part
 
 use perigee_cc::{info, CaState};
@@ -30,12 +30,12 @@ pub fn taken(out: &[Transmit]) -> Sent {
     out.iter().map(|t| (t.seg, t.retrans)).collect()
 }
 
-/// Sends on each ACK as many segments as it allows, as in the RFCs.
+/// Configuration without deferral: each ACK sends as many segments as it permits, as in the RFCs.
 pub fn plain() -> Config {
     Config { mss: MSS as u32, timestamps: false, tso_defer: TsoDefer::Off, ..Config::default() }
 }
 
-/// A connection with the test as its receiver; its handshake took 100 ms.
+/// A connection whose receiver is the test; its handshake took 100 ms.
 pub struct Script {
     pub sender: Sender,
     pub now: Nanos,
@@ -60,7 +60,7 @@ impl Script {
         taken(&out)
     }
 
-    /// The application writes up to this number of segments.
+    /// Makes segments up to this number available to the sender.
     pub fn write(&mut self, segments: Seg) -> Sent {
         self.sender.limit(segments);
         self.send()
@@ -81,12 +81,12 @@ impl Script {
         self.sacks(ack, &[])
     }
 
-    /// A duplicate arrived.
+    /// Reports a duplicate.
     pub fn dsack(&mut self, ack: Seg, seg: Seg) -> Sent {
         self.told(AckBlocks { ack, dsack: Some((seg, seg + 1)), covered: 1, ..AckBlocks::default() })
     }
 
-    /// Waits for the next timer; returns the wait and the segments it sends.
+    /// Waits for the next timer; returns the waiting time and the segments sent.
     pub fn wait(&mut self) -> (Nanos, Sent) {
         let at = self.sender.next_timer();
         let waited = at - self.now;
