@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Streams the timeline of London to New York for the number of hours in the first argument: for
-//! profilers.
+//! Streams the timeline of London to New York for the number of hours given as the first argument:
+//! for use with profilers.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

@@ -50,12 +50,12 @@ pub(crate) fn light_time(a: Vec3, b: Vec3) -> Nanos {
     Nanos::from_secs_f64(distance_m(a, b) / SPEED_OF_LIGHT_M_S)
 }
 
-/// An angle reduced to `0..2 pi`.
+/// Reduces an angle to `0..2 pi`.
 pub fn wrap(angle_rad: f64) -> f64 {
     angle_rad.rem_euclid(TAU)
 }
 
-/// The difference of two angles in degrees, reduced to `-180..180`.
+/// Difference of two angles in degrees, reduced to `-180..180`.
 pub fn turn_deg(a: f64, b: f64) -> f64 {
     (a - b + 180.0).rem_euclid(360.0) - 180.0
 }
@@ -65,8 +65,8 @@ pub fn turn_deg(a: f64, b: f64) -> f64 {
 pub fn gmst_rad(at: Epoch) -> f64 {
     let days = at.days_since_j2000();
     let t = days / 36_525.0;
-    // Full turns are removed before the small terms are added: a day count of 10^4 would cost their
-    // digits.
+    // Full turns are removed before the small terms are added: with a day count of 10^4 those would
+    // lose digits.
     let turns = days.rem_euclid(1.0);
     let seconds =
         67_310.548_41 + turns * 86_400.0 + 8_640_184.812_866 * t + 0.093_104 * t * t - 6.2e-6 * t * t * t;
@@ -76,12 +76,12 @@ pub fn gmst_rad(at: Epoch) -> f64 {
 /// Angular velocity of the Earth.
 pub const EARTH_RAD_S: f64 = 7.292_115_9e-5;
 
-/// TEME to ECEF, rotated by `gmst_rad`.
+/// Rotates TEME to ECEF by `gmst_rad`.
 pub fn to_ecef(p: Vec3, gmst_rad: f64) -> Vec3 {
     turn(p, libm::sincos(gmst_rad))
 }
 
-/// TEME to ECEF, with sine and cosine of the Earth's rotation.
+/// Rotates TEME to ECEF, given sine and cosine of the Earth's rotation angle.
 #[inline(always)]
 pub fn turn(p: Vec3, (s, c): (f64, f64)) -> Vec3 {
     [c * p[0] + s * p[1], c * p[1] - s * p[0], p[2]]
@@ -98,8 +98,7 @@ pub struct Ellipsoid {
 
 /// The ellipsoid of GPS; the default for ground points and maps.
 pub const WGS84: Ellipsoid = Ellipsoid { a_m: 6_378_137.0, f: 1.0 / 298.257_223_563 };
-/// The older ellipsoid, for comparison with tools that use it throughout (Hypatia, the OrbCC
-/// study).
+/// The older ellipsoid, for comparison with tools that use it (Hypatia, the OrbCC study).
 pub const WGS72: Ellipsoid = Ellipsoid { a_m: 6_378_135.0, f: 1.0 / 298.26 };
 
 impl Ellipsoid {
@@ -107,7 +106,7 @@ impl Ellipsoid {
         self.f * (2.0 - self.f)
     }
 
-    /// Geodetic to ECEF.
+    /// Converts geodetic coordinates to ECEF.
     pub fn ecef(self, p: GeoPoint) -> Vec3 {
         let (sin_lat, cos_lat) = libm::sincos(p.lat_deg * RAD);
         let (sin_lon, cos_lon) = libm::sincos(p.lon_deg * RAD);
@@ -116,7 +115,8 @@ impl Ellipsoid {
         [across * cos_lon, across * sin_lon, (n * (1.0 - self.e2()) + p.height_m) * sin_lat]
     }
 
-    /// ECEF to geodetic, by Bowring's formula: within millimetres up to satellite heights.
+    /// Converts ECEF to geodetic coordinates by Bowring's formula: exact to millimetres up to
+    /// satellite heights.
     pub fn geodetic(self, p: Vec3) -> GeoPoint {
         let across = libm::hypot(p[0], p[1]);
         let b = self.a_m * (1.0 - self.f);
@@ -144,7 +144,7 @@ pub fn great_circle_m(a: GeoPoint, b: GeoPoint) -> f64 {
     2.0 * MEAN_RADIUS_M * libm::asin(h.sqrt().min(1.0))
 }
 
-/// The direction "up" at a place: the normal of the ellipsoid.
+/// Local vertical of a place: the normal of the ellipsoid.
 pub fn up(p: GeoPoint) -> Vec3 {
     let (sin_lat, cos_lat) = libm::sincos(p.lat_deg * RAD);
     let (sin_lon, cos_lon) = libm::sincos(p.lon_deg * RAD);

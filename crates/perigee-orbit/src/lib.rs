@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Satellite constellations as changing networks: orbits, visibility, links, routes and handovers,
-//! as a Timeline.
+//! as a timeline.
 //!
 //! Layers, each based on those before it:
 //! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
@@ -35,7 +35,7 @@ pub use stream::plan::Recorded;
 pub use stream::reach::Reach;
 pub use stream::snapshot::TableScratch;
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

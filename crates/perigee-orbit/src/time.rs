@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Instants on the calendar.
 //!
-//! One scale, UTC without leap seconds, used as UT1: the difference is below 0.9 s, in which a
-//! point on the equator moves 420 m, and it is the same for all satellites of a run.
+//! The only time scale is UTC without leap seconds, used as UT1: the difference is below 0.9 s, in
+//! which a point on the equator moves by 420 m, and it is the same for all satellites of a run.
 
 use perigee_units::Nanos;
 
@@ -21,9 +21,9 @@ impl Epoch {
         Epoch((days_from_2000(year, month, day) * NS_PER_DAY) - NS_PER_DAY / 2)
     }
 
-    /// From a year of two digits and a day of the year in units of 1e-8 days, as TLEs write it.
+    /// Instant from a two-digit year and a day of the year in units of 1e-8 days, as in TLEs.
     pub fn from_tle(year2: i64, day_e8: i64) -> Self {
-        // Two digits: 57 to 99 are the 20th century (the first satellite flew in 1957).
+        // Years 57 to 99 are in the 20th century (the first satellite flew in 1957).
         let year = if year2 < 57 { 2000 + year2 } else { 1900 + year2 };
         let first = Epoch::midnight(year, 1, 1);
         Epoch(first.0 + (day_e8 - 100_000_000) * (NS_PER_DAY / 100_000_000))
@@ -41,7 +41,7 @@ impl Epoch {
     /// `"2022-09-14"`, `"2022-09-14T12:00:00"` or `"2022-09-14 12:00:00.25Z"`.
     ///
     /// # Errors
-    /// A description, for any other format.
+    /// A description, if the text has any other format.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bad = || format!("{text:?} is not a time: write it like 2022-09-14T12:00:00Z");
         let body = text.trim().trim_end_matches('Z');
@@ -59,7 +59,7 @@ impl Epoch {
         Ok(Epoch(Self::midnight(y, m, d).0 + (h * 3600 + mi * 60) * 1_000_000_000 + (s * 1e9 + 0.5) as i64))
     }
 
-    /// This instant later by `t`.
+    /// The instant `t` later.
     pub fn plus(self, t: Nanos) -> Self {
         Epoch(self.0 + t.0 as i64)
     }

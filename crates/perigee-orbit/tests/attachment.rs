@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Attachment: choice of a terminal's satellite, times of changes, lengths of outages.
+//! Attachment: selection of a terminal's satellite, times of changes, lengths of outages.
 
 use perigee_orbit::frames::{distance_m, SPEED_OF_LIGHT_M_S, WGS84};
 use perigee_orbit::sky::policy::{Policy, Reselect, STARLINK_SLOTS};
@@ -127,7 +127,7 @@ fn an_outage_of_signalling_is_three_times_the_delays_to_both_satellites() {
         };
         let expected: f64 = 3.0 * note.text.split(" -> ").map(delay).sum::<f64>();
         assert!((note.value - expected).abs() < 1e-6, "{} against {expected}", note.value);
-        // 550 km away and farther, two directions: the formula yields 11 to 16 ms.
+        // Two satellites at slant ranges of 550 to 1123 km: the formula yields 11 to 22.5 ms.
         assert!((0.011..0.023).contains(&note.value), "{}", note.value);
     }
 }

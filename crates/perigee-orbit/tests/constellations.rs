@@ -16,7 +16,7 @@ fn ground(name: &str, kind: GroundKind, lat_deg: f64, lon_deg: f64) -> GroundNod
     GroundNode::new(name, kind, GeoPoint { lat_deg, lon_deg, height_m: 0.0 })
 }
 
-/// London and New York under a preset.
+/// London and New York with a preset.
 fn under(name: &str) -> SkySpec {
     let preset = presets::find(name).unwrap();
     let mut spec = SkySpec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! State folders of Hypatia: round trips, and errors on damage.
+//! State folders of Hypatia: round trips, and errors on damaged files.
 
 use perigee_orbit::interop::hypatia::{read_folder, write_folder};
 use perigee_orbit::*;
@@ -74,7 +74,7 @@ fn a_sky_that_is_written_and_read_takes_the_same_paths() {
     check(&again).unwrap();
     let d = diff(&sky.timeline().unwrap(), &again, Nanos::from_millis(100), Nanos::ZERO);
     for p in &d.pairs {
-        // Element sets have four decimals of a degree: some metres.
+        // Element sets have four decimals of a degree, which is a few metres.
         assert!(p.same_way == p.steps && p.largest_difference_ms < 1e-3, "{p:?}");
     }
     assert!(d.notes.iter().all(|n| n.alone == [0, 0]), "{:?}", d.notes);
@@ -136,7 +136,7 @@ fn a_damaged_folder_is_refused_with_its_file() {
     std::fs::write(state.join("fstate_20000000000.txt"), "").unwrap();
     assert!(error().contains("fstate_20000000000.txt is behind the end"), "{}", error());
     std::fs::remove_file(state.join("fstate_20000000000.txt")).unwrap();
-    // Entries missing at an instant are unchanged since an earlier one.
+    // Entries absent at an instant are unchanged since an earlier one.
     let first = std::fs::read_to_string(state.join("fstate_0.txt")).unwrap();
     let cut: String =
         first.lines().filter(|l| !l.starts_with("1584,1585,")).map(|l| format!("{l}\n")).collect();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Geometry against reference values that were calculated independently with Hypatia's rules (SGP4
-//! with WGS72 over generated elements, ranges instead of elevations, soft attachment at both ends).
-//! Ignored where the data is absent.
+//! Geometry against reference values calculated independently with Hypatia's rules (SGP4 with WGS72
+//! over generated elements, ranges instead of elevations, soft attachment at both ends). Ignored if
+//! the data is absent.
 
 use perigee_orbit::frames::WGS72;
 use perigee_orbit::links::visibility::Mask;
@@ -69,7 +69,7 @@ fn expected_paths(events: &Value) -> Vec<(f64, Vec<u64>)> {
     events.as_array().unwrap().iter().map(|e| (e["t_s"].as_f64().unwrap(), list(&e["path"]))).collect()
 }
 
-/// Round-trip times must agree everywhere. So must paths, except if two paths around the Earth are
+/// Round-trip times must always agree. So must paths, except if two paths around the Earth are
 /// equally long and the last digits decide (`ties`).
 fn compare(what: &str, sky: &Arc<Sky>, expected: &Value, ties: bool) {
     for (s, rtt) in expected["rtt_ms_each_second"].as_array().unwrap().iter().enumerate().step_by(5) {
@@ -104,8 +104,8 @@ fn the_pairs_of_the_study_take_the_reference_paths() {
         {
             let what = format!("{} {} km, {key}", pair["name"], pair["distance_km"]);
             let sky = hypatia(STARLINK_SHELL1, 15.19, policy, ground());
-            // With the nearest satellites, paths between distant ends often have a twin around the
-            // other side.
+            // With nearest satellites, paths between distant ends often have an equally long twin
+            // around the other side.
             compare(&what, &sky, &pair[key], policy == Policy::Nearest);
         }
     }

@@ -38,8 +38,8 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
     let text = read("orbtcp/ground_stations_experiment8.csv");
     let ground = gateways(&text);
     assert_eq!(ground.len(), 100);
-    // Number of the two stations, whether ISLs are used, mean, least and largest RTT over 300 s in
-    // steps of 1 s.
+    // Numbers of the two stations, whether ISLs are used, and mean, minimum and maximum RTT over
+    // 300 s in steps of 1 s.
     let expected = [
         ((0, 1), true, 18.06, 14.05, 21.19),
         ((1, 2), true, 30.95, 30.30, 31.72),
@@ -77,7 +77,7 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
     }
 }
 
-/// Share of identical rows and median error of the RTT in milliseconds.
+/// Fraction of identical rows, and median error of the RTT in milliseconds.
 fn likeness(file: &str, ends: [&str; 2], way: &leoem::Way) -> (f64, f64) {
     let published = PathLog::parse(&read(&format!("leoem/paths/{file}"))).unwrap();
     let end = |name: &str| {
@@ -131,8 +131,8 @@ fn leoem_compat_rebuilds_the_published_paths_over_relays() {
         place(cells[1], cells[2])
     };
     let mut places: Vec<GeoPoint> = text.lines().skip(1).map(station).collect();
-    // The list was reordered after the logs were made: its last station was at the position of
-    // number 1629.
+    // The list was reordered after the logs were generated: its last station used to be number
+    // 1629.
     let last = places.pop().unwrap();
     places.insert(1629 - 1584, last);
     let relays = leoem::Way::Relays(places);

@@ -53,12 +53,12 @@ fn load_aware_paths_relieve_a_hotspot_and_are_not_much_longer() {
         let t = Nanos::from_secs(second);
         let (short, wide) = (plain.routes_at(t).unwrap(), aware.routes_at(t).unwrap());
         let most = |routes: &[Option<Route>]| crossings(routes).into_values().max().unwrap();
-        // Two demands fill an ISL.
+        // Two demands saturate an ISL.
         assert!(most(&short) >= 5 && most(&wide) <= 2, "{} {}", most(&short), most(&wide));
         let longest = lengths(&short).into_iter().zip(lengths(&wide)).map(|(a, b)| b.saturating_sub(a)).max();
         assert!(longest.unwrap() < Nanos::from_millis(15), "{longest:?}");
     }
-    // No loaded links: the shortest paths.
+    // Without loaded links, the paths are the shortest ones.
     let mut idle = load_aware(8);
     let PathRule::LoadAware(rule) = &mut idle.rule else { unreachable!() };
     rule.demand_bps.clear();

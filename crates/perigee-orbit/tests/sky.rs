@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Skies end to end: invariants of their timelines for all constellations.
+//! Skies end to end: invariants of the timelines of all constellations.
 
 use perigee_orbit::frames::{elevation_deg, up, WGS84};
 use perigee_orbit::*;
@@ -98,8 +98,8 @@ fn delays_of_a_path_are_those_of_the_geometry_and_continuous_along_it() {
         assert_eq!(here, s.delay(PairId(1), now).unwrap(), "the way back is the same way");
         if let Some((before, d, p)) = &last {
             if *p == path {
-                // Satellites move at 7.6 km/s: no more than 26 us a second on each of two radio
-                // links.
+                // Satellites move at 7.6 km/s: delays change by at most 26 us per second on each of
+                // two radio links.
                 let allowed = (now - *before).0 / 10_000 + 20;
                 assert!(here.0.abs_diff(d.0) <= allowed, "{d} -> {here} in {}", now - *before);
             }
@@ -128,7 +128,8 @@ fn a_hard_handover_keeps_the_terminal_off_the_air_for_its_outage() {
         let exact = Nanos::from_secs_f64(n.value);
         assert!(prolonged || (end - *at).0.abs_diff(exact.0) <= 1, "{at} - {end}: {n:?}");
     }
-    // During an outage of either terminal the path has a link that is down, otherwise none.
+    // During an outage of either terminal the path contains a link that is down, otherwise it does
+    // not.
     let off = |t: Nanos| {
         begins
             .iter()
@@ -272,7 +273,7 @@ fn outages_longer_than_the_time_between_handovers_are_one() {
                 all.iter().filter(|n| n.1.node == Some(node)).map(|n| n.0).collect::<Vec<_>>()
             };
             let (h, b, e) = (of(&handovers), of(&begins), of(&ends));
-            // Start and end alternate, and each end is 40 s after the last handover before it.
+            // Starts and ends alternate, and each end is 40 s after the last handover before it.
             assert!(b.len() - e.len() <= 1 && e.iter().zip(&b[1..]).all(|(e, b)| e <= b));
             for end in e {
                 let last = h.iter().rev().find(|h| **h < end).unwrap();
@@ -366,7 +367,8 @@ fn many_ground_points_share_one_sky() {
     }
 }
 
-/// Bits depend neither on the processor nor on the build: this number was made by a release build.
+/// The timeline depends neither on the processor nor on the build: this hash is that of a release
+/// build.
 #[test]
 fn the_timeline_of_london_and_new_york_has_not_moved() {
     let mut file = Vec::new();

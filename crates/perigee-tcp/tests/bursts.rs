@@ -37,7 +37,7 @@ fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packet
 }
 
 /// Number of segments sent on each of eight ACKs, 0.1 ms apart, for single packets of a window of
-/// 320. The first ACK arrives `early` before an SRTT has passed.
+/// 320 packets. The first ACK arrives `early` before an SRTT has passed.
 fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
     let mut s = Script::new("newreno", Config { tso_defer, ..plain() }, 100_000);
     s.send();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! State folders of Hypatia (satgenpy): export of a sky, and import as one.
+//! State folders of Hypatia (satgenpy): export of a sky, and import as a sky.
 //!
 //! A folder has `tles.txt` (a line "planes slots", then element sets), `isls.txt` (two satellite
-//! numbers a line), `ground_stations.txt` (number, name, latitude, longitude, height, x, y, z),
-//! `description.txt` (largest ranges), `gsl_interfaces_info.txt`, and a folder
+//! numbers per line), `ground_stations.txt` (number, name, latitude, longitude, height, x, y, z),
+//! `description.txt` (maximum ranges), `gsl_interfaces_info.txt`, and a folder
 //! `dynamic_state_<step>ms_for_<length>s` with `fstate_<ns>.txt`: lines "node, destination, next
-//! hop, own interface, its interface", all of them at first and then those that changed. Stations
-//! are numbered after the satellites. A satellite's interfaces are its ISLs in the order of
-//! `isls.txt`, then its radio; a station has one. Unreachable destinations have -1 in all three
-//! fields.
+//! hop, own interface, interface of the next hop"; the first file has all entries, later ones only
+//! those that changed. Stations are numbered after the satellites. The interfaces of a satellite
+//! are its ISLs in the order of `isls.txt`, followed by its radio; a station has one interface.
+//! Unreachable destinations have -1 in the last three fields.
 
 use crate::frames::WGS72;
 use crate::links::planes::PlaneOptions;
@@ -28,13 +28,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rate of a radio in Hypatia's files, in its own unit.
+/// Rate of a radio in Hypatia's files, in their unit.
 const RADIO_SHARE: f64 = 1.0;
 
-/// Writes the state of a sky: forwarding towards all of its ground points.
+/// Writes the state folder of a sky, with forwarding towards all of its ground points.
 ///
 /// # Errors
-/// A property without an equivalent in such a folder, or files that cannot be written.
+/// A property without an equivalent in such a folder, or a file that cannot be written.
 pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     let spec = sky.spec();
     let isls = sky.constellation().isls_at(Nanos::ZERO)?;
@@ -96,7 +96,7 @@ fn stations(sky: &Sky) -> String {
     sky.spec().ground.iter().enumerate().map(station).collect()
 }
 
-/// Ranges that correspond to the masks for the highest satellite, over a sphere.
+/// Ranges equivalent to the elevation masks for the highest satellite, over a sphere.
 fn description(sky: &Sky) -> String {
     let r = crate::motion::shell::EARTH_RADIUS_M;
     let heights = sky.constellation().elements.iter().map(|e| crate::motion::tle::mean_altitude_km(e) * 1e3);
@@ -114,7 +114,7 @@ fn description(sky: &Sky) -> String {
     format!("max_gsl_length_m={ground:.10}\nmax_isl_length_m={isl:.10}\n")
 }
 
-/// Numbers of interfaces.
+/// Interface numbers.
 struct Interfaces {
     isl: BTreeMap<(u32, u32), u32>,
     isls: Vec<u32>,
@@ -145,7 +145,7 @@ struct Forwarding<'a> {
 }
 
 impl Forwarding<'_> {
-    /// Lines of an instant that differ from the previous one.
+    /// Entries of an instant that differ from the previous one.
     fn changes(&mut self, t: Nanos) -> Result<String, String> {
         let (n, stations) = (self.sky.constellation().len(), self.sky.spec().ground.len());
         let dests: Vec<usize> = (0..stations).collect();
@@ -175,24 +175,24 @@ impl Forwarding<'_> {
     }
 }
 
-/// A folder as read.
+/// Content of a folder.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Its satellites, ISLs and stations; pairs and ports are unset.
+    /// Satellites, ISLs and stations; pairs and ports are unset.
     pub spec: SkySpec,
-    /// Forwarding states in order.
+    /// Files of the forwarding states, in order of time.
     files: Vec<(Nanos, PathBuf)>,
     /// Pairs of satellites that `isls.txt` links, the lower number first.
     linked: BTreeSet<(u32, u32)>,
-    /// Number of satellites in its `tles.txt`.
+    /// Number of satellites in `tles.txt`.
     pub satellites: usize,
 }
 
-/// Reads a folder. `dynamic` is the name of the folder of forwarding states in it, required if
-/// there are several.
+/// Reads a folder. `dynamic`: name of the subfolder of forwarding states, required if there are
+/// several.
 ///
 /// # Errors
-/// Files that are missing or damaged, by name and line.
+/// A missing or damaged file, with its name and line.
 pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String> {
     let read = |name: &str| files::read(&folder.join(name));
     let text = read("tles.txt")?;
@@ -294,8 +294,8 @@ fn promised(name: &str) -> Option<(Nanos, Nanos)> {
     Some((step, Nanos::from_secs(length)))
 }
 
-/// Checks that every instant has its file: a gap would silently be filled by an old state. Without
-/// a step in the name of the folder, it follows from the first two files.
+/// Checks that every instant has its file: an old state would silently fill a gap. If the name of
+/// the folder has no step, the first two files define it.
 fn complete(times: &[Nanos], promised: Option<(Nanos, Nanos)>) -> Result<(), String> {
     let last = times.last().copied().unwrap_or(Nanos::ZERO);
     let step = promised.map_or_else(|| times.get(1).map_or(last, |t| *t - times[0]), |p| p.0).max(Nanos(1));
@@ -322,11 +322,11 @@ fn complete(times: &[Nanos], promised: Option<(Nanos, Nanos)>) -> Result<(), Str
 }
 
 impl State {
-    /// The paths of pairs of stations, given by number, at every instant of the folder.
+    /// Paths of pairs of stations, given by number, at every instant of the folder.
     ///
     /// # Errors
-    /// A damaged file, a loop, a hop to a node that does not exist or over a link that `isls.txt`
-    /// does not have.
+    /// A damaged file, a loop, or a hop to a node that does not exist or over a link that is not in
+    /// `isls.txt`.
     pub fn paths(&self, pairs: &[(usize, usize)]) -> Result<Recorded, String> {
         let nodes = self.satellites + self.spec.ground.len();
         let mut next: BTreeMap<(u32, u32), i64> = BTreeMap::new();
@@ -384,7 +384,8 @@ impl State {
         }
     }
 
-    /// Two satellites need an ISL between them, and two stations a satellite.
+    /// Checks that a hop is possible: between two satellites over an ISL, or between a station and
+    /// a satellite.
     fn linked(&self, from: u32, to: u32) -> Result<(), String> {
         let station = |node: u32| node as usize >= self.satellites;
         match (station(from), station(to)) {

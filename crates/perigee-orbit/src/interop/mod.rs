@@ -4,8 +4,8 @@
 //!
 //! * `hypatia-compat-…` ([`hypatia()`]): SGP4 over generated elements, WGS72, ranges instead of
 //!   elevations, stations instead of terminals.
-//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, stations relay, and the
-//!   orientation that its elements of "year 0, day 0" have at its fixed date.
+//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, relaying stations, and the
+//!   orientation that elements of "year 0, day 0" have at the study's fixed date.
 //! * `leoem-compat` ([`leoem`]): path logs with the two defects of their generator.
 
 pub mod hypatia;
@@ -26,7 +26,7 @@ use std::f64::consts::TAU;
 pub struct HypatiaShell {
     shell: Shell,
     revs_per_day: f64,
-    /// Largest distance from a station to a satellite.
+    /// Maximum distance from a station to a satellite.
     pub max_gsl_m: f64,
 }
 
@@ -42,8 +42,8 @@ const fn hypatia_shell(
     HypatiaShell { shell, revs_per_day, max_gsl_m }
 }
 
-/// The shells that Hypatia's own experiments use, by the last part of the preset's name. The ranges
-/// are those of its scripts: the cone at 25, 30 and 10 degrees over a flat ground.
+/// Shells used in Hypatia's own experiments, by the last part of the preset's name. The ranges are
+/// those of its scripts: the cone at 25, 30 and 10 degrees over a flat Earth.
 pub const HYPATIA: &[(&str, HypatiaShell)] = &[
     ("hypatia-compat-starlink", hypatia_shell(550.0, 53.0, [72, 22], 15.19, 1_089_686.418_1)),
     ("hypatia-compat-kuiper", hypatia_shell(630.0, 51.9, [34, 34], 14.80, 1_260_000.0)),
@@ -66,14 +66,14 @@ pub fn hypatia(h: &HypatiaShell, spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
-/// Mean motion of the OrbCC study's satellites in revolutions per day: the circular velocity with
-/// its own constants.
+/// Mean motion of the OrbCC study's satellites in revolutions per day: circular velocity with the
+/// study's constants.
 fn orbtcp_revs_per_day() -> f64 {
     let (gm_km3_s2, radius_km): (f64, f64) = (398_601.2, 6_378.135 + 550.0);
     (gm_km3_s2 / (radius_km * radius_km * radius_km)).sqrt() * 86_400.0 / TAU
 }
 
-/// Start of the OrbCC study's runs over a constellation: 2021-04-22 19:19:00 UTC.
+/// Start of the OrbCC study's constellation runs: 2021-04-22 19:19:00 UTC.
 fn orbtcp_start() -> Epoch {
     Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60))
 }
@@ -86,10 +86,11 @@ const ORBTCP_LATITUDE0_DEG: f64 = 358.871;
 
 /// Configures a sky like the simulator of the OrbCC study.
 ///
-/// Its elements are of "year 0, day 0", which its Julian dates (Avian688/leosatellites, cOrbitA.cc
-/// and NoradA.ned) convert to JD 1721059.5, 738,267.8 days before the start. SGP4 over two
-/// millennia amplifies the last digits of its constants, and the interval exceeds 64 bits of
-/// nanoseconds, so the resulting mean elements at the start are used here.
+/// The study's elements have the epoch "year 0, day 0", which its Julian dates
+/// (Avian688/leosatellites, cOrbitA.cc and NoradA.ned) convert to JD 1721059.5, 738,267.8 days
+/// before the start. Over two millennia SGP4 amplifies the last digits of its constants, and the
+/// interval exceeds 64 bits of nanoseconds, so the resulting mean elements at the start are used
+/// here.
 pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
     let start = orbtcp_start();
     let propagation = Propagation::Sgp4 { revs_per_day: Some(orbtcp_revs_per_day()), epoch: Some(start) };
@@ -128,7 +129,7 @@ pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
     }
 }
 
-/// Applies the preset of that name; false if there is none.
+/// Applies the preset with this name; false if there is none.
 pub fn apply(name: &str, spec: &mut SkySpec, given: IsGiven<'_>) -> bool {
     if let Some((_, shell)) = HYPATIA.iter().find(|(n, _)| *n == name) {
         hypatia(shell, spec, given);

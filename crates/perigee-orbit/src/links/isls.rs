@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Inter-satellite links: patterns, limits, graph.
+//! Inter-satellite links: patterns, limits, and the graph.
 
 use crate::frames::distance_m;
 use crate::links::length::{Weight, UNREACHABLE};
@@ -9,8 +9,8 @@ use crate::motion::shell::{Shell, EARTH_RADIUS_M};
 /// Whether the last plane of a shell is linked to the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Seam {
-    /// If their satellites move in the same direction: in a delta (nodes over 360 degrees), not in
-    /// a star.
+    /// Only if their satellites move in the same direction: in a delta (nodes over 360 degrees),
+    /// not in a star.
     #[default]
     Auto,
     /// Always.
@@ -19,8 +19,8 @@ pub enum Seam {
     Open,
 }
 
-/// +Grid of a generated shell: the next satellite of the plane, and the same slot of the next
-/// plane; both wrap around. At the seam the slot shifts according to the phasing.
+/// +Grid of a generated shell: links to the next satellite of the plane and to the same slot of the
+/// next plane; both wrap around. At the seam the slot is shifted according to the phasing.
 pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
     let (planes, slots) = (shell.planes, shell.per_plane);
     let id = |plane: u32, slot: u32| plane * slots + slot;
@@ -51,16 +51,17 @@ pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
 pub struct Near<'a> {
     /// Shell of each satellite.
     pub group: &'a [Option<u32>],
-    /// Isls of each satellite.
+    /// Number of ISLs per satellite.
     pub terminals: u32,
-    /// Only links between different shells, or only links within one.
+    /// Whether to link only satellites of different shells, or only those of the same shell.
     pub across: bool,
     /// Maximum length.
     pub max_range_m: f64,
 }
 
 impl Near<'_> {
-    /// The links, greedily by length as long as both ends have a free ISL; ties by number.
+    /// The links, chosen greedily by length while both ends have a free ISL; ties are broken by
+    /// number.
     pub fn links(&self, at: &Positions) -> Vec<(u32, u32)> {
         let mut near: Vec<(f64, u32, u32)> = Vec::new();
         for a in 0..at.len() {
@@ -80,7 +81,8 @@ impl Near<'_> {
         links
     }
 
-    /// The nearest partners of a satellite; more than it has ISLs, because some of them are taken.
+    /// The nearest partners of a satellite; more than it has ISLs, because some of them may be
+    /// taken.
     fn candidates(&self, at: &Positions, a: usize) -> Vec<(f64, u32, u32)> {
         let Some(own) = self.group[a] else { return Vec::new() };
         let fits = |b: &usize| *b != a && self.group[*b].is_some_and(|g| (g != own) == self.across);
@@ -104,7 +106,7 @@ impl Near<'_> {
 pub struct Limits {
     /// Maximum length.
     pub max_range_m: f64,
-    /// Minimum height of the line of sight, because of refraction and absorption.
+    /// Minimum height of the line of sight above the ground, because of refraction and absorption.
     pub grazing_height_m: f64,
 }
 
@@ -115,13 +117,14 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// From a satellite to the point where its line of sight is tangent to the grazing sphere.
+    /// Distance from a satellite to the point where its line of sight is tangent to the grazing
+    /// sphere.
     fn horizon_m(&self, at: &Positions, sat: usize) -> f64 {
         let (p, low) = (at.get(sat), EARTH_RADIUS_M + self.grazing_height_m);
         (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - low * low).max(0.0).sqrt()
     }
 
-    /// Length up to which every link is within the limits, as long as no satellite is more than
+    /// Length up to which every link is within the limits, while no satellite is more than
     /// `moved_m` from its current position.
     pub fn clear_m(&self, at: &Positions, moved_m: f64) -> f64 {
         let square = |((x, y), z): ((&f64, &f64), &f64)| x * x + y * y + z * z;
@@ -164,7 +167,7 @@ struct Isl {
 }
 
 impl IslGraph {
-    /// From a list of links; the order of the list does not matter, and a link given twice counts
+    /// Graph from a list of links; the order of the list does not matter, and duplicate links count
     /// once.
     pub fn new(satellites: usize, links: &[(u32, u32)]) -> Self {
         let mut pairs: Vec<(u32, u32)> =
@@ -212,7 +215,7 @@ impl IslGraph {
         self.links.iter().map(|l| l.ends)
     }
 
-    /// Length of every entry at an instant; unreachable beyond the limits. `clear_m`: see
+    /// Lengths of all entries at an instant; unreachable beyond the limits. `clear_m`: see
     /// [`Limits::clear_m`].
     pub fn weights(&self, at: &Positions, (limits, clear_m): (Limits, f64), out: &mut Vec<Weight>) {
         out.clear();

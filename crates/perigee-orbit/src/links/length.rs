@@ -4,16 +4,16 @@
 /// Length of a link or path in millimetres.
 pub type Weight = u64;
 
-/// No link, no path.
+/// No link or path.
 pub const UNREACHABLE: Weight = u64::MAX;
 
-/// Metres to the unit of the search; never zero, so that next hops cannot form a loop.
+/// Converts metres to the unit of the search; never zero, so that next hops cannot form a loop.
 #[inline]
 pub fn weight(metres: f64) -> Weight {
     ((metres * 1e3 + 0.5) as Weight).max(1)
 }
 
-/// A satellite that a ground point may use, with the distance to it.
+/// A satellite that a ground point may use, and the distance to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
     /// Satellite.

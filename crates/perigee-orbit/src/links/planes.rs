@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Detection of the grid in real element sets: shells, planes, slots, and the resulting ISLs.
 //!
-//! Element sets carry epochs days apart, and the node of a low orbit drifts by degrees a day: every
-//! satellite is propagated to one instant first (its node and argument of latitude come from the
-//! SGP4 state there). Then: satellites of one altitude and inclination form a shell, nodes on an
-//! evenly spaced comb form planes, and positions along the orbit on such a comb are slots.
-//! Satellites that fit nowhere are strays and are linked to their nearest neighbours. Isls of real
-//! satellites are not public; this is the +Grid suggested by their geometry.
+//! Element sets have epochs days apart, and the node of a low orbit drifts by degrees per day, so
+//! every satellite is first propagated to a common instant (node and argument of latitude are taken
+//! from the SGP4 state there). Satellites of similar altitude and inclination then form a shell,
+//! nodes on an evenly spaced comb form planes, and positions along the orbit on such a comb are
+//! slots. Satellites that do not fit are strays and are linked to their nearest neighbours. The
+//! ISLs of real satellites are not public; this is the +Grid suggested by their geometry.
 
 use crate::frames::{cross, distance_m, dot, norm, turn_deg, RAD};
 use crate::motion::fleet::{Sgp4, State};
@@ -18,17 +18,17 @@ use std::collections::BTreeMap;
 /// Tolerances of the clustering. The defaults fit the Starlink files of 2021 and 2022.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlaneOptions {
-    /// Satellites with a lower mean altitude are in orbit raising (or decaying) and are excluded.
+    /// Satellites with a lower mean altitude are excluded: they are in orbit raising, or decaying.
     pub min_altitude_km: f64,
-    /// Half width of a shell.
+    /// Half-width of a shell in altitude.
     pub altitude_km: f64,
-    /// Half width of a shell in inclination.
+    /// Half-width of a shell in inclination.
     pub inclination_deg: f64,
-    /// Half width of a plane in right ascension; at most a fifth of the spacing.
+    /// Half-width of a plane in right ascension; at most a fifth of the spacing.
     pub raan_deg: f64,
-    /// Half width of a slot, in slots.
+    /// Half-width of a slot, in slots.
     pub slot: f64,
-    /// Minimum number of satellites of a shell, and (a fifth of it) of a plane.
+    /// Minimum number of satellites of a shell; a plane needs a fifth of it.
     pub min_shell: usize,
 }
 
@@ -52,15 +52,15 @@ pub struct FoundShell {
     pub altitude_km: f64,
     /// Inclination.
     pub inclination_deg: f64,
-    /// Satellites in it.
+    /// Number of satellites.
     pub satellites: usize,
-    /// Of these, in one of the planes.
+    /// Number of these in a plane.
     pub in_planes: usize,
-    /// Of these, in a slot: the regular grid.
+    /// Number of these in a slot: the regular grid.
     pub placed: usize,
-    /// Planes with satellites.
+    /// Number of planes with satellites.
     pub planes: usize,
-    /// Slots per plane.
+    /// Number of slots per plane.
     pub slots: usize,
 }
 
@@ -75,20 +75,20 @@ pub struct Place {
     pub slot: u32,
 }
 
-/// The result.
+/// Result of the detection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrangement {
-    /// Satellites that are used, as indices into the element sets.
+    /// Satellites in use, as indices into the element sets.
     pub kept: Vec<usize>,
-    /// ISLs, as indices into `kept`.
+    /// ISLs as pairs of indices into `kept`.
     pub links: Vec<(u32, u32)>,
     /// Grid position of each satellite of `kept`, if it has one.
     pub places: Vec<Option<Place>>,
     /// Shells, the largest first.
     pub shells: Vec<FoundShell>,
-    /// Satellites outside every grid.
+    /// Number of satellites outside every grid.
     pub strays: usize,
-    /// Satellites below the minimum altitude, or decayed by the common instant.
+    /// Number of satellites below the minimum altitude, or decayed by the common instant.
     pub left_out: usize,
 }
 
@@ -143,7 +143,7 @@ fn member(id: u32, tle: &Tle, state: State) -> Member {
     }
 }
 
-/// Arranges satellites at `common`, usually the newest epoch of the file. `motion` corresponds to
+/// Arranges satellites at `common`, usually the latest epoch of the file. `motion` corresponds to
 /// `sets`.
 pub fn arrange(sets: &[Tle], motion: &[Sgp4], common: Epoch, options: &PlaneOptions) -> Arrangement {
     let mut out = Arrangement::default();
@@ -176,7 +176,7 @@ pub fn arrange(sets: &[Tle], motion: &[Sgp4], common: Epoch, options: &PlaneOpti
     out
 }
 
-/// Removes the satellites around the densest point of altitude and inclination.
+/// Removes the satellites around the point of highest density in altitude and inclination.
 fn take_shell(free: &mut Vec<Member>, o: &PlaneOptions) -> Option<Vec<Member>> {
     let near = |a: &Member, b: &Member, part: f64| {
         (a.altitude_km - b.altitude_km).abs() <= o.altitude_km * part
@@ -251,8 +251,8 @@ impl Grid {
         links
     }
 
-    /// Adjacent planes: not across a gap in the nodes (the seam of a star, a plane that is
-    /// missing).
+    /// Pairs of adjacent planes, except across a gap in the nodes (the seam of a star, a missing
+    /// plane).
     fn neighbours(&self) -> Vec<(usize, usize)> {
         let n = self.planes.len();
         let gap = |i: usize| (self.planes[(i + 1) % n].raan_deg - self.planes[i].raan_deg).rem_euclid(360.0);
@@ -293,7 +293,7 @@ fn off_comb(angle_deg: f64, phase_deg: f64, period_deg: f64) -> f64 {
 }
 
 /// Planes in order of right ascension. The comb is the one with the fewest teeth that covers 85 %
-/// of the nodes; without any, planes are split at gaps between nodes.
+/// of the nodes; if there is none, planes are split at gaps between nodes.
 fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     let nodes = shell.iter().map(|m| m.raan_deg);
     let fits = |teeth: usize| {
@@ -306,7 +306,7 @@ fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     };
     let mut kept = (2..=120).find_map(fits).unwrap_or_else(|| shell.to_vec());
     kept.sort_by(|a, b| a.raan_deg.total_cmp(&b.raan_deg).then(a.id.cmp(&b.id)));
-    // Rotate the list to start at a gap: no plane is split at 0 degrees.
+    // Rotate the list to start at a gap, so that no plane is split at 0 degrees.
     let gap =
         |i: usize| (kept[i].raan_deg - kept[(i + kept.len() - 1) % kept.len()].raan_deg).rem_euclid(360.0);
     let first = (0..kept.len()).find(|&i| gap(i) > o.raan_deg).unwrap_or(0);
@@ -315,9 +315,8 @@ fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     kept.chunk_by(apart).filter(|p| p.len() * 5 >= o.min_shell).map(<[Member]>::to_vec).collect()
 }
 
-/// The number of slots with the best fit of its comb to the satellites of the planes. (Starlink's
-/// first shell was launched into 18 slots a plane; the satellites beyond 18 fly 5 degrees ahead of
-/// one of them.)
+/// Number of slots whose comb best fits the satellites of the planes. (Starlink's first shell was
+/// launched into 18 slots per plane; the satellites beyond 18 fly 5 degrees ahead of one of those.)
 fn count_slots(planes: &[Vec<Member>]) -> usize {
     let score = |slots: usize| -> f64 {
         let one = |p: &Vec<Member>| {
@@ -328,8 +327,7 @@ fn count_slots(planes: &[Vec<Member>]) -> usize {
     let fullest = planes.iter().map(Vec::len).max().unwrap_or(1);
     let scores: Vec<f64> = (1..=2 * fullest).map(score).collect();
     let best = scores.iter().copied().fold(0.0, f64::max);
-    // Twice the right number fits nearly as well as the right one, so the smallest good fit is
-    // used.
+    // Twice the correct number fits nearly as well, so the smallest good fit is used.
     scores.iter().position(|&s| s >= 0.9 * best).map_or(1, |i| i + 1)
 }
 
@@ -341,7 +339,7 @@ fn fill_slots(members: &[Member], slot_deg: f64, slots: usize, tolerance: f64) -
     for m in members.iter().filter(|m| off(m) <= tolerance * slot_deg) {
         let slot = libm::round((m.latitude_arg_deg - phase_deg) / slot_deg) as i64;
         let slot = slot.rem_euclid(slots as i64) as usize;
-        // Of two satellites in one slot (one is a spare) the better placed one gets it.
+        // Of two satellites in one slot (one is a spare), the better placed one gets the slot.
         let holder = plane.slots.entry(slot).or_insert(*m);
         if off(m) < off(holder) {
             *holder = *m;
@@ -390,8 +388,8 @@ mod tests {
             l.sort_unstable();
             l
         };
-        // With a shift of 17/72 of a slot the nearest one is the same slot, so the links must be
-        // those of the +Grid.
+        // With a shift of 17/72 of a slot the nearest slot is the one with the same number, so the
+        // links must be those of the +Grid.
         assert_eq!(order(found.links), order(isls::plus_grid(&shell, isls::Seam::Auto)));
     }
 

@@ -12,12 +12,12 @@ use perigee_units::Nanos;
 pub enum Mask {
     /// Minimum elevation in degrees.
     Elevation(f64),
-    /// Maximum range in metres (Hypatia's rule), and above the horizon.
+    /// Maximum range in metres, and above the horizon (Hypatia's rule).
     Range(f64),
 }
 
 impl Default for Mask {
-    /// 25 degrees, the limit of Starlink's filings.
+    /// Elevation of 25 degrees, the limit of Starlink's filings.
     fn default() -> Self {
         Mask::Elevation(25.0)
     }
@@ -30,12 +30,12 @@ pub struct GroundPoint {
     pub ecef: Vec3,
     up: Vec3,
     mask: Mask,
-    /// Sine of the least elevation.
+    /// Sine of the minimum elevation.
     sin_mask: f64,
 }
 
 impl GroundPoint {
-    /// A point at a place on an ellipsoid.
+    /// Ground point at a place on an ellipsoid.
     pub fn new(place: GeoPoint, mask: Mask, ellipsoid: Ellipsoid) -> Self {
         let sin_mask = match mask {
             Mask::Elevation(deg) => libm::sin(deg * RAD),
@@ -64,20 +64,20 @@ impl GroundPoint {
         self.visible_among(0..at.len() as u32, at, out);
     }
 
-    /// The visible ones among some satellites, in their order.
+    /// The visible ones of the given satellites, in their order.
     pub fn visible_among(&self, sats: impl Iterator<Item = u32>, at: &Positions, out: &mut Vec<Access>) {
         out.clear();
         for sat in sats {
             let sight = self.sight(at, sat);
-            // Most satellites are below the horizon: one comparison, no square root.
+            // Most satellites are below the horizon, which takes one comparison and no square root.
             if sight.height_m > 0.0 && self.lets_pass(&sight, 0.0) {
                 out.push(Access { sat, range: weight(sight.range2.sqrt()) });
             }
         }
     }
 
-    /// The satellites, by number, that can be visible as long as none has moved farther than
-    /// `moved_m` from its current position.
+    /// Satellites, by number, that can be visible while none has moved farther than `moved_m` from
+    /// its current position.
     pub fn candidates(&self, at: &Positions, moved_m: f64, out: &mut Vec<u32>) {
         out.clear();
         for sat in 0..at.len() as u32 {
@@ -99,7 +99,8 @@ impl GroundPoint {
     #[inline(always)]
     fn lets_pass(&self, sight: &Sight, moved_m: f64) -> bool {
         match self.mask {
-            // Height and range change by at most that, and the range counts only in part.
+            // Height and range change by at most this distance, and the range is weighted by the
+            // sine.
             Mask::Elevation(_) => {
                 sight.height_m >= self.sin_mask * sight.range2.sqrt() - (1.0 + self.sin_mask) * moved_m
             }
@@ -110,7 +111,7 @@ impl GroundPoint {
 
 /// A satellite from a ground point.
 struct Sight {
-    /// Above the plane of the horizon.
+    /// Height above the plane of the horizon.
     height_m: f64,
     /// Square of the distance.
     range2: f64,
@@ -123,14 +124,14 @@ pub(crate) struct Horizon {
     pub candidates: Vec<Vec<u32>>,
     /// Length up to which every ISL is within the limits.
     pub clear_m: f64,
-    /// The instant in the middle of their validity.
+    /// Instant in the middle of the validity.
     pub centre: Nanos,
-    /// Maximum distance in time from it.
+    /// Validity before and after that instant.
     pub reach: Nanos,
 }
 
 impl Horizon {
-    /// Whether they are valid at an instant.
+    /// Whether it is valid at an instant.
     pub fn holds(&self, t: Nanos) -> bool {
         !self.candidates.is_empty() && t.0.abs_diff(self.centre.0) <= self.reach.0
     }

@@ -2,10 +2,10 @@
 //! Satellite motion: generated shells in closed form, element sets by SGP4.
 //!
 //! SGP4 costs a microsecond per satellite and instant. Routes need an instant every 100 ms, so
-//! inside a [`Span`] SGP4 runs every 10 s only, and positions between are cubic (Hermite, through
-//! positions and velocities). The error of the interpolation is h^4 omega^4 r / 384, a third of a
-//! millimetre; the velocities of SGP4, which are not quite the derivatives of its positions, add
-//! decimetres (tested below 1 m, 3 ns of light).
+//! within a [`Span`] SGP4 runs only every 10 s, and positions in between are interpolated cubically
+//! (Hermite, through positions and velocities). The error of the interpolation is h^4 omega^4 r /
+//! 384, a third of a millimetre; the velocities of SGP4, which are not exactly the derivatives of
+//! its positions, add decimetres (tested below 1 m, or 3 ns of light travel).
 
 use crate::frames::{gmst_rad, to_ecef, turn, wrap, Vec3, EARTH_RAD_S};
 use crate::motion::positions::Positions;
@@ -19,10 +19,11 @@ use std::borrow::Cow;
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-/// Time between the instants at which SGP4 runs inside a [`Span`].
+/// Time between the instants at which SGP4 runs within a [`Span`].
 const KNOT: Nanos = Nanos::from_secs(10);
 
-/// Gravity constants of SGP4. Element sets are made with WGS72, so it is the default.
+/// Gravity constants of SGP4. Element sets are generated with WGS72, which is therefore the
+/// default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Gravity {
     /// As used by the element sets of the US Space Force, Hypatia and Python's `sgp4`.
@@ -42,9 +43,9 @@ pub struct Sgp4 {
     fastest_m_s: f64,
 }
 
-/// Upper bound of a satellite's speed in the Earth-fixed frame: the speed at perigee, 5 % for
-/// perturbations (a satellite that drag makes that much faster is decaying), and the rotation of
-/// the Earth at apogee.
+/// Upper bound of a satellite's speed in the Earth-fixed frame: the speed at perigee, plus 5 % for
+/// perturbations (a satellite accelerated by more than that is decaying) and the rotation of the
+/// Earth at apogee.
 fn fastest_m_s(tle: &Tle) -> f64 {
     let (n, e) = (tle.revs_per_day * TAU / 86_400.0, tle.eccentricity);
     let a = libm::cbrt(MU_M3_S2 / (n * n));
@@ -61,7 +62,7 @@ pub struct State {
 }
 
 impl Sgp4 {
-    /// Prepares a satellite.
+    /// Initialises the propagator of a satellite.
     ///
     /// # Errors
     /// If SGP4 rejects the elements.
@@ -155,8 +156,8 @@ impl Motion {
         let last = to.0 / KNOT.0 + 1;
         let of_group = |group: &Group| match group {
             Group::Shell(_) => Ok(Vec::new()),
-            // Knots are on a grid from the start of the run, independent of the start of a span:
-            // positions are continuous across chunks.
+            // Knots are on a grid from the start of the run, independent of the start of a span, so
+            // that positions are continuous across chunks.
             Group::Sgp4(all) => (first..=last)
                 .map(|k| {
                     let at = start.plus(KNOT * k);
@@ -198,12 +199,12 @@ impl Motion {
 pub struct Knots {
     first: u64,
     last: u64,
-    /// States by group; none for a shell.
+    /// States by group; empty for a shell.
     states: Vec<Vec<Vec<State>>>,
 }
 
 impl Knots {
-    /// Whether they cover an instant.
+    /// Whether the knots cover an instant.
     pub fn hold(&self, t: Nanos) -> bool {
         (self.first..self.last).contains(&(t.0 / KNOT.0))
     }
@@ -241,7 +242,7 @@ impl Span<'_> {
     }
 }
 
-/// Weights of the cubic through two states.
+/// Weights of cubic interpolation between two states.
 struct Hermite {
     from: f64,
     out: f64,
@@ -250,7 +251,7 @@ struct Hermite {
 }
 
 impl Hermite {
-    /// Weights at the fraction `s` from the first to the second.
+    /// Weights at the fraction `s` of the interval.
     fn new(s: f64) -> Self {
         let h = KNOT.as_secs_f64();
         let (s2, s3) = (s * s, s * s * s);
@@ -268,8 +269,8 @@ impl Hermite {
 }
 
 /// Element sets for a generated shell, for comparison with tools that propagate shells by SGP4:
-/// mean motion in revolutions per day, circular, no drag, epoch = `start`. Plane and slot as in
-/// [`crate::motion::shell::Shell::elements_rad`].
+/// mean motion in revolutions per day, circular, without drag, epoch = `start`. Planes and slots as
+/// in [`crate::motion::shell::Shell::elements_rad`].
 pub fn shell_elements(shell: &crate::motion::shell::Shell, revs_per_day: f64, start: Epoch) -> Vec<Tle> {
     let mut all = Vec::with_capacity(shell.satellites());
     for plane in 0..shell.planes {
@@ -305,8 +306,8 @@ mod tests {
     use crate::motion::presets::STARLINK_SHELL1;
     use crate::motion::tle;
 
-    /// Vallado, Crawford, Hujsak, Kelso: "Revisiting Spacetrack Report #3" (AIAA 2006-6753),
-    /// verification output.
+    /// Verification output of Vallado, Crawford, Hujsak, Kelso: "Revisiting Spacetrack Report #3"
+    /// (AIAA 2006-6753).
     #[test]
     fn sgp4_gives_the_published_positions() {
         let set = "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\
@@ -361,8 +362,8 @@ mod tests {
 
     #[test]
     fn a_shell_stays_with_sgp4_for_ten_minutes() {
-        // SGP4 also has the short-periodic terms of J2, some kilometres here; the secular rates
-        // must agree.
+        // SGP4 also includes the short-periodic terms of J2, some kilometres here; the secular
+        // rates must agree.
         let a = STARLINK_SHELL1.radius_m();
         let revs = (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU;
         let tles = shell_elements(&STARLINK_SHELL1, revs, Epoch::Y2000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Orbit mean-elements messages (OMM, CCSDS 502.0-B) as published by catalogues: a JSON list of
-//! objects, or CSV with a header line. Keys are the same in both; angles are in degrees, the mean
+//! objects, or CSV with a header line. Both have the same keys; angles are in degrees, the mean
 //! motion in revolutions per day, the drag term per Earth radius. Catalogue numbers may have nine
-//! digits, which is why this form replaces the TLE.
+//! digits, which is why this format replaces the TLE.
 //!
 //! As with TLEs, a file with any invalid set is rejected.
 
@@ -30,7 +30,7 @@ pub fn read_elements(text: &str) -> Result<Vec<Tle>, TleError> {
     }
 }
 
-/// Names of columns that identify a table of OMM, even an incomplete one.
+/// Column names that identify a table of OMM, even an incomplete one.
 const OMM_NAMES: [&str; 4] = ["OBJECT_NAME", "EPOCH", "MEAN_MOTION", "NORAD_CAT_ID"];
 
 /// Reads a JSON list.

@@ -3,7 +3,7 @@
 
 use crate::frames::Vec3;
 
-/// Positions of all satellites, in metres, one list per axis, for the visibility scan.
+/// Positions of all satellites in metres, one list per axis for the visibility scan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
     /// Towards Greenwich.
@@ -21,7 +21,7 @@ impl Positions {
         self.y.clear();
         self.z.clear();
     }
-    /// Adds `more` positions, to be written by the caller.
+    /// Appends `more` positions, which the caller writes.
     pub fn append(&mut self, more: usize) -> [&mut [f64]; 3] {
         let begin = self.len();
         [&mut self.x, &mut self.y, &mut self.z].map(|axis| {
@@ -29,7 +29,7 @@ impl Positions {
             &mut axis[begin..]
         })
     }
-    /// Adds one.
+    /// Appends a position.
     pub fn push(&mut self, p: Vec3) {
         self.x.push(p[0]);
         self.y.push(p[1]);

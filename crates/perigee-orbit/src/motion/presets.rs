@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Known constellations by name. Numbers are those of filings and orders, cited at each; filings
-//! have no phasing, so every second plane is shifted by half a slot, as in Hypatia, unless another
-//! source is cited.
+//! Known constellations by name. Numbers are those of filings and orders, cited at each; filings do
+//! not specify the phasing, so every second plane is shifted by half a slot, as in Hypatia, unless
+//! another source is cited.
 
 use crate::motion::shell::{Phasing, Propagation, Shell};
 
@@ -54,14 +54,14 @@ const KUIPER: [Shell; 3] =
 
 const TELESAT: [Shell; 2] = [delta(1015.0, 98.98, 27, 13), delta(1325.0, 50.88, 40, 33)];
 
-/// A star: the planes cover 180 degrees, and the first and the last move in opposite directions. No
+/// A star: the planes span 180 degrees, and the first and the last move in opposite directions. No
 /// ISLs.
 const ONEWEB: Shell = Shell { raan_spread_deg: 180.0, isls: false, ..delta(1200.0, 87.9, 18, 40) };
 
 /// The spacing of co-rotating planes is 31.6 degrees, that at the seam 22.
 const IRIDIUM: Shell = Shell { raan_spread_deg: 6.0 * 31.6, ..delta(780.0, 86.4, 6, 11) };
 
-/// One satellite over longitude 0, which scenarios change.
+/// One satellite above longitude 0, which scenarios change.
 pub const GEOSTATIONARY: Shell = Shell {
     phasing: Phasing::Factor(0),
     propagation: Propagation::EarthFixed,
@@ -69,7 +69,7 @@ pub const GEOSTATIONARY: Shell = Shell {
     ..delta(35_786.0, 0.0, 1, 1)
 };
 
-/// All of them.
+/// All presets.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "starlink-shell1",

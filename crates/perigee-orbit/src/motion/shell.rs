@@ -16,11 +16,11 @@ const J2: f64 = 1.082_63e-3;
 /// Shift of the satellites of a plane relative to those of the previous one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Phasing {
-    /// Walker's factor F: by `F / planes` of a slot.
+    /// By `F / planes` of a slot, with Walker's factor F.
     Factor(u32),
-    /// Every second plane by half a slot. The same satellites as F = planes / 2, but slot numbers
-    /// alternate, as do the +Grid's links to the next plane, so that there is no seam between the
-    /// last plane and the first.
+    /// Every second plane by half a slot. The satellites are those of F = planes / 2, but slot
+    /// numbers alternate, as do the +Grid's links to the next plane, so that the slots need no
+    /// shift between the last plane and the first.
     HalfSlot,
 }
 
@@ -39,7 +39,7 @@ pub enum Propagation {
         /// Epoch of the elements; `None` = the start of the run.
         epoch: Option<Epoch>,
     },
-    /// Constant over the ground (geostationary); `raan0_deg` is the longitude of the first.
+    /// Fixed above the ground (geostationary); `raan0_deg` is the longitude of the first satellite.
     EarthFixed,
 }
 
@@ -52,7 +52,7 @@ pub struct Shell {
     pub inclination_deg: f64,
     /// Number of planes.
     pub planes: u32,
-    /// Satellites in each.
+    /// Number of satellites per plane.
     pub per_plane: u32,
     /// Shift between neighbouring planes.
     pub phasing: Phasing,
@@ -64,7 +64,7 @@ pub struct Shell {
     pub latitude0_deg: f64,
     /// Propagator.
     pub propagation: Propagation,
-    /// The satellites have ISLs.
+    /// Whether the satellites have ISLs.
     pub isls: bool,
 }
 
@@ -75,7 +75,7 @@ impl Shell {
     }
 
     /// # Errors
-    /// A description, if the numbers are no valid shell.
+    /// A description, if the numbers do not define a valid shell.
     pub fn check(&self) -> Result<(), String> {
         let n = u64::from(self.planes) * u64::from(self.per_plane);
         if self.planes == 0 || self.per_plane == 0 || n > 100_000 {
@@ -113,8 +113,8 @@ impl Shell {
         }
     }
 
-    /// Offset in slots of the nearest satellite of the first plane from a satellite of the last
-    /// one.
+    /// Offset in slots from a satellite of the last plane to the nearest satellite of the first
+    /// plane.
     pub fn seam_shift(&self) -> u32 {
         match self.phasing {
             Phasing::Factor(f) => f,
@@ -149,7 +149,7 @@ impl Shell {
             Propagation::Kepler => return (0.0, n),
             Propagation::J2 | Propagation::Sgp4 { .. } => {}
         }
-        // Kozai's secular rates at e = 0 (Vallado, section 9.6): node, and perigee plus mean
+        // Kozai's secular rates for e = 0 (Vallado, section 9.6): node, and perigee plus mean
         // anomaly.
         let cos_i = libm::cos(self.inclination_deg * RAD);
         let k = 1.5 * J2 * (EARTH_RADIUS_M / a) * (EARTH_RADIUS_M / a) * n;
@@ -167,13 +167,13 @@ pub struct ShellMotion {
     tilt: (f64, f64),
     /// Elements of each plane at the start: see [`Shell::elements_rad`].
     planes: Vec<(f64, f64)>,
-    /// Cosines and sines of the slots' positions in their planes: one sine per plane and instant is
-    /// enough.
+    /// Cosines and sines of the slots' positions in their planes, so that one sine per plane and
+    /// instant suffices.
     slots: [Vec<f64>; 2],
 }
 
 impl ShellMotion {
-    /// A shell with its elements at `start`.
+    /// Propagator of a shell with its elements at `start`.
     pub fn new(shell: Shell, start: Epoch) -> Self {
         let step = TAU / f64::from(shell.per_plane);
         let slot = |j| libm::sincos(step * f64::from(j));
@@ -224,7 +224,7 @@ impl ShellMotion {
         }
     }
 
-    /// A plane at an instant.
+    /// Orbit of a plane at an instant.
     fn circle(&self, plane: u32, at: Epoch, gmst_rad: f64) -> Circle {
         let (t, gmst_rad) = match self.shell.propagation {
             Propagation::EarthFixed => (0.0, 0.0),
@@ -239,11 +239,11 @@ impl ShellMotion {
     }
 }
 
-/// A plane in the Earth-fixed frame.
+/// Orbit of a plane in the Earth-fixed frame.
 struct Circle {
-    /// Towards the ascending node.
+    /// Direction of the ascending node.
     p: Vec3,
-    /// A quarter turn further along the orbit.
+    /// Direction a quarter turn further along the orbit.
     q: Vec3,
     /// Cosine and sine of the first satellite's argument of latitude.
     first: (f64, f64),

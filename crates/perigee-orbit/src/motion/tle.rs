@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two-line element sets, with or without a line for the name.
 //!
-//! Columns as in the format's definition (Spacetrack Report No. 3; Vallado and Crawford, AIAA
+//! Columns as in the definition of the format (Spacetrack Report No. 3; Vallado and Crawford, AIAA
 //! 2008-6770). A file with any invalid line is rejected: it may be a truncated download, and a
-//! constellation with silent holes results in wrong routes.
+//! constellation with undetected gaps yields wrong routes.
 
 use crate::frames::RAD;
 use crate::time::Epoch;
@@ -16,7 +16,7 @@ pub enum TleError {
     /// An invalid line.
     #[error("line {line}: {reason}")]
     Line {
-        /// Number, from 1.
+        /// Line number, from 1.
         line: usize,
         /// Description.
         reason: String,
@@ -24,7 +24,7 @@ pub enum TleError {
     /// An invalid entry of a list.
     #[error("entry {entry}: {reason}")]
     Entry {
-        /// Number, from 1.
+        /// Number of the entry, from 1.
         entry: usize,
         /// Description.
         reason: String,
@@ -37,7 +37,7 @@ pub enum TleError {
 /// Position of a set in its file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Origin {
-    /// No file: generated for a shell.
+    /// Not from a file: generated for a shell.
     #[default]
     Generated,
     /// Its first line (after the name, if it has one).
@@ -56,7 +56,7 @@ impl Origin {
     }
 }
 
-/// Positions in one file as human-readable text: a few of them, and the number of others.
+/// Positions in a file as human-readable text: the first few, and the number of others.
 pub fn listed(places: &[Origin]) -> String {
     const SHOWN: usize = 5;
     let word = match places.first() {
@@ -81,7 +81,7 @@ pub fn listed(places: &[Origin]) -> String {
 pub struct Tle {
     /// Name line, or else the catalogue number.
     pub name: String,
-    /// Where it was read.
+    /// Origin of the set.
     pub origin: Origin,
     /// Catalogue number.
     pub catalogue: u32,
@@ -99,17 +99,17 @@ pub struct Tle {
     pub perigee_rad: f64,
     /// Mean anomaly.
     pub anomaly_rad: f64,
-    /// Mean motion as TLEs define it (Kozai).
+    /// Mean motion as defined for TLEs (Kozai).
     pub revs_per_day: f64,
 }
 
 impl Tle {
-    /// An error at this set.
+    /// Creates an error about this set.
     pub fn wrong(&self, reason: impl Into<String>) -> TleError {
         self.origin.error(reason.into())
     }
 
-    /// The two lines. Catalogue numbers beyond five digits are truncated to their last five.
+    /// The set's two lines. Catalogue numbers beyond five digits are truncated to their last five.
     pub fn lines(&self) -> [String; 2] {
         let (id, (year, day_e8)) = (self.catalogue % 100_000, self.epoch.to_tle());
         let (day, part) = (day_e8 / 100_000_000, day_e8 % 100_000_000);
@@ -248,7 +248,7 @@ fn check_line(n: usize, line: &str, kind: u8) -> Result<(), TleError> {
     Ok(())
 }
 
-/// Columns `from..=to`, counted from 1 as the definition does.
+/// Columns `from..=to`, counted from 1 as in the definition.
 fn columns(line: &str, from: usize, to: usize) -> &str {
     line[from - 1..to].trim()
 }
@@ -262,14 +262,15 @@ fn field(n: usize, line: &str, from: usize, to: usize, what: &str) -> Result<f64
     text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| bad(n, what, text))
 }
 
-/// Digits with a fixed number of decimals (the point is dropped): exact where a float would not be.
+/// Integer of a number with a fixed number of decimals (the point is dropped): exact where a float
+/// would not be.
 fn fixed_point(n: usize, line: &str, from: usize, to: usize, what: &str) -> Result<i64, TleError> {
     let text = columns(line, from, to);
     let digits: String = text.chars().filter(|c| *c != '.').map(|c| if c == ' ' { '0' } else { c }).collect();
     digits.parse().ok().filter(|v| *v >= 0).ok_or_else(|| bad(n, what, text))
 }
 
-/// The form `-12345-6`, which means -0.12345e-6.
+/// Number in the form `-12345-6`, which means -0.12345e-6.
 fn exponent(n: usize, line: &str, from: usize, to: usize, what: &str) -> Result<f64, TleError> {
     let text = columns(line, from, to);
     let parse = || {
@@ -283,7 +284,8 @@ fn exponent(n: usize, line: &str, from: usize, to: usize, what: &str) -> Result<
     parse().ok_or_else(|| bad(n, what, text))
 }
 
-/// Five digits, or a letter (without I and O) for the first two: "Alpha-5".
+/// Catalogue number of five digits, or with a letter (other than I and O) for the first two:
+/// "Alpha-5".
 fn catalogue_number(n: usize, line: &str) -> Result<u32, TleError> {
     let text = columns(line, 3, 7);
     let parse = || {

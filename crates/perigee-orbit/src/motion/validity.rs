@@ -10,14 +10,15 @@ use crate::time::Epoch;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// Element sets are accurate for days; older ones than this cause a warning.
+/// Age beyond which element sets cause a warning; they are accurate for days.
 const STALE_DAYS: f64 = 14.0;
-/// No satellite stays in orbit below this height.
+/// Height below which no satellite stays in orbit.
 const FALLEN_M: f64 = 100e3;
-/// Satellites below this height are checked more often.
+/// Height below which satellites are checked more often.
 const LOW_M: f64 = 300e3;
-/// With old elements SGP4 may place a satellite far out of its orbit instead of failing: beyond
-/// this many times its apogee it is lost, and no network extends beyond the second value.
+/// With old elements SGP4 may place a satellite far outside its orbit instead of failing: a
+/// satellite beyond this multiple of its apogee is lost, and no network extends beyond the second
+/// value.
 const LOST_APOGEES: f64 = 2.0;
 const FARTHEST_M: f64 = 1e9;
 /// Number of instants checked.
@@ -25,10 +26,10 @@ const INSTANTS: u64 = 64;
 /// SGP4 runs slightly beyond the end of a run, for interpolation.
 const BEYOND: Nanos = Nanos::from_secs(20);
 
-/// Result of the check of a file's sets.
+/// Result of the check of a file's element sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// Indices of those that are in orbit during the entire run.
+    /// Indices of the sets of satellites in orbit during the entire run.
     pub used: Vec<usize>,
     /// Human-readable warnings: old sets, decayed satellites.
     pub warnings: Vec<String>,
@@ -43,8 +44,8 @@ fn age_days(set: &Tle, at: Epoch) -> f64 {
     at.minutes_since(set.epoch).abs() / 1440.0
 }
 
-/// Excludes satellites that decay before the end of the run, and warns of sets far from its start.
-/// Those with `low` are not used in any case and cause no warning.
+/// Excludes satellites that decay before the end of the run, and warns of sets with epochs far from
+/// its start. Those with `low` are not used in any case and cause no warning.
 pub fn check(
     file: &str,
     (sets, motion): (&[Tle], &[Sgp4]),
@@ -62,8 +63,7 @@ pub fn check(
     Checked { used, warnings }
 }
 
-/// Whether a satellite is above the atmosphere and near its orbit from the start of a run to its
-/// end.
+/// Whether a satellite is above the atmosphere and near its orbit throughout a run.
 fn stays_up(set: &Tle, s: &Sgp4, start: Epoch, length: Nanos) -> bool {
     let apogee_m = (mean_altitude_km(set) * 1e3 + EARTH_RADIUS_M) * (1.0 + set.eccentricity);
     let farthest_m = (LOST_APOGEES * apogee_m).min(FARTHEST_M);
@@ -104,8 +104,8 @@ fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<Strin
     ))
 }
 
-/// A warning if the newest epoch, the run's start, is so far from most others that it may be an
-/// error.
+/// Warning if the latest epoch, which is the run's start, is so far from most others that it may be
+/// an error.
 pub fn outlier(file: &str, sets: &[Tle], newest: &Tle, start: Epoch) -> Option<String> {
     let near = sets.iter().filter(|s| !is_stale(s, newest.epoch)).count();
     (newest.epoch == start && 2 * near < sets.len()).then(|| {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_satellite_that_sgp4_throws_out_of_its_orbit_is_left_out() {
-        // Drag propagated backwards for years raises an orbit without bound.
+        // Drag that is propagated backwards for years raises an orbit without bound.
         let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
         for start in ["2019-09-14T00:00:00Z", "2012-01-01T00:00:00Z", "2032-01-01T00:00:00Z"] {
             let c = checked(&dragging, start);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A* search (Hart, Nilsson, Raphael 1968) for the shortest path between two ground points: the
-//! search of [`crate::paths::tree`] without most of the sky.
+//! search of [`crate::paths::tree`] without visiting most of the sky.
 //!
-//! A satellite is visited only if its distance plus the straight line to the goal is not longer
-//! than the resulting path. ISLs are measured on demand. [`Tree::path`] then returns the same path
-//! as after a full search, ties included: every satellite with a sum of distance and straight line
-//! up to the path's length is settled.
+//! A satellite is visited only if its distance plus the straight line to the goal does not exceed
+//! the resulting path. ISL lengths are computed on demand. [`Tree::path`] then returns the same
+//! path as after a full search, ties included: every satellite whose sum of distance and straight
+//! line is at most the path's length is settled.
 
 use crate::frames::{distance_m, Vec3};
 use crate::links::isls::{IslGraph, Limits};
@@ -13,10 +13,11 @@ use crate::links::length::{Access, Weight, UNREACHABLE};
 use crate::motion::positions::Positions;
 use crate::paths::tree::{Label, Tree, BUCKET_SHIFT, DOWN};
 
-/// Margin subtracted from straight lines: links are rounded to millimetres, up and down.
+/// Margin subtracted from straight lines, as lengths of links are rounded to millimetres, up or
+/// down.
 const ROUNDING_MM: Weight = 1000;
 
-/// ISLs at an instant, measured on demand unless they already are.
+/// ISLs at an instant; lengths are computed on demand unless they are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     isls: &'a IslGraph,
@@ -39,13 +40,13 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The best of the satellites that a ground point may use. Path lengths through others are
-    /// upper bounds.
+    /// Goal that needs only the best of the satellites that a ground point may use. Path lengths
+    /// through others are upper bounds.
     pub fn best(point: Vec3) -> Self {
         Goal { point, reach: ROUNDING_MM, best: true }
     }
 
-    /// All satellites that a ground point may use.
+    /// Goal that needs all satellites that a ground point may use.
     pub fn all(point: Vec3, targets: &[Access]) -> Self {
         let farthest = targets.iter().map(|a| a.range).max().unwrap_or(0);
         Goal { point, reach: farthest + ROUNDING_MM, best: false }
@@ -58,7 +59,7 @@ impl Goal {
 }
 
 impl<'a> Field<'a> {
-    /// Links of a constellation at an instant.
+    /// Field of a constellation at an instant.
     pub fn new(isls: &'a IslGraph, at: &'a Positions, limits: Limits) -> Self {
         Field::with_clear(isls, at, limits, limits.clear_m(at, 0.0))
     }
@@ -68,7 +69,7 @@ impl<'a> Field<'a> {
         Field { isls, at, limits, clear_m, lengths: None }
     }
 
-    /// The same links with known lengths by entry of their graph (see [`IslGraph::weights`]).
+    /// The same field with known lengths by entry of the graph (see [`IslGraph::weights`]).
     #[must_use]
     pub(crate) fn measured(self, lengths: &'a [Weight]) -> Self {
         Field { lengths: (lengths.len() == self.isls.to.len()).then_some(lengths), ..self }
@@ -85,7 +86,7 @@ impl<'a> Field<'a> {
         linked.then(|| self.length(a, b)).filter(|&length| length != UNREACHABLE)
     }
 
-    /// Neighbours of a satellite with the lengths of the links to them.
+    /// Neighbours of a satellite, with the lengths of the links.
     #[inline]
     fn around(&self, sat: u32) -> impl Iterator<Item = (u32, Weight)> + '_ {
         let entries = self.isls.rows[sat as usize] as usize..self.isls.rows[sat as usize + 1] as usize;
@@ -106,8 +107,9 @@ impl<'a> Field<'a> {
 }
 
 impl Tree {
-    /// Searches from a destination that `gates` can reach until the goal is settled; `targets` are
-    /// the satellites around it. Only their distances and paths are valid afterwards.
+    /// Searches from a destination reachable through `gates` until the goal is settled; `targets`
+    /// are the satellites that the goal's ground point may use. Only their distances and paths are
+    /// valid afterwards.
     pub fn toward(&mut self, field: &Field<'_>, gates: &[Access], targets: &[Access], goal: Goal) {
         self.toward_without(field, gates, targets, goal, &[]);
     }
@@ -148,7 +150,7 @@ impl Tree {
                 let here = self.buckets[bucket][i];
                 i += 1;
                 let label = self.labels[here as usize];
-                // An entry is stale if its satellite has moved to an earlier bucket since.
+                // An entry is stale if its satellite has since moved to an earlier bucket.
                 if bucket_of(label.distance() + self.ahead[here as usize]) != bucket {
                     continue;
                 }
@@ -240,7 +242,7 @@ mod tests {
             full.search(Graph { rows: &isls.rows, steps: &steps }, &gates, &[]);
             let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
             let field = Field::new(&isls, &at, limits);
-            // The result must not depend on when links are measured, nor on reused memory.
+            // The result must depend neither on when lengths are computed nor on reused memory.
             let field = if measured { field.measured(&weights) } else { field };
             aimed.toward(&field, &targets, &gates, Goal::all(from, &gates));
             aimed.toward(&field, &gates, &targets, Goal::all(to, &targets));

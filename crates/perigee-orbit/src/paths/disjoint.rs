@@ -2,16 +2,16 @@
 //! Satellite-disjoint paths between two ground points.
 //!
 //! Greedy: the shortest path first, then the shortest in the remaining graph. The sum of the
-//! lengths may be larger than the optimum (Suurballe 1974), but the first path is the one that
-//! packets take anyway, and a set ends only when the remaining graph no longer connects the ends.
+//! lengths may exceed the optimum (Suurballe 1974), but the first path is the one that packets take
+//! in any case, and the set ends only when the remaining graph no longer connects the ends.
 
 use crate::frames::Vec3;
 use crate::links::length::Access;
 use crate::paths::a_star::{Field, Goal};
 use crate::paths::tree::Tree;
 
-/// Up to `k` paths from the second of `gates` to the first one, each as satellites in order;
-/// `start` is the position of the end that the second belongs to; it only guides the search.
+/// Up to `k` paths from the second of `gates` to the first, each as satellites in order. `start`,
+/// the position of the end to which the second belongs, only guides the search.
 pub fn paths(field: &Field<'_>, start: Vec3, gates: [&[Access]; 2], k: usize) -> Vec<Vec<u32>> {
     let mut tree = Tree::default();
     let mut taken = vec![false; field.satellites()];

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Incremental shortest-path trees: the result of a new search for a fraction of the work.
 //!
-//! Between two instants 100 ms apart all distances change, but hardly any next hop. A kept tree is
-//! first measured along its next hops: one addition per satellite. It is still the shortest one if
-//! no neighbour offers a shorter path. The excess of a satellite's second-best path, its *margin*,
-//! is determined whenever all its neighbours are evaluated; since then it has shrunk at most by the
-//! relative change of distances in the tree (largest less smallest change, all of which are known)
-//! and by the largest change of a link. As long as that sum stays below the margin, the neighbours
-//! need not be evaluated. The same applies to the first satellite of a ground point.
+//! Between two instants 100 ms apart all distances change, but hardly any next hop. The stored tree
+//! is first re-measured along its next hops: one addition per satellite. It is still the
+//! shortest-path tree if no neighbour offers a shorter path. The excess of a satellite's
+//! second-best path, its *margin*, is determined whenever all its neighbours are evaluated; since
+//! then the margin has shrunk at most by the relative change of distances in the tree (largest
+//! minus smallest change, both known) and by the largest change of a link. While that sum stays
+//! below the margin, the neighbours need not be evaluated. The same applies to the first satellite
+//! of a ground point.
 //!
-//! Sums and margins are integral metres, rounded to the safe side. When a link or a gate appears or
-//! vanishes, the tree is searched again, in the order of the old one.
+//! Sums and margins are in whole metres, rounded to the safe side. When a link or a gate appears or
+//! disappears, the tree is searched again, in the order of the old one.
 
 use crate::links::length::{Access, Weight};
 use crate::paths::tree::{Graph, Growth, Label, Step, Tree, DOWN};
 
-/// Millimetres in the unit of margins.
+/// Millimetres per unit of margins.
 const MARGIN_MM: Weight = 1000;
-/// Bound of margins and single movements, so that sums of some of them do not overflow.
+/// Bound of margins and of single movements, so that sums of a few of them do not overflow.
 const LIMIT: i32 = 1 << 28;
 /// No step: the satellite reaches the destination directly, or has no path.
 const NO_STEP: u32 = u32::MAX;
 /// Number of satellites with margins checked by one branch.
 const BLOCK: usize = 8;
 
-/// Largest change of a link between two graphs; `None` = another graph: links were added, removed
-/// or rearranged.
+/// Largest change of a link between two graphs; `None` = different graphs: links were added,
+/// removed or rearranged.
 pub(crate) fn drift(old: Graph<'_>, new: Graph<'_>) -> Option<Weight> {
     if old.rows != new.rows || old.steps.len() != new.steps.len() {
         return None;
@@ -68,17 +69,17 @@ impl Choice {
     }
 }
 
-/// Views of ground points, and their movement.
+/// Satellites in view of ground points, and their movement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Views {
     /// Satellites in view, concatenated, and the end of each ground point's part.
     seen: Vec<Step>,
     ends: Vec<usize>,
-    /// The same of the previous instant.
+    /// The same for the previous instant.
     before: (Vec<Step>, Vec<usize>),
     /// Accumulated relative movement of each ground point's ranges, in metres.
     spent: Vec<i32>,
-    /// Ground points with other satellites in view than before.
+    /// Ground points whose set of satellites in view has changed.
     fresh: Vec<u32>,
 }
 
@@ -118,7 +119,8 @@ fn part<'a>(all: &'a [Step], ends: &[usize], g: usize) -> Option<&'a [Step]> {
     all.get(begin..*ends.get(g)?)
 }
 
-/// Relative movement of two lists of ranges to the same satellites; `None` = other satellites.
+/// Relative movement between two lists of ranges to the same satellites; `None` = different
+/// satellites.
 fn spread(old: &[Step], new: &[Step]) -> Option<Weight> {
     if old.len() != new.len() {
         return None;
@@ -131,7 +133,7 @@ fn spread(old: &[Step], new: &[Step]) -> Option<Weight> {
     Some(spread.width())
 }
 
-/// Range of some changes.
+/// Range of a set of changes.
 #[derive(Default)]
 struct Spread {
     least: Option<i64>,
@@ -159,22 +161,22 @@ impl Spread {
 #[derive(Clone, Debug, Default)]
 pub struct Warm {
     tree: Tree,
-    /// Satellites that the destination may use, as of the last instant, without duplicates.
+    /// Satellites that the destination may use at the last instant, without duplicates.
     gates: Vec<Access>,
     /// All satellites, every next hop before its predecessors.
     order: Vec<u32>,
-    /// Step of each of them, in this order, as an index into the graph's.
+    /// Step of each satellite, in this order, as an index into the graph's steps.
     taken: Vec<u32>,
-    /// Position of each in the order.
+    /// Position of each satellite in the order.
     rank: Vec<u32>,
-    /// Value of `spent` from which on the neighbours of a satellite are evaluated again.
+    /// Value of `spent` from which on a satellite's neighbours are evaluated again.
     until: Vec<i32>,
     /// Loss of margins since the tree was searched.
     spent: i32,
-    /// Queue of satellites with a shorter path, with their previous label, to be propagated.
+    /// Queue of satellites with a shorter path to propagate, with their previous labels.
     lowered: Vec<(u32, Label)>,
-    /// First satellites of the ground points, and when they are evaluated again: not before the sum
-    /// of `spent` and the movement of the view exceeds this.
+    /// First satellites of the ground points, and thresholds of their next evaluation: when the sum
+    /// of `spent` and the movement of the view exceeds the threshold.
     first: Vec<u32>,
     first_until: Vec<i32>,
 }
@@ -185,7 +187,7 @@ impl Warm {
         &self.tree
     }
 
-    /// Updates the tree to the instant of `graph`, where the destination can be reached from
+    /// Updates the tree to the instant of `graph`, at which the destination is reachable through
     /// `gates`. `drift`: movement of the links since the last call, see [`drift`].
     pub(crate) fn refresh(&mut self, graph: Graph<'_>, gates: &[Access], drift: Option<Weight>) {
         let known = self.order.len() + 1 == graph.rows.len()
@@ -232,8 +234,8 @@ impl Warm {
         self.taken[self.rank[sat as usize] as usize] = step;
     }
 
-    /// The paths of a satellite over its neighbours and, if the destination may use it, directly to
-    /// that.
+    /// Paths of a satellite through its neighbours and, if the destination may use the satellite,
+    /// directly.
     #[inline(always)]
     fn choice(&self, graph: Graph<'_>, here: u32, down: Label) -> Choice {
         let mut choice = Choice::new(down);
@@ -244,8 +246,8 @@ impl Warm {
         choice
     }
 
-    /// Incremental update: measures the tree, and evaluates the neighbours of satellites with
-    /// used-up margins.
+    /// Incremental update: measures the tree, and evaluates the neighbours of satellites whose
+    /// margins are used up.
     fn follow(&mut self, graph: Graph<'_>, gates: &[Access], drift: Weight) {
         let spread = self.measure(graph, gates);
         self.spend(spread + drift);
@@ -284,7 +286,7 @@ impl Warm {
         }
         let (mut least, mut most) = (Growth::MAX, Growth::MIN);
         for (&here, &step) in self.order.iter().zip(&self.taken) {
-            // Those without a step were measured above, or have no path.
+            // Satellites without a step were measured above, or have no path.
             let Some(&step) = graph.steps.get(step as usize) else { continue };
             let new = labels[step.to() as usize].over(step);
             let place = &mut labels[here as usize];
@@ -338,7 +340,7 @@ impl Warm {
             self.take(sat, step.map_or(NO_STEP, |i| begin + i as u32));
             in_order &= next == DOWN || self.rank[next as usize] < self.rank[sat as usize];
         }
-        // Satellites with a second-best path over these have lost that much of their margin.
+        // Satellites whose second-best path uses these have lost that much of their margin.
         self.spend(farthest);
         if !in_order {
             self.sort();
@@ -364,7 +366,7 @@ impl Warm {
         }
     }
 
-    /// The first satellite of each ground point towards the destination; the views must have been
+    /// First satellite of each ground point towards the destination; the views must have been
     /// updated at every instant of the tree.
     pub(crate) fn first_hops(&mut self, views: &Views) -> &[u32] {
         self.first.resize(views.ends.len(), 0);
@@ -395,8 +397,8 @@ mod tests {
     use crate::links::length::UNREACHABLE;
     use proptest::prelude::*;
 
-    /// A network with links and gates that move a little from instant to instant, or a lot, or
-    /// vanish.
+    /// A network whose links and gates move slightly from instant to instant, or by a lot, or
+    /// disappear.
     #[derive(Clone, Debug)]
     struct Moving {
         satellites: usize,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Search graph of an instant: the ISLs with their lengths and, if stations relay, also their radio
-//! links. A relay is a vertex after all satellites, in the usual numbering: satellites first, then
-//! all ground points.
+//! Search graph of an instant: the ISLs with their lengths and, if stations relay, the radio links
+//! of those. A relay is a vertex after all satellites, in the usual numbering: satellites first,
+//! then all ground points.
 
 use crate::links::isls::{IslGraph, Limits};
 use crate::links::length::{Access, Weight, UNREACHABLE};
@@ -10,12 +10,12 @@ use crate::paths::a_star::Field;
 use crate::paths::tree::{Graph, Step};
 use std::sync::Arc;
 
-/// Links with lengths.
+/// Links of an instant, with their lengths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mesh {
     isls: Arc<IslGraph>,
     limits: Limits,
-    /// If the links are not measured: length up to which every link exists.
+    /// If lengths are not computed: length up to which every link exists.
     clear_m: f64,
     weights: Vec<Weight>,
     /// Empty for A* searches.
@@ -31,8 +31,8 @@ struct Mixed {
 }
 
 impl Mesh {
-    /// Measures the links. `relays[g]` = ground point `g` relays; `visible` = satellites in view of
-    /// each.
+    /// Computes the lengths of all links. `relays[g]` = ground point `g` relays; `visible` =
+    /// satellites in view of each.
     pub fn measure(
         &mut self,
         isls: &Arc<IslGraph>,
@@ -49,7 +49,7 @@ impl Mesh {
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
-    /// Adopts ISLs for A* searches. For many searches all links are measured at once.
+    /// Adopts ISLs for A* searches. If there are many searches, all lengths are computed at once.
     pub fn adopt(
         &mut self,
         isls: &Arc<IslGraph>,
@@ -68,13 +68,13 @@ impl Mesh {
         &self.isls
     }
 
-    /// Field of an A* search, if the links were adopted for that.
+    /// Field of an A* search, if the links were adopted for such searches.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
         aims.then(|| self.unmeasured(at).measured(&self.weights))
     }
 
-    /// The ISLs alone, measured or not.
+    /// The ISLs alone, whether their lengths are computed or not.
     pub fn unmeasured<'a>(&'a self, at: &'a Positions) -> Field<'a> {
         Field::with_clear(&self.isls, at, self.limits, self.clear_m)
     }

@@ -11,7 +11,7 @@ use crate::sky::policy::{choose, Held, Offer, Policy, Reselect};
 use crate::sky::Sky;
 use perigee_units::Nanos;
 
-/// Bound of the computed time in view.
+/// Upper bound of the computed time in view.
 const FOR_EVER: Nanos = Nanos::from_secs(7200);
 
 impl Sky {
@@ -44,12 +44,12 @@ impl Sky {
         sums
     }
 
-    /// Whether a ground point has one satellite for all its peers.
+    /// Whether a ground point uses one satellite for all its peers.
     pub(crate) fn holds_one(&self, g: usize) -> bool {
         self.spec.ground[g].kind == GroundKind::Terminal || self.spec.attach != Policy::ShortestPath
     }
 
-    /// Price of a visible satellite, the `i`-th of the ground point's view, by the policy.
+    /// Price of the `i`-th satellite in the ground point's view, by the policy.
     fn price(&self, m: &Moment, g: usize, i: usize, paths: &[Weight]) -> f64 {
         let a = m.visible[g][i];
         match self.spec.attach {
@@ -86,7 +86,7 @@ impl Sky {
         inside
     }
 
-    /// Selects a satellite for each ground point that needs one; `before` = the previous ones.
+    /// Selects a satellite for each ground point that needs one; `before`: the previous ones.
     ///
     /// # Errors
     /// Errors of a user-defined function.

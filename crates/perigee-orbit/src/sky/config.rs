@@ -20,36 +20,36 @@ use std::sync::Arc;
 /// Satellites of a sky.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Satellites {
-    /// Generated shells; numbered shell after shell.
+    /// Generated shells; satellites are numbered shell after shell.
     Shells(Vec<Shell>),
     /// Element sets.
     Elements {
         /// Name of the file, for messages.
         name: String,
-        /// Its text: TLE, or OMM as JSON or CSV.
+        /// Content of the file: TLE, or OMM as JSON or CSV.
         text: String,
         /// Options of the detection of planes.
         planes: PlaneOptions,
         /// Constants of SGP4.
         gravity: Gravity,
     },
-    /// Generated shells and then element sets, in one sky; ISLs stay within each shell.
+    /// Generated shells, followed by element sets; ISLs stay within each shell.
     Both(Vec<Shell>, Box<Satellites>),
 }
 
 /// Pattern of ISLs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Pattern {
-    /// Two neighbours in the plane, one in each adjacent plane.
+    /// Two neighbours in the plane, and one in each adjacent plane.
     #[default]
     PlusGrid,
-    /// This many nearest ones of the same shell, selected every [`Isls::period`].
+    /// This number of nearest satellites of the same shell, selected every [`Isls::period`].
     Nearest(u32),
     /// Given links, by number.
     List(Vec<(u32, u32)>),
-    /// By a user-defined function, every [`Isls::period`].
+    /// Links of a user-defined function, every [`Isls::period`].
     Function,
-    /// None: a ground point reaches only ground points in view of its own satellite, unless
+    /// No ISLs: a ground point reaches only ground points in view of its own satellite, unless
     /// stations relay.
     None,
 }
@@ -61,15 +61,15 @@ pub struct Isls {
     pub pattern: Pattern,
     /// Whether a generated shell's last plane is linked to its first.
     pub seam: Seam,
-    /// Each satellite has one more ISL, for the nearest satellite of another shell, selected every
-    /// `period`.
+    /// Whether each satellite has an additional ISL to the nearest satellite of another shell,
+    /// selected every `period`.
     pub cross_shell: bool,
-    /// Range and grazing height.
+    /// Maximum range and minimum grazing height.
     pub limits: Limits,
     /// Time between selections of nearby satellites.
     pub period: Nanos,
-    /// A new link after such a selection carries no packets for this long; at the start all links
-    /// are up.
+    /// Time after such a selection during which a new link carries no packets; at the start all
+    /// links are up.
     pub set_up: Nanos,
 }
 
@@ -87,7 +87,7 @@ impl Default for Isls {
 }
 
 impl Isls {
-    /// This pattern with defaults for everything else.
+    /// ISLs of this pattern, with defaults for all other fields.
     pub fn of(pattern: Pattern) -> Self {
         Isls { pattern, ..Isls::default() }
     }
@@ -104,7 +104,7 @@ pub enum GroundKind {
     /// One dish: a hard handover with an outage.
     #[default]
     Terminal,
-    /// A dish for every satellite in use: soft handovers without loss.
+    /// One dish for every satellite in use: soft handovers without loss.
     Station,
 }
 
@@ -117,11 +117,12 @@ pub struct GroundNode {
     pub kind: GroundKind,
     /// Position.
     pub place: GeoPoint,
-    /// Its visibility criterion.
+    /// Visibility criterion.
     pub mask: Mask,
-    /// Packets of others may be relayed here (a station with spare dishes).
+    /// Whether packets of other ground points may be relayed here (a station with spare dishes).
     pub relays: bool,
-    /// Maximum number of satellites in use at once, the nearest ones. No limit for most stations.
+    /// Maximum number of satellites in use at once, the nearest ones. `None` = no limit, as for
+    /// most stations.
     pub dishes: Option<u32>,
 }
 
@@ -136,7 +137,8 @@ impl GroundNode {
 /// Sharing of radio transmitters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroundPorts {
-    /// One per satellite and one per ground point, shared by all their radio links (Hypatia).
+    /// One transmitter per satellite and one per ground point, shared by all radio links of the
+    /// node (Hypatia).
     #[default]
     PerNode,
     /// One per radio link and direction (OrbCC study).
@@ -148,18 +150,18 @@ pub enum GroundPorts {
 pub struct Radio {
     /// Rate and queue.
     pub port: PortSpec,
-    /// Probability of loss on each of its links.
+    /// Loss probability on each of its links.
     pub loss: f64,
 }
 
-/// Radios that differ from the others.
+/// Radios that differ from the default.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Radios {
     /// Uplinks by number of the ground point.
     pub up: BTreeMap<usize, Radio>,
     /// Downlinks by number of the ground point; only with a radio per link.
     pub down: BTreeMap<usize, Radio>,
-    /// Shared ones of single satellites, by name.
+    /// Shared radios of single satellites, by name.
     pub of_satellite: BTreeMap<String, Radio>,
     /// Random loss of all other radio links, and of ISLs.
     pub loss: [f64; 2],
@@ -168,11 +170,11 @@ pub struct Radios {
 /// Length of the outage of a hard handover.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outage {
-    /// Always the same; zero = none.
+    /// Constant; zero = no outage.
     Fixed(Nanos),
-    /// Uniform between two bounds, both included.
+    /// Uniform between two bounds, inclusive.
     Uniform(Nanos, Nanos),
-    /// One of these, equally likely.
+    /// One of these lengths, equally likely.
     Recorded(Arc<[Nanos]>),
 }
 
@@ -185,7 +187,8 @@ pub struct Handover {
     /// (LeoEM: 3).
     pub per_delay: f64,
     /// Effect on packets. `Flush` and `Blackhole`: the links to the old satellite stay down.
-    /// `Hold`: they come back with the new ones, so that waiting packets are late instead of lost.
+    /// `Hold`: they come up again along with the new ones, so that waiting packets are delayed
+    /// instead of lost.
     pub mode: OutageMode,
 }
 
@@ -202,23 +205,24 @@ impl Default for Handover {
 /// A constellation with traffic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SkySpec {
-    /// Title in the header.
+    /// Title for the header.
     pub title: String,
     /// Satellites.
     pub satellites: Satellites,
-    /// Their ISLs.
+    /// ISLs.
     pub isls: Isls,
-    /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC
+    /// Calendar time of t = 0. Default: the latest epoch of the element sets; 2000-01-01 00:00 UTC
     /// for shells.
     pub start: Option<Epoch>,
-    /// Offset of the run in the motion of the satellites (and of the Earth) from the start.
+    /// Offset added to the time of the satellites' motion (and of the Earth's rotation) during the
+    /// run.
     pub later: Nanos,
     /// Ellipsoid of the ground points.
     pub ellipsoid: Ellipsoid,
     /// Ground points; the first nodes of the timeline, in this order.
     pub ground: Vec<GroundNode>,
-    /// Traffic as (from, to) indices into `ground`, both directions listed; they are the pairs of
-    /// the timeline.
+    /// Traffic as (from, to) indices into `ground`, with both directions listed; these are the
+    /// pairs of the timeline.
     pub pairs: Vec<(usize, usize)>,
     /// Routing of packets in flight when routes change.
     pub routing: Routing,
@@ -226,22 +230,22 @@ pub struct SkySpec {
     pub rule: PathRule,
     /// Selection of satellites.
     pub attach: Policy,
-    /// With [`Policy::ShortestPath`]: the peers of a terminal that count.
+    /// With [`Policy::ShortestPath`]: peers that determine a terminal's satellite.
     pub attach_for: Peers,
-    /// When satellites are selected.
+    /// Times at which satellites are selected.
     pub reselect: Reselect,
-    /// Share by which a satellite must be better than the one in use (in path, range, zenith angle,
-    /// time in view).
+    /// Fraction by which a satellite must be better than the one in use (in path, range, zenith
+    /// angle or time in view).
     pub hysteresis: f64,
     /// Time between route computations.
     pub step: Nanos,
-    /// Length.
+    /// Duration of the run.
     pub duration: Nanos,
-    /// Port of every radio transmitter.
+    /// Default port of radio transmitters.
     pub ground_port: PortSpec,
-    /// Transmitters that differ from the others.
+    /// Transmitters that differ from the default.
     pub radios: Radios,
-    /// Port of every ISL.
+    /// Port of ISLs.
     pub isl_port: PortSpec,
     /// Sharing of radio transmitters.
     pub ground_ports: GroundPorts,
@@ -254,7 +258,7 @@ pub struct SkySpec {
 }
 
 impl Default for SkySpec {
-    /// Starlink's first shell without ground points.
+    /// Starlink's first shell, without ground points.
     fn default() -> Self {
         SkySpec {
             title: String::new(),
@@ -285,7 +289,7 @@ impl Default for SkySpec {
 }
 
 impl SkySpec {
-    /// Checks everything that does not depend on the satellites.
+    /// Checks all properties that do not depend on the satellites.
     ///
     /// # Errors
     /// The first contradiction, as text.
@@ -400,12 +404,12 @@ impl SkySpec {
 /// Selection of the pairs' paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PathRule {
-    /// The shortest ones.
+    /// Shortest paths.
     #[default]
     Shortest,
-    /// Satellite-disjoint paths for pairs between the same two places, as far as possible: the
-    /// first pair takes the shortest path, the next one the shortest in the remaining graph, and so
-    /// on.
+    /// Satellite-disjoint paths for pairs between the same two places, as far as they exist: the
+    /// first pair takes the shortest path, the next one the shortest path in the remaining graph,
+    /// and so on.
     Disjoint,
     /// Short paths that avoid loaded links.
     LoadAware(LoadRule),
@@ -414,7 +418,7 @@ pub enum PathRule {
 /// Parameters of load-aware paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadRule {
-    /// Offered load from one ground point to another, in bit/s; zero for those that are not listed.
+    /// Offered load between ground points, in bit/s; zero for pairs that are not listed.
     pub demand_bps: BTreeMap<(usize, usize), u64>,
     /// Rate of an ISL, in bit/s.
     pub isl_bps: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The satellites of a sky: names, places, motion, ISLs.
+//! Satellites of a sky: names, places, motion, ISLs.
 
 use crate::links::isls::{plus_grid, IslGraph, Limits, Near};
 use crate::links::planes::{arrange, Place, PlaneOptions};
@@ -21,14 +21,14 @@ use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// All satellites of a sky.
+/// Satellites of a sky.
 pub struct Constellation {
-    /// Name of each.
+    /// Name of each satellite.
     pub names: Vec<String>,
-    /// Shell, plane and slot of each, if it has one.
+    /// Shell, plane and slot of each satellite, if it has them.
     pub places: Vec<Option<Place>>,
-    /// Mean elements of each: those of the file or, for a generated shell, those of its circular
-    /// orbits at the start.
+    /// Mean elements of each satellite: from the file or, for a generated shell, those of its
+    /// circular orbits at the start.
     pub elements: Vec<Tle>,
     /// Calendar time of t = 0.
     pub start: Epoch,
@@ -36,7 +36,7 @@ pub struct Constellation {
     pub motion: Motion,
     /// Permanent links.
     fixed: Arc<IslGraph>,
-    /// Shell of each satellite that has ISLs.
+    /// Shell of each satellite with ISLs.
     group: Vec<Option<u32>>,
     isls: Isls,
     function: Option<Arc<dyn IslFunction>>,
@@ -55,7 +55,7 @@ struct Fleet {
     motion: Motion,
     grid: Vec<(u32, u32)>,
     group: Vec<Option<u32>>,
-    /// Number of the satellite of each set of a file, unless excluded.
+    /// Satellite number of each set in a file; `None` = excluded.
     numbers: Option<Vec<Option<u32>>>,
     report: Vec<String>,
     warnings: Vec<String>,
@@ -65,7 +65,7 @@ impl Constellation {
     /// Builds the constellation.
     ///
     /// # Errors
-    /// If the shells or the file are no valid constellation.
+    /// If the shells or the file do not define a valid constellation.
     pub fn new(spec: &SkySpec) -> Result<Self, SkyError> {
         let mut fleet = match &spec.satellites {
             Satellites::Shells(shells) => generated(shells, spec)?,
@@ -111,13 +111,13 @@ impl Constellation {
         self.names.is_empty()
     }
 
-    /// Limits of its links.
+    /// Limits of the links.
     pub fn limits(&self) -> Limits {
         self.isls.limits
     }
 
-    /// Instant since which the links are those at `t`: two instants with the same result share
-    /// their links.
+    /// Instant since which the links are those at `t`: instants with the same result share their
+    /// links.
     pub fn isls_since(&self, t: Nanos) -> Nanos {
         if !self.isls.is_dynamic() {
             return Nanos::ZERO;
@@ -150,7 +150,7 @@ impl Constellation {
         Ok(Arc::new(IslGraph::new(self.len(), &links)))
     }
 
-    /// Links to nearby satellites as selected at an instant.
+    /// Links to nearby satellites, as selected at an instant.
     fn chosen(&self, t: Nanos) -> Result<Vec<(u32, u32)>, String> {
         let mut at = Positions::default();
         self.motion.span(self.start, t, t)?.positions(t, &mut at);
@@ -171,7 +171,7 @@ impl Constellation {
 }
 
 impl Constellation {
-    /// Satellites and their links, for user-defined functions.
+    /// Satellites and their links in the form passed to user-defined functions.
     pub fn view(&self, at: &Positions, isls: &Arc<IslGraph>) -> NetView {
         NetView {
             at: at.clone(),
@@ -270,8 +270,8 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
     Ok(fleet)
 }
 
-/// Shells and element sets in one sky. Time zero is as with the element sets alone, which are valid
-/// near their epoch only.
+/// Combines shells and element sets. Time zero is that of the element sets, which are valid only
+/// near their epochs.
 fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet, SkyError> {
     let Satellites::Elements { name, text, planes, gravity } = elements else {
         return Err(SkyError::Spec("what is added to shells must be element sets".into()));
@@ -286,7 +286,7 @@ fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet
     }
     let (first, shell) = (all.names.len() as u32, shells.len() as u32);
     let number = |n: u32| n + first;
-    // Satellites without a shell keep the marker for that.
+    // Satellites without a shell keep the value that marks this.
     let of_shell = |s: u32| if s == u32::MAX { s } else { s + shell };
     all.names.extend(more.names);
     all.places.extend(more.places.into_iter().map(|p| p.map(|p| Place { shell: p.shell + shell, ..p })));
@@ -329,7 +329,7 @@ fn from_elements(
     let low = |t: &Tle| mean_altitude_km(t) < options.min_altitude_km;
     let checked = validity::check(file, (&sets, &motion), low, start, duration);
     let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));
-    // With old elements the state at the start is a guess, but the one that the run uses.
+    // With old elements the state at the start is inaccurate, but it is the one that the run uses.
     let common = if validity::is_stale(newest, start) { start } else { newest.epoch };
     let found = arrange(&sets_used, &motion, common, options);
     let mut warnings = checked.warnings;
@@ -363,7 +363,7 @@ fn from_elements(
     })
 }
 
-/// Links between the satellites of a list, numbered as in the file; links of excluded satellites
+/// Given links between satellites, with numbers of the file converted; links of excluded satellites
 /// are dropped.
 fn renumbered(
     links: &[(u32, u32)],
@@ -385,7 +385,7 @@ fn pick<T: Clone>(all: &[T], which: &[usize]) -> Vec<T> {
     which.iter().map(|&i| all[i].clone()).collect()
 }
 
-/// Names as in the file; duplicate names get the catalogue number.
+/// Names as in the file; duplicate names are distinguished by the catalogue number.
 fn unique_names(sets: &[Tle], kept: &[usize]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut name = |i: &usize| {

@@ -9,7 +9,7 @@ pub enum SkyError {
     /// An invalid element set file.
     #[error("{0}: {1}")]
     Tle(String, TleError),
-    /// A contradictory configuration, or a satellite that cannot be propagated.
+    /// An inconsistent configuration, or a satellite that cannot be propagated.
     #[error("{0}")]
     Spec(String),
     /// Traffic that can never flow.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Skies: a constellation with its ground points and their traffic, and the routes at an instant.
+//! Skies: a constellation, its ground points and their traffic, and the routes at an instant.
 //!
-//! [`Sky::stream`] turns one into a timeline; this module computes single instants: round-trip
-//! times (to size queues before a run) and routes of all pairs.
+//! [`Sky::stream`] generates the timeline; this module evaluates single instants: round-trip times
+//! (to size queues before a run) and routes of all pairs.
 
 mod attachment;
 pub mod cities;
@@ -33,7 +33,7 @@ use perigee_units::Nanos;
 /// Length and nodes of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Satellites from end to end, by number; relays on the ground are numbered after all
+    /// Numbers of the satellites from end to end; relays on the ground are numbered after all
     /// satellites.
     pub satellites: Vec<u32>,
     /// Propagation delay of each link, from end to end.
@@ -54,26 +54,26 @@ pub struct Sky {
     pub(crate) constellation: Constellation,
     pub(crate) ground: Vec<GroundPoint>,
     pub(crate) ways: Vec<Way>,
-    /// Ground points with traffic to or from each one.
+    /// Per ground point: those with traffic to or from it.
     pub(crate) peers: Vec<Vec<usize>>,
-    /// Of these, the ones that count in a terminal's shortest path.
+    /// Of these, the ones that determine a terminal's satellite with the shortest-path policy.
     pub(crate) sought: Vec<Vec<usize>>,
     pub(crate) relays: Vec<bool>,
     /// Upper bound of the satellites' speed in the Earth-fixed frame.
     fastest_m_s: f64,
-    /// Every destination has few origins and there are no relays: A* searches, with ISLs measured
-    /// on demand.
+    /// Whether paths are found by A* searches, with ISL lengths computed on demand: every
+    /// destination has few origins, and there are no relays.
     aims: bool,
 }
 
-/// With more paths to one destination than this, one tree is cheaper than an A* search each.
+/// Maximum number of paths to one destination for which an A* search each is cheaper than one tree.
 const FEW_WAYS: usize = 4;
 
 impl Sky {
     /// Builds a sky; queues may still be placeholders (see [`Sky::with_ports`]).
     ///
     /// # Errors
-    /// If the configuration is contradictory or the element sets are invalid.
+    /// If the configuration is inconsistent or the element sets are invalid.
     pub fn new(spec: SkySpec) -> Result<Self, SkyError> {
         spec.check().map_err(SkyError::Spec)?;
         let constellation = Constellation::new(&spec)?;
@@ -91,7 +91,7 @@ impl Sky {
         Ok(Sky { spec, constellation, ground, ways, peers, sought, relays, fastest_m_s, aims })
     }
 
-    /// The same sky with other ports: queues in bandwidth-delay products are only known after
+    /// The same sky with other ports: queues given in bandwidth-delay products are only known after
     /// [`Sky::rtt_at`].
     #[must_use]
     pub fn with_ports(mut self, ground: PortSpec, isl: PortSpec) -> Self {
@@ -100,15 +100,15 @@ impl Sky {
         self
     }
 
-    /// The same sky with separate radios for some nodes.
+    /// The same sky with different radios for some nodes.
     #[must_use]
     pub fn with_radios(mut self, radios: Radios) -> Self {
         self.spec.radios = radios;
         self
     }
 
-    /// The transmitter between two vertices (`to` = `None` for a shared radio), and the loss of its
-    /// links.
+    /// Transmitter between two vertices (`to` = `None` for a shared radio), and the loss
+    /// probability of its links.
     pub(crate) fn radio(&self, from: u32, to: Option<u32>) -> (&PortSpec, f64) {
         let spec = &self.spec;
         let ground = |v: u32| (v as usize).checked_sub(self.constellation.len());
@@ -125,7 +125,7 @@ impl Sky {
         &self.spec
     }
 
-    /// Satellites, motion, ISLs.
+    /// Satellites, motion and ISLs.
     pub fn constellation(&self) -> &Constellation {
         &self.constellation
     }
@@ -140,7 +140,7 @@ impl Sky {
         &self.constellation.warnings
     }
 
-    /// The route of a pair at an instant, as if the run started there; `None` = unreachable.
+    /// Route of a pair at an instant, as if the run started there; `None` = unreachable.
     ///
     /// # Errors
     /// If a satellite has decayed by then.
@@ -151,7 +151,7 @@ impl Sky {
         Ok(path.map(|p| self.route(pair, p, &moment.positions)))
     }
 
-    /// The routes of all pairs at an instant, each as by [`Sky::route_at`].
+    /// Routes of all pairs at an instant, as computed by [`Sky::route_at`].
     ///
     /// # Errors
     /// If a satellite has decayed by then.
@@ -195,7 +195,7 @@ impl Sky {
         }
     }
 
-    /// The path of a pair.
+    /// Path of a pair.
     pub(crate) fn path_of(&self, pair: PairId, routes: &Routes) -> Option<Vec<u32>> {
         self.ways.iter().zip(&routes.paths).find_map(|(w, path)| match path {
             Some(p) if w.along == Some(pair) => Some(p.clone()),
@@ -204,7 +204,7 @@ impl Sky {
         })
     }
 
-    /// A path with its delays.
+    /// Path with its delays.
     pub(crate) fn route(&self, pair: PairId, satellites: Vec<u32>, at: &Positions) -> Route {
         let (from, to) = self.spec.pairs[pair.ix()];
         let mut points = vec![self.ground[from].ecef];

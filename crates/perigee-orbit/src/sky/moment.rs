@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sky at one instant: positions, lengths of links, and the satellites in view of each ground
-//! point.
+//! Snapshot of the sky for routing: positions, lengths of links, and the satellites in view of each
+//! ground point.
 
 use crate::links::isls::IslGraph;
 use crate::links::length::{Access, Weight};
@@ -16,18 +16,18 @@ use perigee_units::Nanos;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// From this number of A* searches at an instant on, it is cheaper to measure all ISLs once than on
-/// demand.
+/// Number of A* searches per instant from which on it is cheaper to compute all ISL lengths at
+/// once.
 const MANY_SEARCHES: usize = 8;
 
-/// Positions and views at one instant: everything that does not depend on the previous instant.
+/// Positions and views at one instant: all state that does not depend on the previous instant.
 #[derive(Debug, Default)]
 pub(crate) struct Moment {
     pub t: Nanos,
     pub positions: Positions,
     pub mesh: Mesh,
     pub visible: Vec<Vec<Access>>,
-    /// For terminals that select the shortest path at every step: length of the paths to all peers
+    /// For terminals that select the shortest path at every step: path lengths to their peers
     /// through each visible satellite.
     pub paths: Vec<Vec<Weight>>,
 }
@@ -91,7 +91,7 @@ impl Sky {
         } else {
             m.mesh.measure(isls, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
         }
-        // With rare selections, paths are searched at each of them.
+        // With less frequent selections, paths are searched at each selection.
         if self.spec.reselect == Reselect::EachStep {
             m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
         }

@@ -10,17 +10,17 @@ use perigee_timeline::{PairId, Routing};
 pub(crate) struct Way {
     /// Ground point at which the path starts.
     pub from: usize,
-    /// Ground point that the shortest-path tree grows from.
+    /// Ground point at which the shortest-path tree is rooted.
     pub root: usize,
-    /// Pair of the traffic along the path, if any, and in the reverse direction.
+    /// Pair with traffic along the path, if any, and the one in the reverse direction.
     pub along: Option<PairId>,
     pub against: Option<PairId>,
-    /// Pair in notes of events: the one listed first. With next-hop tables only one of the two
+    /// Pair named in event notes: the one listed first. With next-hop tables only one of the two
     /// directions has it.
     pub noted: Option<PairId>,
 }
 
-/// Ground points with traffic to or from each one.
+/// Per ground point: those with traffic to or from it.
 pub(crate) fn peers(spec: &SkySpec) -> Vec<Vec<usize>> {
     let mut peers = vec![Vec::new(); spec.ground.len()];
     for &(a, b) in &spec.pairs {
@@ -34,7 +34,7 @@ pub(crate) fn peers(spec: &SkySpec) -> Vec<Vec<usize>> {
     peers
 }
 
-/// Of a point's peers, those that count in its terminal's shortest path.
+/// Peers of a ground point that determine its terminal's satellite.
 pub(crate) fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     match spec.attach_for {
         Peers::All => peers.to_vec(),
@@ -51,8 +51,8 @@ pub(crate) fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Searches of all pairs, sorted by root. With a path per pair both directions share a search,
-/// rooted at the end with more peers (fewer trees); with next-hop tables each destination is a
-/// root.
+/// rooted at the end with more peers (which yields fewer trees); with next-hop tables each
+/// destination is a root.
 pub(crate) fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     for (i, &(a, b)) in spec.pairs.iter().enumerate() {

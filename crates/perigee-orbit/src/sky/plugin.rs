@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! User-defined functions for attachment, routing and ISL patterns. They receive plain data and
-//! return numbers of satellites; every result is checked before use, and an error has the function,
-//! the simulated time and the reason.
+//! return satellite numbers; every result is checked before use, and an error contains the
+//! function, the simulated time and the reason.
 //!
-//! A function must be deterministic in its arguments: a sky is evaluated before a run (queues are
-//! sized, traffic that can never flow is rejected), and a timeline may be generated twice.
+//! A function must depend on its arguments only: a sky is evaluated before a run (queues are sized,
+//! traffic that can never flow is rejected), and a timeline may be generated twice.
 
 use crate::frames::light_time;
 use crate::frames::Vec3;
@@ -21,19 +21,19 @@ use std::sync::Arc;
 /// A satellite in view of a ground point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// Number.
+    /// Satellite number.
     pub sat: u32,
-    /// Its name.
+    /// Satellite name.
     pub name: String,
     /// Shell, plane, slot.
     pub place: Option<Place>,
     /// Slant range.
     pub range_m: f64,
-    /// Above the horizon.
+    /// Elevation above the horizon.
     pub elevation_deg: f64,
-    /// It moves north.
+    /// Whether it moves north.
     pub ascending: bool,
-    /// Remaining time above the mask (to 0.1 s; two hours = for ever).
+    /// Remaining time above the mask (to 0.1 s; two hours = unlimited).
     pub visible_for: Nanos,
 }
 
@@ -85,7 +85,7 @@ impl NetView {
 pub struct RouteView {
     /// Simulated time.
     pub t: Nanos,
-    /// Ends of the pair.
+    /// Names of the pair's two ends.
     pub ends: [String; 2],
     /// Their Earth-fixed positions.
     pub points: [Vec3; 2],
@@ -105,7 +105,8 @@ impl RouteView {
         crate::paths::disjoint::paths(&field, self.points[1], [&self.gates[1], &self.gates[0]], k)
     }
 
-    /// Checks a path: satellites must exist, be in view of the ends, be unique, and be linked.
+    /// Checks a path: satellites must exist, be unique, be linked, and those at its ends must be in
+    /// view.
     ///
     /// # Errors
     /// A description.
@@ -139,7 +140,7 @@ impl RouteView {
     }
 }
 
-/// Selection of satellites. Errors have the function and a description.
+/// Selection of satellites. Errors contain the function and a description.
 pub trait AttachFunction: Send + Sync {
     /// Name for messages.
     fn name(&self) -> &str;
@@ -165,7 +166,7 @@ pub trait RouteFunction: Send + Sync {
 pub trait IslFunction: Send + Sync {
     /// Name for messages.
     fn name(&self) -> &str;
-    /// Returns the pairs of satellites that are linked from `t` on.
+    /// Returns the pairs of satellites to link from `t` on.
     ///
     /// # Errors
     /// A description.
@@ -175,11 +176,11 @@ pub trait IslFunction: Send + Sync {
 /// The user-defined functions of a sky; usually none.
 #[derive(Clone, Default)]
 pub struct Plugins {
-    /// For [`crate::sky::policy::Policy::Function`].
+    /// Attachment ([`crate::sky::policy::Policy::Function`]).
     pub attach: Option<Arc<dyn AttachFunction>>,
-    /// Replaces shortest paths.
+    /// Routes, in place of shortest paths.
     pub route: Option<Arc<dyn RouteFunction>>,
-    /// Inter-satellite links by a function (`Pattern::Function`).
+    /// Inter-satellite links (`Pattern::Function`).
     pub isls: Option<Arc<dyn IslFunction>>,
 }
 
@@ -192,7 +193,7 @@ impl fmt::Debug for Plugins {
 }
 
 impl PartialEq for Plugins {
-    /// Identity of the functions.
+    /// Equality by identity of the functions.
     fn eq(&self, other: &Self) -> bool {
         fn same<T: ?Sized>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
             match (a, b) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attachment policies: the choice of satellites and the times of reselection.
 //!
-//! A policy assigns a price to every visible satellite; the lowest wins. A new policy is a line in
-//! [`Policy`] and a branch in `Sky::price`.
+//! A policy assigns a price to every visible satellite; the lowest price wins. A new policy takes a
+//! variant of [`Policy`] and a branch in `Sky::price`.
 
 use crate::links::length::Access;
 use crate::time::Epoch;
 use perigee_units::Nanos;
 
-/// Criterion of the best satellite.
+/// Criterion for the best satellite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
     /// Shortest path to the other end. A terminal with several peers uses the satellite with the
-    /// smallest sum; a station, with a dish for each, uses the best for each peer at every step.
+    /// smallest sum of path lengths; a station, with a dish for each peer, uses the best one for
+    /// each at every step.
     #[default]
     ShortestPath,
     /// Smallest range.
@@ -25,27 +26,28 @@ pub enum Policy {
     Function,
 }
 
-/// The peers of a terminal that count in its shortest path.
+/// Peers that determine a terminal's satellite with the shortest-path policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Peers {
-    /// All of them: the smallest sum of its paths. An additional peer may change the satellite.
+    /// All peers: the smallest sum of path lengths. An additional peer may change the satellite.
     #[default]
     All,
-    /// That of its first pair: additional pairs have no effect.
+    /// Only the peer of the first pair: additional pairs have no effect.
     First,
 }
 
-/// When a visible satellite may be replaced by another. A lost one is replaced at once.
+/// Times at which a visible satellite may be replaced by another. A satellite out of view is
+/// replaced at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reselect {
     /// At every step.
     #[default]
     EachStep,
-    /// Never: a satellite is kept until it is lost.
+    /// Never: a satellite is kept while it is in view.
     WhenLost,
-    /// This long after the last selection of this ground point.
+    /// This time after the last selection of the ground point.
     Hold(Nanos),
-    /// At the same instants everywhere: when the calendar time modulo `period` is `phase`.
+    /// At common instants of all ground points: when the calendar time modulo `period` is `phase`.
     Slots {
         /// Time between instants.
         period: Nanos,
@@ -54,7 +56,7 @@ pub enum Reselect {
     },
 }
 
-/// Reallocation of Starlink according to measurements: seconds 12, 27, 42 and 57 of every minute.
+/// Reallocation of Starlink as measured: seconds 12, 27, 42 and 57 of every minute.
 pub const STARLINK_SLOTS: Reselect =
     Reselect::Slots { period: Nanos::from_secs(15), phase: Nanos::from_secs(12) };
 
@@ -77,9 +79,9 @@ impl Reselect {
 /// Attachment of a ground point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// Its satellite.
+    /// Satellite in use.
     pub sat: Option<u32>,
-    /// When it was last selected.
+    /// Time of the last selection.
     pub chosen: Nanos,
 }
 
@@ -88,12 +90,12 @@ pub struct Held {
 pub struct Offer {
     /// Satellite and slant range.
     pub access: Access,
-    /// Price, the lower the better, zero or more.
+    /// Price: zero or more, lower is better.
     pub price: f64,
 }
 
-/// The satellite for a ground point attached to `holding`. It is kept unless another is cheaper by
-/// the share `hysteresis`; ties go to the lower number.
+/// Selects the satellite of a ground point attached to `holding`. The current one is kept unless
+/// another is cheaper by the fraction `hysteresis`; ties go to the lower number.
 pub fn choose(offers: &[Offer], holding: Option<u32>, hysteresis: f64) -> Option<Access> {
     let best =
         offers.iter().min_by(|a, b| a.price.total_cmp(&b.price).then(a.access.sat.cmp(&b.access.sat)))?;

@@ -10,15 +10,16 @@ use crate::sky::error::SkyError;
 use crate::sky::Sky;
 use perigee_units::Nanos;
 
-/// A satellite is in view for minutes: steps of 10 s suffice, and usually the first one settles it.
+/// Interval of the checks: a satellite is in view for minutes, so 10 s suffice, and usually the
+/// first check is conclusive.
 const SAMPLE: Nanos = Nanos::from_secs(10);
 
 impl Sky {
-    /// Rejects traffic that can never flow: ground points that never see a satellite, pairs that
-    /// never have a path.
+    /// Rejects traffic that can never flow: ground points that never see a satellite, and pairs
+    /// that never have a path.
     ///
     /// # Errors
-    /// The first of them and the remedy, or a satellite that decays during the run.
+    /// The first of them and a remedy, or a satellite that decays during the run.
     pub fn check(&self) -> Result<(), SkyError> {
         let mut blind: Vec<usize> = (0..self.ground.len()).filter(|g| !self.peers[*g].is_empty()).collect();
         let mut cut: Vec<usize> = (0..self.ways.len()).collect();
@@ -46,7 +47,7 @@ impl Sky {
                 self.why_cut()
             )));
         }
-        // The end of the run as well, so that a decaying satellite is found before the run.
+        // Also evaluates the end of the run, so that a decaying satellite is found before the run.
         self.moment_at(self.spec.duration).map(|_| ())
     }
 
@@ -63,7 +64,7 @@ impl Sky {
         Ok(format!("its mask is {}: lower it, or take more satellites or a longer run", shown(node.mask)))
     }
 
-    /// Highest latitude with any satellite in view, on a sphere.
+    /// Highest latitude from which any satellite is visible, on a sphere.
     fn reach_deg(&self, mask: Mask) -> Result<f64, SkyError> {
         let at = self.moment_at(Nanos::ZERO)?.positions;
         let inclination = |i: usize| {
@@ -82,7 +83,7 @@ impl Sky {
         Ok((0..at.len()).map(reach).fold(0.0, f64::max))
     }
 
-    /// Both ends see satellites, but no chain of links joins them.
+    /// Reason for pairs whose ends both see satellites, but are not connected by links.
     fn why_cut(&self) -> String {
         let isls = &self.spec.isls;
         let linked = isls.is_dynamic()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Path searches for all pairs at an instant, given each ground point's satellite.
+//! Path searches for all pairs at an instant, given the satellite of each ground point.
 
 use crate::links::length::{Access, Weight};
 use crate::paths::a_star::Goal;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Paths at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Routes {
-    /// Satellite of each ground point that has only one.
+    /// Satellite of each ground point that uses only one.
     pub serving: Vec<Option<u32>>,
     /// Satellites (and relays, numbered after all satellites) of each path, from its start to its
     /// root.
@@ -31,15 +31,15 @@ pub(crate) struct Routes {
 /// Paths to one root.
 #[derive(Debug, Default)]
 pub(crate) struct RootRoutes {
-    /// Path of each of its searches.
+    /// Path of each search to the root.
     pub paths: Vec<Option<Vec<u32>>>,
-    /// Next hops of all satellites, if packets follow tables.
+    /// Next hops of all satellites, with next-hop tables.
     pub next_hops: Option<Vec<u32>>,
 }
 
 impl Sky {
-    /// Searches from `gates` until the `targets`, in view of ground point `g`, have their
-    /// distances; with `best`, only the one on the shortest path needs its exact one.
+    /// Searches from `gates` until the distances of the `targets`, in view of ground point `g`, are
+    /// known; with `best`, only that of the target on the shortest path needs to be exact.
     pub(crate) fn grow(
         &self,
         m: &Moment,
@@ -62,7 +62,7 @@ impl Sky {
         self.routes(m, &held, &mut Tree::default()).map_err(SkyError::Spec)
     }
 
-    /// The path chosen by a user-defined function, from the start of a search's pair to its root.
+    /// Path chosen by a user-defined function, from the start of a search's pair to its root.
     fn ask_route(
         &self,
         f: &dyn RouteFunction,
@@ -90,7 +90,7 @@ impl Sky {
         Ok(path)
     }
 
-    /// The satellites that a ground point may use, given `serving`.
+    /// Satellites that a ground point may use, given `serving`.
     pub(crate) fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
         let visible = &m.visible[g];
         if !self.holds_one(g) {
@@ -99,12 +99,12 @@ impl Sky {
         visible.iter().filter(|a| Some(a.sat) == serving).copied().collect()
     }
 
-    /// Ground points that shortest-path trees grow from, in order.
+    /// Ground points at which shortest-path trees are rooted, in order.
     pub(crate) fn roots(&self) -> impl Iterator<Item = usize> + '_ {
         self.ways.chunk_by(|a, b| a.root == b.root).map(|c| c[0].root)
     }
 
-    /// Paths given each terminal's satellite.
+    /// Paths, given the satellite of each terminal.
     pub(crate) fn routes(&self, m: &Moment, held: &[Held], tree: &mut Tree) -> Result<Routes, String> {
         let serving: Vec<Option<u32>> = held.iter().map(|h| h.sat).collect();
         let mut r = Routes::default();
@@ -122,8 +122,8 @@ impl Sky {
         Ok(r)
     }
 
-    /// Next hops of all satellites to the root of some searches, and their paths. `drift`: movement
-    /// of the links since the tree's instant.
+    /// Next hops of all satellites to the common root of some searches, and the searches' paths.
+    /// `drift`: movement of the links since the tree's instant.
     pub(crate) fn table_to(
         &self,
         m: &Moment,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Attachment shared by several peers of a terminal: with the smallest sum of its paths to several
-//! peers the path to one of them may be much longer than without the others.
+//! Paths lengthened by shared attachment: the satellite of a terminal with several peers minimises
+//! the sum of its paths, so that the path to one peer may be much longer than without the others.
 
 use crate::sky::config::{GroundKind, SkySpec};
 use crate::sky::error::SkyError;
@@ -9,30 +9,30 @@ use crate::sky::{Route, Sky};
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 
-/// Numbers of instants and of pairs examined.
+/// Numbers of instants and pairs examined.
 const INSTANTS: u64 = 8;
 const PAIRS: usize = 20;
 
 /// A path lengthened by other pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedChoice {
-    /// Its ends.
+    /// Ends of the pair.
     pub ends: (String, String),
-    /// The end that has other peers as well, and all its peers.
+    /// The end that also has other peers, and all its peers.
     pub terminal: String,
     #[allow(missing_docs)]
     pub peers: Vec<String>,
     /// Instant.
     pub t: Nanos,
-    /// Round-trip propagation time with all pairs …
+    /// Round-trip propagation time with all pairs,
     pub rtt: Nanos,
-    /// … and with this one alone.
+    /// and with this pair alone.
     pub alone: Nanos,
 }
 
 impl Sky {
-    /// Paths lengthened by other pairs because a terminal has one satellite for all its peers, each
-    /// at the worst of some instants of the run; the longest first.
+    /// Paths lengthened by other pairs because a terminal uses one satellite for all its peers,
+    /// each at the worst of several instants of the run; the longest first.
     ///
     /// # Errors
     /// If a satellite decays during the run.
@@ -76,7 +76,7 @@ impl Sky {
         Ok(found)
     }
 
-    /// The same sky with one pair.
+    /// The same sky with a single pair.
     fn only(&self, (a, b): (usize, usize)) -> Result<Sky, SkyError> {
         Sky::new(SkySpec { pairs: vec![(a, b), (b, a)], ..self.spec.clone() })
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hard handovers: link changes of a terminal when its satellite changes.
 //!
-//! At the change the links to the old satellite go down, those to the new one stay down until the
-//! outage is over. A change during an outage prolongs it: there is one `OutageBegin`, one
+//! At the change the links to the old satellite go down; those to the new one stay down until the
+//! end of the outage. A change during an outage extends it: there is one `OutageBegin`, one
 //! `OutageEnd`, and a `Handover` for each change.
 
 use crate::frames::light_time;
@@ -19,16 +19,16 @@ use perigee_units::Nanos;
 pub(crate) struct Terminal {
     /// Its satellite.
     pub serving: Option<u32>,
-    /// Handovers so far.
+    /// Number of handovers so far.
     events: u64,
     /// End of the current outage.
     off_until: Option<Nanos>,
-    /// Links that come up when it ends.
+    /// Links that come up at the end of the outage.
     waiting: Vec<LinkId>,
 }
 
 impl Terminal {
-    /// The first satellite, at the start of the run: no handover.
+    /// Sets the first satellite, at the start of the run, without a handover.
     pub fn begin(&mut self, serving: Option<u32>) {
         self.serving = serving;
     }
@@ -42,8 +42,8 @@ impl Terminal {
             for link in links {
                 h.down(link, t, mode);
             }
-            // Held packets are released when the terminal is back; otherwise the old links stay
-            // down.
+            // Held packets are released at the end of the outage; in the other modes the old links
+            // stay down.
             if mode == OutageMode::Hold {
                 self.waiting.extend(links);
             } else {
@@ -93,7 +93,7 @@ impl Terminal {
         }
     }
 
-    /// Ends the outage if it is over before `limit`.
+    /// Ends the outage if its end is before `limit`.
     pub fn tick(&mut self, h: &mut Hand<'_>, limit: Nanos) {
         if let Some(end) = self.off_until.filter(|&end| end < limit) {
             self.off_until = None;
@@ -123,8 +123,7 @@ pub(crate) struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// The part of an outage that grows with the propagation delays to the old and the new
-    /// satellite.
+    /// Part of an outage that grows with the propagation delays to the old and the new satellite.
     fn signalling(&self, old: Option<u32>, new: u32) -> Nanos {
         let per_delay = self.sky.spec.handover.per_delay;
         let Some(at) = self.at.filter(|_| per_delay > 0.0) else { return Nanos::ZERO };
@@ -133,7 +132,7 @@ impl Hand<'_> {
         Nanos::from_secs_f64(sum.as_secs_f64() * per_delay)
     }
 
-    /// Up and down link.
+    /// Uplink and downlink.
     fn links(&mut self, sat: u32, t: Nanos) -> [LinkId; 2] {
         let me: Vertex = self.net.ground(self.ground);
         let pair = [self.net.link(self.sky, me, sat), self.net.link(self.sky, sat, me)];
@@ -155,8 +154,8 @@ impl Hand<'_> {
     }
 }
 
-/// The outage of a terminal's n-th handover: a hash of seed, name and n, so that neither other
-/// terminals nor the scheme under test change it.
+/// Outage of a terminal's n-th handover: a hash of seed, name and n, so that it depends neither on
+/// other terminals nor on the scheme under test.
 fn draw(sky: &Sky, ground: usize, event: u64) -> Nanos {
     let below = |width: u128| {
         let mut h = mix(sky.spec.seed);

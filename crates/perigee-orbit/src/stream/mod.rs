@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timeline of a [`Sky`], in chunks of ten seconds.
 //!
-//! A chunk is planned (see `plan`); then one pass over its steps writes the changes.
+//! A chunk is planned first (see `plan`); then one pass over its steps writes the changes.
 
 mod handover;
 mod network;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 
 /// Length of a chunk.
 const CHUNK: Nanos = Nanos::from_secs(10);
-/// With next-hop tables, satellites of an abandoned path keep tables for packets still there.
+/// Time for which the satellites of an abandoned path keep next-hop tables for packets still there.
 const TABLE_LINGER: Nanos = Nanos::from_secs(2);
 
-/// The timeline of a sky, computed lazily.
+/// Timeline of a sky, computed lazily.
 pub struct SkyStream {
     sky: Arc<Sky>,
     net: Network,
@@ -48,12 +48,12 @@ pub struct SkyStream {
 #[derive(Default)]
 struct Tables {
     written: BTreeMap<(Vertex, usize), Option<LinkId>>,
-    /// Last time that a satellite was on a path to a root.
+    /// Last time at which a satellite was on a path to a root.
     live: BTreeMap<(usize, Vertex), Nanos>,
 }
 
 impl Sky {
-    /// Ground points, pairs, and everything else that is constant over the timeline.
+    /// Ground points, pairs and all other constants of the timeline.
     pub fn header(&self) -> Header {
         self.header_of(&Network::new(self))
     }
@@ -76,7 +76,8 @@ impl Sky {
         self.stream_of(Planner::new(self))
     }
 
-    /// The same with recorded paths. All ground points must be stations, and routing per path.
+    /// The same with recorded paths. Requires that all ground points are stations, and routing per
+    /// path.
     pub fn replay(self: &Arc<Self>, recorded: Recorded) -> SkyStream {
         self.stream_of(Planner::replaying(self, recorded))
     }
@@ -135,7 +136,8 @@ impl ChunkSource for SkyStream {
         self.tick(end);
         self.next = end;
         let mut changes = std::mem::take(&mut self.changes);
-        // Outages end between steps and are written first: a stable sort moves them into order.
+        // Outages end between steps and their ends are written first: a stable sort puts them in
+        // order.
         changes.sort_by_key(|c| c.at);
         Ok(Some(Arc::new(Chunk {
             start,
@@ -261,7 +263,7 @@ impl SkyStream {
         Note { kind: NoteKind::Handover, node, pair: None, value: 0.0, text }
     }
 
-    /// Changed next hops, for satellites that may have packets.
+    /// Changed next hops of satellites that may hold packets.
     fn write_tables(&mut self, t: Nanos, r: &Routes) -> Vec<Change> {
         let sky = Arc::clone(&self.sky);
         let mut out = Vec::new();
@@ -280,7 +282,8 @@ impl SkyStream {
                 self.tables.live.range((root, 0)..(root + 1, 0)).map(|(k, _)| k.1).collect();
             let mut done = BTreeSet::new();
             for mut here in live {
-                // Down the tree, to the first satellite with a path already written.
+                // Continue along the tree to the first satellite whose next hops are already
+                // written.
                 while done.insert(here) {
                     let hop = next[here as usize];
                     let to = match hop {
@@ -309,7 +312,7 @@ impl SkyStream {
         Some(Change::NextHop { at, to, link })
     }
 
-    /// Positions, once a second, of the satellites on a path during that second.
+    /// Positions, once per second, of the satellites on a path during that second.
     fn tracks(&mut self, steps: &Steps) -> Vec<TrackPoint> {
         let mut tracks = Vec::new();
         let (times, satellites) = (&steps.times, self.sky.constellation.len() as u32);
@@ -329,7 +332,7 @@ impl SkyStream {
     }
 }
 
-/// A changed path.
+/// A path change.
 struct PathNote<'a> {
     way: &'a Way,
     old: &'a Option<Vec<u32>>,

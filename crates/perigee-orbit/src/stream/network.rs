@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Nodes, ports and links under dense ids, created at first use, and the delays of the links in
-//! use.
+//! Nodes, ports and links with dense ids, created at first use, and the delays of the links in use.
 
 use crate::frames::light_time;
 use crate::motion::positions::Positions;
@@ -13,23 +12,24 @@ use std::collections::BTreeMap;
 /// A satellite (by number) or, numbered after all satellites, a ground point.
 pub(crate) type Vertex = u32;
 
-/// Packets may be in flight on a path for this long after it was abandoned: its delays are kept up
-/// to date.
+/// Time for which the delays of an abandoned path are updated: packets may still be in flight on
+/// it.
 const LINGER: Nanos = Nanos::from_secs(2);
 
 /// A directed link of the timeline.
 #[derive(Debug)]
 struct Line {
     ends: [Vertex; 2],
-    /// The current delay, and its start.
+    /// Current delay, and its start.
     knot: Option<(Nanos, Delay)>,
     last_used: Nanos,
-    /// Its delay is kept up to date.
+    /// Whether its delay is being updated.
     active: bool,
     up: bool,
 }
 
-/// The part of the constellation in the timeline so far, and the additions since the last chunk.
+/// The part of the constellation that is in the timeline so far, and the additions since the last
+/// chunk.
 #[derive(Debug)]
 pub(crate) struct Network {
     satellites: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Network {
     port_count: u32,
     by_ends: BTreeMap<[Vertex; 2], LinkId>,
     lines: Vec<Line>,
-    /// Links with delays kept up to date.
+    /// Links whose delays are being updated.
     active: Vec<LinkId>,
     pub new_nodes: Vec<Node>,
     pub new_ports: Vec<Port>,
@@ -55,7 +55,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Network {
-    /// The ground points, and their radios if they share one.
+    /// Network of the ground points, and of their radios if these are shared.
     pub fn new(sky: &Sky) -> Self {
         let satellites = sky.constellation.len();
         let vertices = satellites + sky.spec.ground.len();
@@ -149,7 +149,7 @@ impl Network {
         } else {
             self.port(format!("{}->{}", sky.vertex_name(from), sky.vertex_name(to)), node, spec)
         };
-        // The delay is set, by a change, at the instant of first use.
+        // The delay is set by a change at the instant of first use.
         let link = Link { port, to: far, delay: Delay::default(), loss, up: true, order: LinkOrder::Fifo };
         self.new_links.push(link);
         let id = LinkId(self.lines.len() as u32);
@@ -164,7 +164,7 @@ impl Network {
         id
     }
 
-    /// The links along a list of vertices, marked as in use.
+    /// Links along a list of vertices, marked as in use.
     pub fn links(&mut self, sky: &Sky, vertices: &[Vertex], t: Nanos) -> Vec<LinkId> {
         vertices
             .windows(2)
@@ -185,7 +185,7 @@ impl Network {
         line.last_used = t;
     }
 
-    /// Records that a link goes up or down; true if that is a change.
+    /// Sets the state of a link; true if it has changed.
     pub fn set_up(&mut self, id: LinkId, up: bool) -> bool {
         std::mem::replace(&mut self.lines[id.ix()].up, up) != up
     }
@@ -196,8 +196,8 @@ impl Network {
         light_time(a, b)
     }
 
-    /// New delays for all links in use. A link with an unchanged trend needs none: most ISLs within
-    /// a plane.
+    /// New delays for all links in use. A link whose trend is unchanged needs none: most ISLs
+    /// within a plane.
     pub fn knots(&mut self, sky: &Sky, t: Nanos, step: Step<'_>, out: &mut Vec<Timed>) {
         let mut active = std::mem::take(&mut self.active);
         active.sort_unstable();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Planner of a sky's steps: views in parallel, then attachment step by step (a policy may depend
-//! on the previous one), then paths in parallel again. Results do not depend on the number of
+//! on the previous selection), then paths in parallel again. Results do not depend on the number of
 //! threads.
 
 use crate::links::length::Weight;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Recorded paths of each pair, from an instant on until the next one.
+/// Recorded paths of each pair, each valid from its instant until the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     times: Vec<Nanos>,
@@ -40,7 +40,7 @@ impl Recorded {
         self.paths[i].get(pair.ix())?.as_ref()
     }
 
-    /// Replacement for the result of [`Sky::routes`].
+    /// The recorded paths, in place of the result of [`Sky::routes`].
     fn routes(&self, sky: &Sky, t: Nanos) -> Routes {
         let path = |w: &Way| match (w.along, w.against) {
             (Some(pair), _) => self.at(t, pair).cloned(),
@@ -51,16 +51,16 @@ impl Recorded {
     }
 }
 
-/// Planner from the start of a sky.
+/// Planner, starting at the beginning of the run.
 pub(crate) struct Planner {
     sky: Arc<Sky>,
     /// Attachments at the last step.
     held: Vec<Held>,
     recorded: Option<Recorded>,
-    /// With next-hop tables: the tree of each root and the links at the last step.
+    /// With next-hop tables: tree of each root, and links, at the last step.
     trees: Vec<Warm>,
     mesh: Mesh,
-    /// With load-aware paths: those of the last step.
+    /// With load-aware paths: the paths of the last step.
     assigned: Vec<Option<Vec<u32>>>,
 }
 
@@ -86,13 +86,13 @@ impl Planner {
         }
     }
 
-    /// A planner with recorded paths instead of searches.
+    /// Planner with recorded paths instead of searches.
     pub fn replaying(sky: &Arc<Sky>, recorded: Recorded) -> Self {
         Planner { recorded: Some(recorded), ..Planner::new(sky) }
     }
 
-    /// The steps `first..last`, counted from the start; they must follow those of the previous
-    /// call.
+    /// Plans the steps `first..last`, counted from the start; they must continue those of the
+    /// previous call.
     pub fn steps(&mut self, steps: std::ops::Range<u64>) -> Result<Steps, String> {
         perigee_units::stop::check()?;
         let length = self.sky.spec.step;
@@ -159,15 +159,15 @@ impl Planner {
         }
         let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
         if self.sky.spec.plugins.route.is_some() {
-            // Step by step, so that a user-defined function is called in order of time.
+            // Sequentially, so that a user-defined function is called in order of time.
             let mut tree = Tree::default();
             return moments.iter().zip(held).map(|(m, h)| route(&mut tree, (m, h))).collect();
         }
         moments.par_iter().zip(held).map_init(Tree::default, route).collect()
     }
 
-    /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops
-    /// change between two.
+    /// Next-hop tables: roots in parallel, each from one instant to the next, because few next hops
+    /// change in between.
     fn tables(&mut self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
         let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
         let before = std::iter::once(&self.mesh).chain(moments.iter().map(|m| &m.mesh));

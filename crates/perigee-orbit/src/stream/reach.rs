@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! View of a sky from any places at an instant: satellites in view, and the shortest path from a
-//! ground point.
+//! View of a sky from arbitrary places at an instant: satellites in view, and the shortest path
+//! from a ground point.
 
 use crate::links::length::Access;
 use crate::links::visibility::{GroundPoint, Mask};
@@ -23,8 +23,8 @@ pub struct Reach {
 
 impl Sky {
     /// Views from `places` at the last step up to `t`, with satellites at least `mask_deg` above
-    /// the horizon, and the lengths of their shortest paths from the ground point `origin`, which
-    /// has its configured mask. Attachment policies, dishes and relays are ignored.
+    /// the horizon, and the lengths of the shortest paths from the ground point `origin`, which has
+    /// its configured mask. Attachment policies, dishes and relays are ignored.
     ///
     /// # Errors
     /// If a satellite has decayed by then, or there is no ground point `origin`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Full forwarding tables of instants, as computed by tools without traffic, and by the benchmark.
+//! Full forwarding tables at single instants, as computed by tools without traffic, and by the
+//! benchmark.
 
 use crate::links::length::Access;
 use crate::links::visibility::Horizon;
@@ -13,10 +14,10 @@ use crate::sky::Sky;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// Validity of the candidates for visibility.
+/// Validity of the visibility candidates.
 const HORIZON: Nanos = Nanos::from_secs(10);
 
-/// Buffers of [`Sky::snapshot_tables`], to be reused.
+/// Reusable buffers of [`Sky::snapshot_tables`].
 #[derive(Debug, Default)]
 pub struct TableScratch {
     positions: Positions,
@@ -26,23 +27,23 @@ pub struct TableScratch {
     visible: Vec<Vec<Access>>,
     horizon: Horizon,
     views: Views,
-    /// Motion between two instants at which SGP4 ran.
+    /// Motion between two runs of SGP4.
     knots: Option<Knots>,
-    /// One per destination: each snapshot starts from the trees of the previous one.
+    /// One tree per destination: each snapshot starts from the trees of the previous one.
     trees: Vec<Warm>,
-    /// Next hop of every satellite, then first satellite of every ground point, towards each
-    /// destination in turn.
+    /// Towards each destination in turn: next hop of every satellite, then first satellite of every
+    /// ground point.
     pub next: Vec<u32>,
 }
 
 impl Sky {
-    /// Full forwarding tables at an instant: positions, visibility, ISL lengths, and the next hop
-    /// of every satellite and ground point towards each of `dests` (indices of ground points).
-    /// Returns the number of entries with a path. This is the unit of work that the benchmark
-    /// times.
+    /// Computes the full forwarding tables at an instant: positions, visibility, ISL lengths, and
+    /// the next hop of every satellite and ground point towards each of `dests` (indices of ground
+    /// points). Returns the number of entries with a path. This is the unit of work timed by the
+    /// benchmark.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn snapshot_tables(
         &self,
         t: Nanos,
@@ -77,7 +78,7 @@ impl Sky {
             let (satellites, stations) = next.split_at_mut(self.constellation.len());
             satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(place, hop)| *place = hop);
             stations.copy_from_slice(tree.first_hops(views));
-            // Summed up block by block, in a form that the compiler vectorises.
+            // Summed block by block, in a form that the compiler vectorises.
             let lead =
                 |block: &[u32]| block.iter().map(|&hop| u32::from(hop != NOWHERE)).sum::<u32>() as usize;
             next.chunks(1024).map(lead).sum::<usize>()

@@ -2,8 +2,8 @@
 //! Survey of a sky without packets: the paths of its pairs over time, and the complete state at one
 //! instant.
 //!
-//! Both are the same as in a run: satellites are selected step by step from the start, as policies
-//! may depend on the previous choice.
+//! Both match a run: satellites are selected step by step from the start, as policies may depend on
+//! the previous selection.
 
 use crate::frames::WGS84;
 use crate::links::planes::Place;
@@ -15,30 +15,30 @@ use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// Steps planned together: enough for all cores, few enough for memory.
+/// Number of steps planned together: enough for all cores, few enough to fit in memory.
 const BATCH: u64 = 100;
 
-/// A satellite or relay of a path, at the start of the path.
+/// A satellite or relay of a path, at the instant from which the path is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
     /// Satellite or, numbered after all satellites, ground point.
     pub vertex: u32,
-    /// Grid position, if it is a satellite with one.
+    /// Grid position, for a satellite that has one.
     pub place: Option<Place>,
-    /// It moves north; `None` for a relay.
+    /// Whether it moves north; `None` for a relay.
     pub ascending: Option<bool>,
     /// Point on the ground below it.
     pub over: GeoPoint,
 }
 
-/// A period with one path.
+/// Period in which a pair uses one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leg {
-    /// Its first step.
+    /// First step of the period.
     pub from: Nanos,
-    /// Round-trip propagation time then.
+    /// Round-trip propagation time at that step.
     pub rtt: Option<Nanos>,
-    /// From end to end; `None` = unreachable.
+    /// Hops from end to end; `None` = unreachable.
     pub hops: Option<Vec<Hop>>,
 }
 
@@ -62,14 +62,14 @@ pub struct Picture {
     pub isls: Vec<[u32; 2]>,
     /// Satellites in view of each ground point with traffic.
     pub visible: Vec<Vec<u32>>,
-    /// Satellite of each ground point that has only one.
+    /// Satellite of each ground point that uses only one.
     pub serving: Vec<Option<u32>>,
     /// Route of each pair.
     pub routes: Vec<Option<Route>>,
 }
 
 impl Sky {
-    /// The paths of some pairs at every step of the run.
+    /// Paths of some pairs at every step of the run.
     ///
     /// # Errors
     /// If a satellite decays during the run.
@@ -114,10 +114,10 @@ impl Sky {
         }
     }
 
-    /// The path of a pair at every full second, as LeoEM logs it; satellites and relays by number.
+    /// Path of a pair at every full second, as logged by LeoEM; satellites and relays by number.
     ///
     /// # Errors
-    /// When a satellite decays during the run, or no step is at a full second.
+    /// If a satellite decays during the run, or no step is at a full second.
     pub fn path_log(self: &Arc<Self>, pair: PairId) -> Result<PathLog, String> {
         let mut planner = Planner::new(self);
         let (step, second) = (self.spec.step, Nanos::from_secs(1));
@@ -145,7 +145,7 @@ impl Sky {
     pub fn picture(self: &Arc<Self>, t: Nanos) -> Result<Picture, String> {
         let mut planner = Planner::new(self);
         let last = t.0 / self.spec.step.0;
-        // Without a memory one step is enough.
+        // Without a dependence on previous selections one step suffices.
         let mut first = if self.has_memory() { 0 } else { last };
         while last - first >= BATCH {
             planner.steps(first..first + BATCH)?;
