@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenario files, and the worlds built from them.
 //!
-//! Two rooms: [`mod@file`] is the file, from text to types; [`world`] builds worlds from it.
-//! `world` may use `file`, never the other way round.
+//! Two modules: [`mod@file`] is the scenario file, from text to types; [`world`] builds worlds from
+//! it. `world` may use `file`, never the other way round.
 //!
-//! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here
-//! panics on input.
+//! An invalid scenario yields a [`ScenarioError`] that lists every problem with its place; no input
+//! causes a panic.
 
-// A problem carries its place and words; it is made once per mistake, never in a loop that matters.
+// A problem carries its place and text; it is created once per mistake, never in a hot loop.
 #![allow(clippy::result_large_err)]
 
 pub mod file;
 pub mod world;
 
-// Crates below that a front end uses; it depends on this one only.
+// Crates underneath that a front end uses; it depends only on this one.
 pub use perigee_cc as cc;
 pub use perigee_orbit as orbit;
 pub use perigee_timeline as timeline;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tests that every kind of bad input is rejected with its place, key and remedy, and nothing
-//! panics.
+//! Rejection of every kind of invalid input with its place, key and remedy, without panics.
 
 use perigee_scenario::file::apps::APPS;
 use perigee_scenario::file::grammar::{Content, Section};
@@ -28,7 +27,7 @@ fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
     Scenario::parse(text, "s.toml", Path::new(""), &sets).map_err(|e| e.to_string())
 }
 
-/// (an override that spoils the good scenario, words that the message must have)
+/// (override that breaks the valid scenario, words that the message must contain)
 const SPOILS: &[(&str, &[&str])] = &[
     ("run.duratoin=5s", &["run.duratoin", "unknown key", "did you mean \"duration\""]),
     ("run.duration=5", &["run.duration", "no unit"]),
@@ -103,7 +102,7 @@ fn every_spoiled_scenario_is_refused_in_words() {
         for w in *words {
             assert!(e.contains(w), "{set}\n  says: {e}\n  but not: {w}");
         }
-        // A missing key has no place of its own: the section's is given.
+        // A missing key has no place of its own, so that of the section is given.
         assert!(e.contains("--set") || e.contains("s.toml:"), "{set}: where? {e}");
     }
 }
@@ -180,7 +179,7 @@ fn shipped(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every table and value of a document, as keys from its root.
+/// Paths of all tables and values of a document, as keys from the root.
 fn places(value: &toml::Value, here: &[String], found: &mut Vec<Vec<String>>) {
     let mut below = |key: String, inner: &toml::Value| {
         let place = [here, &[key]].concat();
@@ -300,7 +299,8 @@ fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
                     .replace("{{", "{")
                     .replace("}}", "}");
                 let e = read(GOOD, &[&set]).err().unwrap_or_else(|| panic!("{set} was read"));
-                // Of two keys that choose a schedule, the first in the grammar does.
+                // Of two keys that select a schedule, the one that comes first in the grammar
+                // applies.
                 let says = [format!(".{key}: no effect"), format!(".{}: no effect", kind.name)];
                 assert!(says.iter().any(|s| e.contains(s)) && e.contains("leave it out"), "{set}: {e}");
                 tried += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Every scenario that is shipped is read, with nothing in it that has no effect.
+//! Every bundled scenario can be read and contains no key without effect.
 
 use perigee_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn every_shipped_scenario_is_read_without_remarks() {
     let mut wrong = Vec::new();
     for file in &files {
         match Scenario::load(file, &[]) {
-            // A base of other files needs no flows of its own.
+            // A base for other files needs no flows of its own.
             Err(e) if e.0.iter().all(|p| p.key == "flow" && p.message == "must be given") => {}
             Err(e) => wrong.push(e.to_string()),
             Ok(s) => wrong.extend(s.remarks),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[change]]` and `[schedule]` → changes of a timeline.
 //!
-//! Draws are hashed from (seed, entry, event, quantity), so that adding an entry changes no other
-//! entry's values. In an outage a new delay and loss hold from its beginning and a new rate from
-//! its end, as in the testbeds that are imitated (the shaper is changed when the interface is
-//! back).
+//! Draws are hashed from (seed, entry, event, quantity), so that adding an entry does not change
+//! the values of others. During an outage, a new delay and loss apply from its start and a new rate
+//! from its end, as in the testbeds that are modelled (the shaper is changed when the interface is
+//! up again).
 
 use crate::file::change::{ChangeSpec, Direction, When};
 use crate::file::error::{Problem, ScenarioError};
@@ -18,20 +18,20 @@ use perigee_units::draw::finalise;
 use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 
-/// Changes of one schedule beyond which something is mistyped.
+/// Number of changes of one schedule above which it is considered a mistake.
 const MAX_STEPS: u64 = 1_000_000;
 
-/// Changes of single links and ports that fit memory.
+/// Maximum number of changes of single links and ports, so that they fit in memory.
 const MAX_CHANGES: usize = 20_000_000;
 
-/// All changes of a scenario over a built topology.
+/// All changes of a scenario, for a topology that is built.
 ///
 /// # Errors
-/// Unknown ports, RTTs that are too short, files that cannot be read.
+/// Unknown ports, RTTs that are too short, unreadable files.
 pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
     let mut out = Vec::new();
-    // Entries that are applied alike are applied together, so that their overlapping outages become
-    // one.
+    // Entries with the same application are applied together, so that their overlapping outages are
+    // merged.
     let mut alike: Vec<(Application, Vec<Step>, &ChangeSpec)> = Vec::new();
     for (entry, spec) in scenario.changes.iter().enumerate() {
         let how = application(spec, built)?;
@@ -52,10 +52,11 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
     Ok(out)
 }
 
-/// A recorded schedule ends early if more than this many of its usual steps are missing.
+/// A recorded schedule is considered to end early if more than this number of its usual steps are
+/// missing.
 const MISSING_STEPS: u64 = 2;
 
-/// Warnings about files of changes that end long before the run.
+/// Warnings about files of changes that end long before the run does.
 pub fn early_ends(scenario: &Scenario) -> Vec<String> {
     let ends = |path: &std::path::PathBuf| {
         let steps = schedule::read_csv(&files::read(path).ok()?).ok()?;
@@ -70,7 +71,7 @@ pub fn early_ends(scenario: &Scenario) -> Vec<String> {
     scenario.changes.iter().filter_map(of_file).collect()
 }
 
-/// A step that sets the round-trip time changes every link.
+/// Checks the number of changes: a step that sets the round-trip time changes every link.
 fn few_enough(steps: &[Step], built: &Built, spec: &ChangeSpec) -> Result<(), ScenarioError> {
     let (ports, links) = (built.bottlenecks.len(), built.header.links.len());
     let n: usize = steps.iter().map(|s| if s.rtt.is_some() { links } else { ports }).sum();
@@ -115,14 +116,14 @@ fn bottleneck(spec: &ChangeSpec, built: &Built) -> Result<Option<usize>, Scenari
     })
 }
 
-/// Draws the values of one entry.
+/// Draws of the values of one entry.
 struct Drawing<'a> {
     spec: &'a ChangeSpec,
     seed: u64,
     entry: u64,
 }
 
-/// Drawn quantity, as part of the hash.
+/// Drawn quantity, which is part of the hash.
 #[derive(Clone, Copy)]
 enum What {
     Rate,
@@ -172,7 +173,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// A new propagation delay of the bottlenecks, which steps of a schedule do not know.
+    /// Changes of the bottlenecks' propagation delay, which is not a quantity of schedule steps.
     fn delays(&self, built: &Built, how: &Application, k: u64, at: Nanos) -> Vec<Timed> {
         let Some(draw) = &self.spec.to.delay else { return Vec::new() };
         let delay = Delay::constant(self.time(k, What::Delay, draw));
@@ -196,7 +197,7 @@ impl Drawing<'_> {
         low + (self.unit(k, what) * (high - low) as f64 + 0.5) as u64
     }
 
-    /// Uniform in 0..1 (SplitMix64's finaliser over each number in turn).
+    /// Uniform in 0..1 (SplitMix64's finaliser applied to each number in turn).
     fn unit(&self, event: u64, what: What) -> f64 {
         let mut h = 0x9E37_79B9_7F4A_7C15;
         for x in [self.seed, self.entry, event, what as u64] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The keys of ports that request their capacity, and their checks.
+//! Keys of ports that request capacity, and their checks.
 
 use super::ports::Settled;
 use crate::file::error::Problem;
@@ -8,10 +8,10 @@ use perigee_timeline::Dama;
 use perigee_units::{BitRate, Nanos};
 use serde::Serialize;
 
-/// All but the one that makes a port such a one.
+/// Keys other than `dama_delay`, which enables requests.
 const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
 
-/// Keys found in the tables so far.
+/// Keys collected from the tables so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct DamaKeys {
     delay: Option<Nanos>,
@@ -24,7 +24,7 @@ pub(crate) struct DamaKeys {
 }
 
 impl DamaKeys {
-    /// Applies the keys of a further table on top.
+    /// Overrides the keys with those of a more specific table.
     pub(crate) fn apply(&mut self, port: &Port) {
         self.delay = port.dama_delay.or(self.delay);
         self.frame = port.dama_frame.or(self.frame);
@@ -35,8 +35,8 @@ impl DamaKeys {
         self.fca = port.dama_fca.or(self.fca);
     }
 
-    /// The port's demand assignment; `None` without a delay, which means that it sends whenever it
-    /// wants.
+    /// Demand assignment of the port; `None` without a delay, in which case the port sends at any
+    /// time.
     pub(crate) fn resolved(&self) -> Option<Dama> {
         let none = BitRate(0);
         Some(Dama {
@@ -50,11 +50,11 @@ impl DamaKeys {
     }
 }
 
-/// Of `dama_frame`.
+/// Default of `dama_frame`.
 const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
 
-/// Problems of a table, given the ports for which it holds; their rates count where tables specify
-/// them, not where a trace or a row of a network does.
+/// Problems of a table, given the ports to which it applies; rates of these count if they are set
+/// by tables, but not if a trace or a row of a network sets them.
 pub(crate) fn problems(
     own: &str,
     section: &Port,
@@ -114,7 +114,7 @@ pub(crate) fn problems(
     found
 }
 
-/// For the manifest.
+/// Description for the manifest.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct DamaReport {
@@ -122,7 +122,7 @@ pub struct DamaReport {
     pub frame_ns: u64,
     pub cra_bps: u64,
     pub rbdc_bps: u64,
-    /// Absent: as much as the port can send.
+    /// Absent: unlimited, up to the capacity of the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vbdc_bps: Option<u64>,
     pub fca_bps: u64,

@@ -8,31 +8,31 @@ use perigee_units::Nanos;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Packet-hops that one core does in a second; the benchmark (`perigee bench`) prints the figure of
-/// this machine.
+/// Packet-hops per second of one core; the benchmark (`perigee bench`) measures it on a given
+/// machine.
 const PACKET_HOPS_PER_S: f64 = 10e6;
 /// Bytes of a full packet.
 const PACKET_BYTES: f64 = 1500.0;
 /// An ACK for every second packet, on the return path.
 const ACKS_PER_PACKET: f64 = 0.5;
-/// Rates that change are looked at for this long.
+/// Changing rates are averaged over this part of the run.
 const LOOKED_AT: Nanos = Nanos::from_secs(600);
-/// More than this is rejected: about four months of one core.
+/// Runs above this are rejected: about four months of one core.
 pub const MAX_PACKET_HOPS: f64 = 1e14;
 
-/// A rough guess.
+/// Rough estimate of a run's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Link crossings of all packets.
     pub packet_hops: f64,
-    /// Seconds of one core, where all is simulated.
+    /// Seconds of one core, with simulated hosts.
     pub cpu_s: f64,
-    /// Packets of flows over TCP, both ways.
+    /// Packets of TCP flows, in both directions.
     pub tcp_packets: f64,
 }
 
-/// Assumes that flows over TCP share the slowest port of their route evenly and keep it busy, and
-/// that the packets of others get no further than its rate lets them.
+/// Assumes that TCP flows share the slowest port of their route evenly and keep it busy, and that
+/// the packets of other flows are limited by its rate.
 pub fn estimate(world: &World) -> Estimate {
     let rate = slowest_rate(world);
     let mut sharing: HashMap<(&str, &str), f64> = HashMap::new();
@@ -48,7 +48,7 @@ pub fn estimate(world: &World) -> Estimate {
     Estimate { packet_hops, cpu_s: packet_hops / PACKET_HOPS_PER_S, tcp_packets }
 }
 
-/// Packets of a flow in both directions, with `users` flows on its way.
+/// Packets of a flow in both directions, with `users` flows on its path.
 fn packets(f: &FlowPlan, rate: f64, users: f64) -> f64 {
     let life = f.stop.saturating_sub(f.start).as_secs_f64();
     match f.app() {
@@ -69,8 +69,8 @@ fn packets(f: &FlowPlan, rate: f64, users: f64) -> f64 {
     }
 }
 
-/// Rate of the slowest port, bit/s, in the mean over the run where it changes: small networks have
-/// one bottleneck, skies a rate of all radios.
+/// Rate of the slowest port in bit/s, averaged over the run if it changes: small networks have one
+/// bottleneck, skies a common rate of all radios.
 fn slowest_rate(world: &World) -> f64 {
     let resolved = world.ports.iter().map(|p| p.rate_bps as f64).fold(f64::INFINITY, f64::min);
     let rate = match world.scenario.source {
@@ -84,14 +84,14 @@ fn slowest_rate(world: &World) -> f64 {
     }
 }
 
-/// Mean rates of the ports, over as much of the run as is looked at.
+/// Mean rates of the ports, over the first part of the run.
 fn mean_rates(world: &World) -> Vec<f64> {
     let end = world.header.duration.min(LOOKED_AT);
     let mut now: Vec<(f64, Nanos)> =
         world.header.ports.iter().map(|p| (p.spec.rate.0 as f64, Nanos::ZERO)).collect();
     let mut bits = vec![0.0; now.len()];
     let mut reader = world.timeline.reader();
-    // Errors of the timeline are reported when it is run.
+    // Errors of the timeline are reported by the run.
     while let Ok(Some(chunk)) = reader.next_chunk() {
         if chunk.start >= end {
             break;
@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_rate_that_changes_counts_with_its_mean() {
-        // 12 Mbit/s for 5 s, then 6: 9 in the mean, 750 packets a second, and half as many ACKs.
+        // 12 Mbit/s for 5 s, then 6: 9 on average, which is 750 packets per second, and half as
+        // many ACKs.
         let change = "[[change]]\nat = \"5 s\"\nrate = \"6 Mbit\"\n";
         let found = hops(&format!("{CHAIN}{change}[[flow]]\ncc = \"cubic\"\n"));
         assert!((found - 7_500.0 * 1.5 * 2.0).abs() < 1.0, "{found}");

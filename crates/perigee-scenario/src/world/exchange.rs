@@ -30,11 +30,10 @@ fn problem(key: &str, why: String) -> ScenarioError {
     Problem::new(key, why).into()
 }
 
-/// Writes the network of a scenario, whatever its source. Returns what to look at before trusting
-/// it, as all exports do.
+/// Writes the network of a scenario, whatever its source. Returns warnings, as all exports do.
 ///
 /// # Errors
-/// When it cannot be built or written.
+/// If the network cannot be built or written.
 pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<Vec<String>, ScenarioError> {
     let scenario = crate::world::traffic::expand(&Arc::new(scenario.clone()), seed);
     let mut net = from_source::build(&scenario, seed)?;
@@ -42,7 +41,7 @@ pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<Ve
     Ok(net.warnings)
 }
 
-/// A network that was made, written and forgotten.
+/// Summary of a network that was streamed without being kept.
 pub struct Passed {
     /// State at time zero.
     pub header: Header,
@@ -54,11 +53,11 @@ pub struct Passed {
     pub warnings: Vec<String>,
 }
 
-/// Makes the network of a scenario chunk by chunk: writes it to a file, if one is named, and
-/// records the view of the first `watched` pairs every `step`.
+/// Builds the network of a scenario chunk by chunk: writes it to a file, if given, and records the
+/// view of the first `watched` pairs every `step`.
 ///
 /// # Errors
-/// When it cannot be built or written.
+/// If the network cannot be built or written.
 pub fn pass_timeline(
     scenario: &Scenario,
     seed: u64,
@@ -85,20 +84,20 @@ fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(
     store::save_stream(header, source, BufWriter::new(out)).map_err(|e| at_file(file)(e.to_string()))
 }
 
-/// Writes the forwarding state of a sky as a folder of Hypatia.
+/// Writes the forwarding state of a sky as a state folder of Hypatia.
 ///
 /// # Errors
-/// Networks that such a folder cannot hold.
+/// A network that such a folder cannot represent.
 pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<Vec<String>, ScenarioError> {
     let look = survey::look(scenario, &[], seed, false)?;
     hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))?;
     Ok(look.warnings)
 }
 
-/// Writes the path of a pair, second by second, as LeoEM does.
+/// Writes the path of a pair, second by second, in the format of LeoEM.
 ///
 /// # Errors
-/// A source without satellites, more than one pair, a file that cannot be written.
+/// A source without satellites, more than one pair, or a file that cannot be written.
 pub fn export_leoem(
     scenario: &Scenario,
     ends: &[(String, String)],
@@ -138,11 +137,11 @@ fn leoem_log(
     Ok((log, look.warnings))
 }
 
-/// Reads a folder of Hypatia and writes the timeline of a pair of its stations (all pairs, if none
-/// is named).
+/// Reads a state folder of Hypatia and writes the timeline of a pair of its stations (of all pairs
+/// if none is given).
 ///
 /// # Errors
-/// Files that are missing or damaged, unknown stations.
+/// Missing or damaged files, unknown stations.
 pub fn import_hypatia(
     folder: &Path,
     dynamic: Option<&str>,
@@ -167,7 +166,7 @@ pub fn import_hypatia(
     let recorded = state.paths(&pairs)?;
     let title = format!("Hypatia's state of {} stations", names.len());
     let sky = Sky::new(SkySpec { title, pairs, ..state.spec.clone() }).map_err(|e| e.to_string())?;
-    // Its paths name satellites by their places in the file: none may be missing.
+    // Its paths refer to satellites by their positions in the file: none may be missing.
     if sky.constellation().len() != state.satellites {
         return Err(sky.warnings().join("; "));
     }
@@ -187,13 +186,13 @@ pub fn import_leoem(log: &Path, file: &Path) -> Result<(), String> {
     write(&timeline.header, &mut timeline.reader(), file)
 }
 
-/// Instants that a comparison of two timelines may have: all of them are kept.
+/// Maximum number of instants in a comparison of two timelines, all of which are kept in memory.
 const MOST_INSTANTS: u64 = 2_000_000;
 
-/// Compares two saved timelines, both with their names as `names` reads them.
+/// Compares two saved timelines, with the names of each translated by `names`.
 ///
 /// # Errors
-/// Files that are no timelines.
+/// Files that are not timelines.
 pub fn diff_files(
     [a, b]: [&Path; 2],
     names: &Names,

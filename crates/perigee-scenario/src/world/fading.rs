@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[bursts]` and the `weather` of nodes, laid over the network of a source.
+//! `[bursts]` and the `weather` of nodes, applied to the network of a source.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -11,7 +11,7 @@ use perigee_timeline::{ChunkSource, LinkId};
 use perigee_units::files;
 use std::sync::Arc;
 
-/// A source in a box is one too.
+/// A boxed source is also a source.
 struct Boxed(Box<dyn ChunkSource>);
 impl ChunkSource for Boxed {
     fn next_chunk(&mut self) -> Result<Option<Arc<perigee_timeline::Chunk>>, String> {
@@ -19,10 +19,10 @@ impl ChunkSource for Boxed {
     }
 }
 
-/// Lays bursts and weather over a network, if the scenario has any.
+/// Applies bursts and weather to a network, if the scenario has any.
 ///
 /// # Errors
-/// Files that are no weather, sources and ports that cannot vary.
+/// Files without valid weather, sources and ports that cannot vary.
 pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network, ScenarioError> {
     let weathered: Vec<_> = scenario.nodes.iter().filter_map(|n| Some((n, n.weather.as_ref()?))).collect();
     if scenario.bursts.is_none() && weathered.is_empty() {
@@ -43,7 +43,7 @@ pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network
     Ok(net)
 }
 
-/// The links that vary: those to the ground of a sky, the slowest one of each pair elsewhere.
+/// Links that vary: in a sky those to the ground, elsewhere the slowest link of each pair.
 fn links(
     scenario: &Scenario,
     net: &Network,
@@ -102,7 +102,7 @@ mod tests {
         assert_ne!(all, losses(text, 2).unwrap());
         let bad: f64 = all.windows(2).filter(|w| w[0].2 > 0.0).map(|w| w[1].0 - w[0].0).sum();
         let n = all.iter().filter(|c| c.2 > 0.0).count() as f64;
-        // 2000 s / 1.1 s = 1818 bursts; four standard deviations of a sum of that many are 9 %.
+        // 2000 s / 1.1 s = 1818 bursts; four standard deviations of the number are 9 %.
         assert!((n / 1818.0 - 1.0).abs() < 0.09, "{n} bursts");
         assert!((bad / n - 0.1).abs() < 0.01, "{} s long", bad / n);
         assert!(all.iter().all(|c| c.2 == 0.0 || (c.2 - 0.3).abs() < 1e-12));

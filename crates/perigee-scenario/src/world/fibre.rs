@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Terrestrial links alongside a constellation: `[[source.constellation.fibre]]` between stations
-//! and places without satellites, such as data centres.
+//! and places without satellite access, such as data centres.
 //!
-//! The sky is built with gateways in the places of such ends; nodes and links of the fibres are
-//! added to it, and each path of the sky gets the links that lead to its gateways. Flows between
-//! ends that fibres connect never use a satellite.
+//! The sky is built with gateways in place of such ends; nodes and links of the fibres are added to
+//! it, and each path of the sky is extended by the links that lead to its gateways. Flows between
+//! ends connected by fibres never use a satellite.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
@@ -21,15 +21,15 @@ use perigee_timeline::*;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Bytes of a full packet and of a plain ACK, for base RTTs.
+/// Sizes of a full packet and a plain ACK in bytes, for base RTTs.
 const PACKETS: [u64; 2] = [1500, 52];
-/// Numbers of fibres as bottlenecks: above those of radios.
+/// First number of fibres as bottlenecks: above those of radios.
 const BOTTLENECKS: u32 = 1 << 30;
 
 /// Builds a constellation with fibres.
 ///
 /// # Errors
-/// Those of the sky; ends that no fibre connects with a station.
+/// Errors of the sky, or ends that no fibre connects to a station.
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
     if c.routing == Routing::PerHop {
         let p =
@@ -42,10 +42,10 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     plan.lay(c, net)
 }
 
-/// The scenario as its sky sees it: flows start and end at gateways.
+/// The scenario without fibres, from which the sky is built: flows start and end at gateways.
 ///
 /// # Errors
-/// As of [`build`].
+/// As for [`build`].
 pub fn sky_only(scenario: &Scenario, c: &Constellation) -> Result<Scenario, ScenarioError> {
     Ok(Plan::new(scenario, &c.fibres)?.sky_only(scenario, c))
 }
@@ -54,16 +54,16 @@ fn without_fibres(c: &Constellation) -> Constellation {
     Constellation { fibres: Vec::new(), ..c.clone() }
 }
 
-/// A direction in which some flow sends.
+/// A direction in which at least one flow sends.
 struct Way {
     ends: [String; 2],
-    /// Gateways of the ends; `None` = fibres all the way.
+    /// Gateways of the ends; `None` = fibres along the entire path.
     gates: Option<[String; 2]>,
 }
 
 impl Way {
-    /// Stretches of fibre, each from the flow's end: all the way, or to the gateways (an end may be
-    /// its own).
+    /// Fibre segments, each from an end of the flow: to the other end, or to a gateway (an end may
+    /// be its own gateway).
     fn legs(&self) -> Vec<(String, String)> {
         let [from, to] = &self.ends;
         match &self.gates {
@@ -75,7 +75,7 @@ impl Way {
 
 struct Plan {
     rows: Vec<LinkRow>,
-    /// Once each, in the order of the flows.
+    /// Unique, in the order of the flows.
     ways: Vec<Way>,
 }
 
@@ -104,7 +104,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The station of an end: itself, or the one with the smallest delay over fibres.
+    /// Station of an end: the end itself, or the station with the smallest delay over fibres.
     fn gate(
         &self,
         scenario: &Scenario,
@@ -203,12 +203,13 @@ impl Plan {
     }
 }
 
-/// Fibres from an end of a flow to its gateway.
+/// Fibres from an end of a flow to its gateway, and back.
 #[derive(Default)]
 struct Stretch {
     there: Vec<LinkId>,
     back: Vec<LinkId>,
-    /// A full packet one way and a plain ACK the other: propagation and serialisation.
+    /// Propagation and serialisation of a full packet in one direction and a plain ACK in the
+    /// other.
     rtt: Nanos,
     /// Number of its slowest port.
     slowest: u32,
@@ -226,7 +227,7 @@ impl Stretch {
         Stretch {
             there: there.iter().map(|hop| hop.link).collect(),
             back: back.iter().map(|hop| hop.link).collect(),
-            // Fibres are the same both ways.
+            // Fibres are the same in both directions.
             rtt: sum(there, PACKETS[0]) + sum(back, PACKETS[1]),
             slowest: slowest.map_or(0, |hop| hop.port.0),
         }
@@ -238,7 +239,7 @@ fn wrong(fibres: &[Fibre], why: String) -> ScenarioError {
     fibres.first().map_or(problem.clone(), |f| problem.at(f.place())).into()
 }
 
-/// Fibres end at stations and at places without a dish.
+/// Checks that fibres end at stations or at places without a dish.
 fn check(scenario: &Scenario, fibres: &[Fibre]) -> Result<(), ScenarioError> {
     for f in fibres {
         let terminal =
@@ -304,8 +305,8 @@ mod tests {
                      [[flow]]\nfrom = \"dc\"\nto = \"home\"\ncc = \"cubic\"\n\
                      [[flow]]\nfrom = \"pop\"\nto = \"dc\"\ncc = \"cubic\"\n";
         let w = world(&format!("{FIBRES}{flows}")).unwrap();
-        // 5 ms each way, 1500 bytes there and 52 back at 10 Gbit/s (1.2 us, 42 ns) and at 1 Gbit/s
-        // (12 us, 416 ns).
+        // 5 ms each way, 1500 bytes forward and 52 back at 10 Gbit/s (1.2 us, 42 ns) and at 1
+        // Gbit/s (12 us, 416 ns).
         let more = w.flows[0].base_rtt.unwrap() - plain.flows[0].base_rtt.unwrap();
         assert!(more.0.abs_diff(10_000_000 + 1_242 + 12_416) <= 2, "{more}");
         assert_eq!(w.flows[0].hops, plain.flows[0].hops + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From the source of a scenario to its network.
+//! Construction of a network from the source of a scenario.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
@@ -13,10 +13,11 @@ use perigee_units::names;
 /// Builds the network of a scenario for one seed.
 ///
 /// # Errors
-/// When the source cannot be built, or a node is unknown.
+/// If the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let net = bare(scenario, seed)?;
-    // Readers of files reject such names with their lines; this also holds for sources to come.
+    // Readers of files reject such names with their line numbers; this check covers every other
+    // source.
     let h = &net.header;
     let named = h.nodes.iter().map(|n| &n.name).chain(h.ports.iter().map(|p| &p.name)).chain([&h.title]);
     for name in named {

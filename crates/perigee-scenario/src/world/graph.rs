@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Links of a GraphML file: delays that it does not give follow from the places of its nodes.
+//! Links of a GraphML file: missing delays are derived from the places of the nodes.
 
 use perigee_orbit::frames::{great_circle_m, Ellipsoid, Vec3};
 use perigee_sources::graphml::{self, Graph};
@@ -8,13 +8,13 @@ use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Light in glass: 4.9 us per km.
+/// Speed of light in glass: 4.9 us per km.
 const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
 
-/// The links of a graph. An edge without a delay has that of light along the great circle between
-/// its ends; where these have no place, `delay`.
+/// Links of a graph. An edge without a delay gets that of light along the great circle between its
+/// ends or, if these have no place, `delay`.
 ///
-/// As [`graphml::parse`], and edges without any source of a delay.
+/// Those of [`graphml::parse`], and edges without any source of a delay.
 pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
     let mut graph = graphml::parse(text).map_err(|e| e.to_string())?;
     let missing = graph.rows.iter().any(|row| row.delay.is_none());
@@ -52,12 +52,13 @@ pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Res
     Ok(graph.rows)
 }
 
-/// Means are taken as directions: those of longitudes would fail at the date line.
+/// Sphere for averages of places, which are taken of directions: those of longitudes would fail at
+/// the date line.
 const SPHERE: Ellipsoid = Ellipsoid { a_m: 1.0, f: 0.0 };
 
-/// Puts each node without a place into the middle of its neighbours, those first that have some
-/// with places: clouds of many links ("hyperedges" of the Topology Zoo) and routers of other
-/// networks. Returns how many.
+/// Places each node without a place at the centre of its neighbours, starting with those that have
+/// placed neighbours: clouds of many links ("hyperedges" of the Topology Zoo) and routers of other
+/// networks. Returns the number of nodes placed.
 fn place_by_neighbours(graph: &mut Graph) -> usize {
     let mut placed = 0;
     loop {

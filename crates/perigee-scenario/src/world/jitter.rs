@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[jitter]`: the RTT of a path as a measured distribution, and rare events in which packets are
-//! lost.
+//! `[jitter]`: the RTT of a path drawn from a measured distribution, and rare loss events.
 //!
 //! Each step draws the RTT again: a stationary Gaussian process with an exponential autocorrelation
-//! passes through its own distribution function and then through the measured quantiles. So each
-//! value has exactly the measured distribution, and neighbours resemble each other over the time of
-//! correlation. Late packets are released in order, unless the source specifies that a shrinking
-//! delay reorders.
+//! is mapped by its own distribution function and then by the measured quantiles. Each value thus
+//! has exactly the measured distribution, and successive values are correlated over the correlation
+//! time. Delayed packets are released in order, unless the source specifies that a shrinking delay
+//! reorders packets.
 
 use crate::file::change::Direction;
 use crate::file::error::{Problem, ScenarioError};
@@ -16,14 +15,14 @@ use perigee_sources::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, LinkId, OutageMode, Timed};
 use perigee_units::Nanos;
 
-/// Steps of one run beyond which something is mistyped.
+/// Number of steps of a run above which the interval is considered a mistake.
 const MAX_STEPS: u64 = 10_000_000;
-/// Up to this share of the samples lies the body of a distribution, interpolated linearly; beyond
-/// is the tail, linear in the logarithm of the share that exceeds it.
+/// End of the body of a distribution, as a fraction of the samples. The body is interpolated
+/// linearly; the tail above it linearly in the logarithm of the fraction that exceeds the value.
 const BODY: f64 = 0.999;
 
 impl Jitter {
-    /// The RTT at quantile `u`.
+    /// RTT at quantile `u`.
     fn quantile(&self, u: f64) -> f64 {
         let q = &self.quantiles;
         let above = q.iter().position(|&(share, _)| share >= u).unwrap_or(q.len() - 1).max(1);
@@ -36,7 +35,7 @@ impl Jitter {
         if high.0 < 1.0 {
             return from + (to - from) * (decades(u) - decades(low.0)) / (decades(high.0) - decades(low.0));
         }
-        // The last stretch continues the one before it, up to the largest value.
+        // The last segment continues the slope of the previous one, up to the maximum.
         let before = q[above.max(2) - 2];
         let slope = (from - before.1.as_secs_f64()) / (decades(low.0) - decades(before.0)).max(1e-9);
         (from + slope * (decades(u) - decades(low.0))).min(to)
@@ -46,7 +45,7 @@ impl Jitter {
 /// An unknown port; an RTT below the sum of the other links' delays; too many steps.
 ///
 /// # Errors
-/// An unknown port; an RTT below the sum of the other links; too many steps.
+/// An unknown port, an RTT below the sum of the other links' delays, or too many steps.
 pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
     let Some(jitter) = &scenario.jitter else { return Ok(Vec::new()) };
     let duration = scenario.run.duration;
@@ -104,7 +103,7 @@ fn losses(j: &JitterKeys, every: Nanos, link: LinkId, duration: Nanos, seed: u64
             out.push(Timed { at, change: Change::Lose(link, 1) });
             continue;
         }
-        // Two or more: geometric beyond the second, so that the mean is as given.
+        // Two or more: geometric above two, so that the mean is the given one.
         let more = (j.loss_mean - 2.0).max(0.0);
         let n = 2.0 + libm::floor(libm::log(1.0 - draw(2)) / libm::log(more / (1.0 + more)).min(-1e-12));
         let length = j.loss_slot * (n as u64).min(j.loss_longest.max(2));
@@ -124,14 +123,14 @@ fn chosen<'a>(jitter: &Jitter, built: &'a Built) -> Result<&'a Duplex, ScenarioE
     })
 }
 
-/// Round-trip propagation time of a flow over `link`, without that link.
+/// Round-trip propagation delay of a flow over `link`, without that link.
 fn others(built: &Built, link: perigee_timeline::LinkId) -> Option<Nanos> {
     let flow = built.flows.iter().find(|f| f.hops.iter().flatten().any(|h| h.link == link))?;
     let links = flow.hops.iter().flatten().map(|h| h.link).filter(|l| *l != link);
     Some(links.fold(Nanos::ZERO, |sum, l| sum + built.header.links[l.ix()].delay.base))
 }
 
-/// Keeps the draws of loss events apart from those of delays.
+/// Makes the draws of loss events independent of those of delays.
 const LOSSES: u64 = 0x6c6f_7373_6576_6e74;
 
 /// The `n`-th draw of a standard normal variable (Box and Muller).

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Flows that are split at proxies: each leg becomes a flow of its own, in the order of the data.
+//! Legs of flows split at proxies: each leg becomes a separate flow, in the order of the data.
 
 use crate::file::flow::FlowSpec;
 use crate::file::split::{LegPlace, Split};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Split flows as their legs.
+/// Replaces split flows by their legs.
 pub fn expand(flows: Vec<FlowSpec>) -> Vec<FlowSpec> {
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     let mut out = Vec::with_capacity(flows.len());

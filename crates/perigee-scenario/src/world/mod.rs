@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Worlds from scenarios: a network over time and the flows on it, for one seed.
 //!
-//! * [`from_source`]: a [`network`] from each kind of source: [`small`] ones with their [`changes`]
-//!   and [`jitter`], recorded (`replay`) and [`saved`] ones, [`sky`]; `own_network`; [`ports`],
-//!   `radio`: rates and queues, [`dama`]: capacity on request; [`fading`]: bursts and weather.
+//! * [`from_source`]: the [`network`] of each kind of source: [`small`] ones with their [`changes`]
+//!   and [`jitter`], recorded (`replay`) and [`saved`] ones, [`sky`], `own_network`. [`ports`],
+//!   `radio`: rates and queues; [`dama`]: capacity on request; [`fading`]: bursts and weather.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
-//! * [`assembly`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: cost of a
-//!   run.
-//! * [`exchange`], [`survey`]: networks to and from other tools' files, and views of a sky by pairs
-//!   ([`timeline_paths`]: of other networks).
+//! * [`assembly`]: the complete world; [`shared`]: one timeline for all schemes; [`estimate`]: cost
+//!   of a run.
+//! * [`exchange`], [`survey`]: networks to and from the files of other tools, and views of a sky by
+//!   pairs ([`timeline_paths`]: of other networks).
 
 pub mod assembly;
 pub mod changes;

@@ -16,10 +16,10 @@ use perigee_sources::network::{network, parse_links, parse_routes, LinkRow, Own}
 use perigee_units::files;
 use std::collections::BTreeSet;
 
-/// Builds the network; traffic is between the ends of the scenario's flows.
+/// Builds the network, with traffic between the ends of the scenario's flows.
 ///
 /// # Errors
-/// Files that cannot be read, nodes without a link, links without a rate.
+/// Unreadable files, nodes without a link, links without a rate.
 pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Network, ScenarioError> {
     let read = |key: &str, file: &crate::file::field::Named| {
         files::read(&file.path)
@@ -58,7 +58,7 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
     Ok(Network { report: [net.report, remarks].concat(), ..net })
 }
 
-/// Where a rate that is missing belongs: each kind of input has a place of its own.
+/// Where to specify a missing rate, which depends on the kind of input.
 fn add_rate(n: &sources::Network) -> &'static str {
     match &n.links {
         Some(file) if is_graphml(&file.path) => "give rate_mbps or LinkSpeedRaw to the edges",
@@ -68,7 +68,7 @@ fn add_rate(n: &sources::Network) -> &'static str {
 }
 
 /// # Errors
-/// The first flow with an end that no link has, with the most similar name.
+/// Rejects the first flow with an end that is not on any link, and suggests the most similar name.
 fn ends_exist(scenario: &Scenario, rows: &[LinkRow]) -> Result<(), ScenarioError> {
     let names: BTreeSet<&str> = rows.iter().flat_map(|row| &row.ends).map(String::as_str).collect();
     for flow in &scenario.flows {
@@ -102,7 +102,7 @@ fn row(l: &sources::Link) -> LinkRow {
     }
 }
 
-/// Each pair of nodes that some flow connects, once, in the order of the flows.
+/// Pairs of nodes connected by flows, without duplicates, in the order of the flows.
 fn pairs(scenario: &Scenario) -> Result<Vec<(String, String)>, ScenarioError> {
     let mut found: Vec<(String, String)> = Vec::new();
     for flow in &scenario.flows {
@@ -191,7 +191,7 @@ mod tests {
         );
         assert_eq!((w.flows[0].hops, w.flows[1].hops), (2, 2));
         // 1500 bytes at 8 and at 4 Mbit/s take 1.5 and 3 ms, 52 bytes at 80 and at 8 Mbit/s 5.2 and
-        // 52 us; 30 ms of light.
+        // 52 us; propagation takes 30 ms.
         assert_eq!(w.flows[0].base_rtt.unwrap().0, 34_557_200);
         let t = w.whole_timeline().unwrap();
         let rates: Vec<_> = t.chunks[0]
@@ -231,7 +231,7 @@ mod tests {
             }
             _ => None,
         });
-        // 45 ms over b from 1 s on; from 2 s to 2.5 s a->c is down.
+        // From 1 s on via b, in 45 ms; from 2 s to 2.5 s a->c is down.
         assert_eq!(forward.collect::<Vec<_>>(), [(0, 2), (1100, 1), (2100, 2), (2600, 1)]);
         let wrong = text.replace("at = \"1 s\"\n", "");
         let s = Scenario::parse(&wrong, "t.toml", std::path::Path::new(""), &[]).unwrap();

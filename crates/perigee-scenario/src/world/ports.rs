@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`,
-//! `[port.NAME]`; and the number of bytes of a `bdp`.
+//! `[port.NAME]`; and the number of bytes in a `bdp`.
 
 use super::dama::{self, DamaKeys, DamaReport};
 use crate::file::disciplines::{not_its_own, Chosen};
@@ -13,13 +13,13 @@ use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The smallest queue that `bdp` resolves to: one full packet with its framing.
+/// The smallest queue to which `bdp` resolves: one full packet with its framing.
 const FULL_PACKET: u64 = 1500;
 
-/// Settings of one port, nothing left open but the RTT of `bdp`.
+/// Settings of a port, complete except for the RTT of `bdp`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
-    /// Of the transmitter.
+    /// Rate of the transmitter.
     pub rate: BitRate,
     queue: Size,
     bdp_rate: Option<BitRate>,
@@ -34,7 +34,7 @@ pub struct Settled {
     probe_priority: bool,
     metered: bool,
     integer_meter: bool,
-    /// Probability that a packet is lost on each of its links; `None` = that of the source.
+    /// Loss probability on each of its links; `None` = that of the source.
     pub loss: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ fn defaults(class: &str) -> Settled {
 }
 
 impl Settled {
-    /// Applies the keys of `[port.NAME]` on top.
+    /// Overrides the settings with the keys of `[port.NAME]`.
     fn apply(&mut self, port: &file::Port) {
         self.discipline.add(&port.discipline);
         self.rate = port.rate.unwrap_or(self.rate);
@@ -80,7 +80,7 @@ impl Settled {
         self.loss = port.loss.or(self.loss);
     }
 
-    /// Its request for capacity.
+    /// Its demand-assignment keys.
     pub(crate) fn dama(&self) -> DamaKeys {
         self.dama
     }
@@ -90,7 +90,7 @@ impl Settled {
         transmission(self.rate, self.burst, ip_bytes + u64::from(self.framing))
     }
 
-    /// The port; `rtt` is the largest base RTT among its flows at time zero.
+    /// Specification of the port; `rtt`: the largest base RTT of its flows at time zero.
     pub fn spec(&self, rtt: Nanos) -> PortSpec {
         let limit = match self.queue {
             Size::Packets(n) => QueueLimit::Packets(n),
@@ -106,7 +106,7 @@ impl Settled {
             discipline: self.discipline.resolve(&setup(limit, self.framing)),
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
-            // A meter that does not exist has no options.
+            // Without a meter its options have no effect.
             integer_meter: self.metered && self.integer_meter,
         };
         let Settled { rate, framing, burst, metered, .. } = *self;
@@ -114,7 +114,7 @@ impl Settled {
     }
 }
 
-/// Setup of a discipline for its queue.
+/// Setup of a discipline for a queue of this size.
 fn setup(limit: QueueLimit, framing: u32) -> Setup {
     match limit {
         QueueLimit::Bytes(n) => Setup::bytes(n),
@@ -122,23 +122,23 @@ fn setup(limit: QueueLimit, framing: u32) -> Setup {
     }
 }
 
-/// The tables that hold for a class, the most general first.
+/// Tables that apply to a class, the most general first.
 fn layers(class: &str) -> Vec<&str> {
     match class {
-        // Settings of the data direction also hold for the return path, unless that has its own.
+        // Settings of the data direction also apply to the return path, unless it has its own.
         "reverse" => vec!["all", "bottleneck", "reverse"],
         "dish" | "host" => vec!["all", "hop", class],
         _ => vec!["all", class],
     }
 }
 
-/// All `[port.NAME]` of a scenario, ready to be applied.
+/// All `[port.NAME]` tables of a scenario.
 #[derive(Clone, Debug)]
 pub struct PortTable<'a> {
     settings: &'a [(String, file::Port)],
 }
 
-/// A port, or a class of ports, as it appears in the manifest.
+/// A port or a class of ports, as reported in the manifest.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct PortReport {
@@ -158,7 +158,7 @@ pub struct PortReport {
     pub discipline: Arc<Discipline>,
 }
 
-/// Size of a full data packet and of a plain ACK, for base RTTs at time zero.
+/// Sizes of a full data packet and of a plain ACK, for base RTTs at time zero.
 const PACKET_BYTES: [u64; 2] = [FULL_PACKET, 52];
 
 impl<'a> PortTable<'a> {
@@ -191,13 +191,12 @@ impl<'a> PortTable<'a> {
         }
     }
 
-    /// Parameters of disciplines, and orders of service, that no port uses. The keys of a table
-    /// with a `discipline` of its own are checked with the grammar; here those that rely on another
-    /// table's.
+    /// Parameters of disciplines, and orders of service, that no port uses. Keys of a table with
+    /// its own `discipline` are checked with the grammar, keys that rely on another table's
+    /// discipline here.
     fn without_effect(&self, classes: &[&str]) -> Vec<Problem> {
         let mut problems = Vec::new();
-        // Every port that a table names, as a port of any class: which class it is of is not known
-        // here.
+        // Every port named by a table, as a port of any class, since its class is not known here.
         let is_port = |name: &&str| *name != "all" && !classes.contains(name);
         let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
@@ -209,7 +208,8 @@ impl<'a> PortTable<'a> {
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
-            // Rows of a network, or a trace, may specify another rate than the tables of all ports.
+            // Rows of a network, or a trace, may specify a different rate than the tables of all
+            // ports.
             let as_own = |n: &str| n == own || (n != "all" && layers(own).contains(&n));
             let says_rate = |(n, c): &(String, file::Port)| c.rate.is_some() && as_own(n);
             let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
@@ -240,7 +240,7 @@ impl<'a> PortTable<'a> {
         problems
     }
 
-    /// The tables themselves, names not checked.
+    /// The tables, without a check of names.
     pub(crate) fn unchecked(settings: &'a [(String, file::Port)]) -> Self {
         PortTable { settings }
     }
@@ -250,13 +250,12 @@ impl<'a> PortTable<'a> {
         self.settings
     }
 
-    /// Problems of the tables' contents, except for their names.
+    /// Problems of the tables' contents, names excluded.
     pub(crate) fn problems(&self, classes: &[&str]) -> Vec<Problem> {
         self.without_effect(classes)
     }
 
-    /// The settings of a port of `class` for which the tables with these names hold, the most
-    /// general first.
+    /// Settings of a port of `class` from the tables with these names, the most general first.
     pub(crate) fn layered(&self, class: &str, names: &[&str]) -> Settled {
         let mut s = defaults(class);
         for name in names {
@@ -265,10 +264,10 @@ impl<'a> PortTable<'a> {
         s
     }
 
-    /// Rejects the random loss of a port where the source determines it.
+    /// Rejects random loss of ports if the source determines the loss.
     ///
     /// # Errors
-    /// When one is given.
+    /// If a port has a loss.
     pub(crate) fn refuse_loss(&self, why: &str) -> Result<(), ScenarioError> {
         match self.settings.iter().find(|(_, s)| s.loss.is_some()) {
             Some((name, s)) => Err(Problem::new(format!("port.{name}.loss"), why).at(s.place()).into()),
@@ -281,7 +280,7 @@ impl<'a> PortTable<'a> {
         self.settings.iter().any(|(name, _)| name == class)
     }
 
-    /// The settings of a port of `class`.
+    /// Settings of a port of `class`.
     pub fn settled(&self, class: &str, name: &str) -> Settled {
         let mut s = defaults(class);
         for layer in layers(class).iter().chain(std::iter::once(&name)) {
@@ -290,8 +289,8 @@ impl<'a> PortTable<'a> {
         s
     }
 
-    /// Sets every port of a header that is complete; `ways` are the links of each pair, forward and
-    /// back. Returns the base RTT of each pair at time zero.
+    /// Sets all ports of a complete header; `ways`: links of each pair, forward and back. Returns
+    /// the base RTT of each pair at time zero.
     pub fn apply_to(
         &self,
         header: &mut Header,
@@ -303,10 +302,10 @@ impl<'a> PortTable<'a> {
         apply_settled(header, &settled, ways)
     }
 
-    /// The settings of a link of a user-defined network: its row takes precedence over the tables.
+    /// Settings of a link of a user-defined network: its row takes precedence over the tables.
     ///
     /// # Errors
-    /// No rate in the row or the tables.
+    /// If neither the row nor the tables specify a rate.
     pub(crate) fn of_row(
         &self,
         name: &str,
@@ -329,8 +328,8 @@ impl<'a> PortTable<'a> {
     }
 }
 
-/// Sets every port of a header that is complete, each to its settings. Returns the base RTT of each
-/// pair at time zero.
+/// Sets each port of a complete header to its settings. Returns the base RTT of each pair at time
+/// zero.
 pub(crate) fn apply_settled(
     header: &mut Header,
     settled: &[Settled],
@@ -344,7 +343,7 @@ pub(crate) fn apply_settled(
     let one_way = |links: &[LinkId], bytes| links.iter().fold(Nanos::ZERO, |sum, l| sum + hop(l, bytes));
     let base: Vec<Nanos> =
         ways.iter().map(|[go, back]| one_way(go, PACKET_BYTES[0]) + one_way(back, PACKET_BYTES[1])).collect();
-    // A port that no flow uses is sized for the longest.
+    // A port that no flow uses is sized for the longest RTT.
     let longest = base.iter().copied().max().unwrap_or_default();
     let mut largest = vec![Nanos::ZERO; header.ports.len()];
     for (way, &rtt) in ways.iter().zip(&base) {
@@ -363,7 +362,7 @@ pub(crate) fn apply_settled(
 }
 
 impl PortReport {
-    /// From a resolved port.
+    /// Report of a resolved port.
     pub fn new(name: &str, class: &'static str, spec: &PortSpec) -> Self {
         let (bytes, packets) = match spec.queue.limit {
             QueueLimit::Bytes(b) => (Some(b), None),

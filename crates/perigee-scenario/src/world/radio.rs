@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The radios of a constellation: which `[port.NAME]` hold for which, by kind of node, direction,
+//! Radios of a constellation: selects the `[port.NAME]` tables of each by kind of node, direction,
 //! pattern and name.
 
 use crate::file::error::{Problem, ScenarioError};
@@ -21,12 +21,12 @@ pub(crate) struct RadioTable<'a> {
     table: PortTable<'a>,
     nodes: Vec<(&'a str, &'static str)>,
     per_link: bool,
-    /// Satellites with tables of their own.
+    /// Satellites with their own tables.
     satellites: Vec<String>,
 }
 
 impl<'a> RadioTable<'a> {
-    /// Checks all names; `satellites` are those of the sky.
+    /// Checks all names; `satellites`: those of the sky.
     ///
     /// # Errors
     /// Unknown names, directions without a port, values without effect.
@@ -50,7 +50,7 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// As `new`, of a scenario with a sky that is not built yet.
+    /// Like `new`, for a scenario whose sky has not been built yet.
     pub fn unchecked(scenario: &'a Scenario, c: &Constellation) -> Self {
         let kind = |kind: &str| if kind == "station" { "station" } else { "terminal" };
         let nodes = scenario.nodes.iter().map(|n| (n.name.as_str(), kind(&n.kind))).collect();
@@ -58,7 +58,7 @@ impl<'a> RadioTable<'a> {
         RadioTable { table, nodes, per_link: c.ground_ports == "per-link", satellites: Vec::new() }
     }
 
-    /// Whether a name is that of a class or of ground points (false: of a satellite).
+    /// Whether a name is that of a class or of ground points; false = that of a satellite.
     fn is_known(&self, name: &str, satellites: &[String]) -> Result<bool, Problem> {
         let key = format!("port.{name}");
         let (base, direction) = split(name);
@@ -96,12 +96,12 @@ impl<'a> RadioTable<'a> {
         Err(p)
     }
 
-    /// Settings of the radio of a ground point.
+    /// Settings of the transmitter of a ground point.
     pub fn up(&self, node: usize) -> Settled {
         self.table.layered("ground", &self.layers(node, ".up", &["all", "ground"]))
     }
 
-    /// Settings of the radio that sends to a ground point.
+    /// Settings of the transmitter towards a ground point.
     pub fn down(&self, node: usize) -> Settled {
         match self.per_link {
             true => {
@@ -111,21 +111,21 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// Of the radio that a satellite has for all.
+    /// Settings of a satellite's shared radio.
     fn shared(&self) -> Settled {
         self.table.layered("ground", &["all", "ground", "satellite"])
     }
 
-    /// Of the links between satellites.
+    /// Settings of the links between satellites.
     pub fn isl(&self) -> Settled {
         self.table.settled("isl", "")
     }
 
-    /// Names of the tables that hold for a ground point in a direction, the most general first.
+    /// Names of the tables that apply to a ground point in a direction, the most general first.
     fn layers(&self, node: usize, direction: &str, first: &[&'static str]) -> Vec<&str> {
         let (name, kind) = self.nodes[node];
         let other = if kind == "station" { "gateway" } else { kind };
-        // 0 kind, 1 pattern, 2 name; then whether it has a direction.
+        // Rank: 0 kind, 1 pattern, 2 name; then whether it has a direction.
         let rank = |table: &str| {
             let (base, of) = split(table);
             let level = match base {
@@ -142,12 +142,12 @@ impl<'a> RadioTable<'a> {
         first.iter().copied().chain(own.into_iter().map(|(_, t)| t)).collect()
     }
 
-    /// The port of radios without a more specific table.
+    /// Port of radios without a more specific table.
     pub fn usual(&self, rtt: Nanos) -> PortSpec {
         self.shared().spec(rtt)
     }
 
-    /// The radios that differ from the usual one.
+    /// Radios that differ from the default.
     pub fn radios(&self, rtt: Nanos) -> Radios {
         let usual = self.shared();
         let radio =
@@ -167,7 +167,7 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// The number of the slowest radio of a path: that of the sender, or that which sends to the
+    /// Number of the slowest radio of a path: that of the sender, or the one that transmits to the
     /// receiver.
     pub fn slowest(&self, from: usize, to: usize) -> u32 {
         let down = self.per_link && self.down(to).rate < self.up(from).rate;
@@ -190,13 +190,13 @@ impl<'a> RadioTable<'a> {
     }
 }
 
-/// The name of a table without its direction, and the direction.
+/// Splits the name of a table into its base and its direction.
 fn split(name: &str) -> (&str, &str) {
     let found = DIRECTIONS.iter().find_map(|d| Some((name.strip_suffix(d)?, *d)));
     found.unwrap_or((name, ""))
 }
 
-/// Whether a name fits a pattern, in which `*` stands for anything.
+/// Whether a name matches a pattern, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or("")) else { return false };
@@ -229,7 +229,7 @@ mod tests {
         World::build(Arc::new(s), 1).map_err(|e| e.to_string())
     }
 
-    /// Rates in Mbit/s by the start of the port's name.
+    /// Rates in Mbit/s of ports whose names start with `begin`.
     fn rates(world: &World, begin: &str) -> Vec<u64> {
         let t = world.whole_timeline().unwrap();
         let all = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Warnings about runs that are too regular: seeds that change nothing, and phases that drop-tail
-//! queues lock.
+//! Warnings about runs that are too regular: seeds without effect, and phases locked by drop-tail
+//! queues.
 
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
@@ -9,7 +9,7 @@ use crate::world::network::Network;
 use perigee_timeline::{App, Header, PairId};
 use std::collections::BTreeMap;
 
-/// A flow as the network sees it.
+/// A flow and the port it loads.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
     /// Pair of its data.
@@ -23,7 +23,7 @@ pub struct Offered {
 /// Warnings about the runs of a scenario, given its network for `seed` and the flows on it.
 pub fn warnings(scenario: &Scenario, seed: u64, header: &Header, flows: &[Offered]) -> Vec<String> {
     let mut out: Vec<String> = locked_phases(scenario, header, flows).into_iter().collect();
-    // Networks are compared once, for the first seed: each run would build two more.
+    // Networks are compared only once, for the first seed: the comparison builds two more networks.
     let compares = scenario.run.runs > 1 && seed == scenario.run.seed;
     if compares && !draws_packets(scenario, header, flows) && has_one_network(scenario, seed) {
         out.push(format!(
@@ -35,7 +35,7 @@ pub fn warnings(scenario: &Scenario, seed: u64, header: &Header, flows: &[Offere
     out
 }
 
-/// Some draw for single packets, starts or applications depends on the seed.
+/// Whether a draw for single packets, starts or applications depends on the seed.
 fn draws_packets(scenario: &Scenario, header: &Header, flows: &[Offered]) -> bool {
     let run = &scenario.run;
     let regular = |app: App| matches!(app, App::Bulk { .. } | App::Ping { .. } | App::Cbr { .. });
@@ -46,8 +46,8 @@ fn draws_packets(scenario: &Scenario, header: &Header, flows: &[Offered]) -> boo
         || flows.iter().any(|f| !regular(f.app))
 }
 
-/// The network over time is the same for the next seed. Networks over moving satellites count as
-/// different: their seeds draw outages and phases.
+/// Whether the network over time is the same for the next seed. Networks over moving satellites
+/// count as different: their seeds determine outages and phases.
 fn has_one_network(scenario: &Scenario, seed: u64) -> bool {
     if matches!(scenario.source, Source::Constellation(_)) {
         return false;
@@ -66,13 +66,13 @@ fn has_one_network(scenario: &Scenario, seed: u64) -> bool {
     }
 }
 
-/// The next chunk; `None` where the source fails, which its run reports.
+/// Next chunk; `None` if the source fails, which is reported by its run.
 fn next(net: &mut Network) -> Option<Option<std::sync::Arc<perigee_timeline::Chunk>>> {
     net.source.next_chunk().ok()
 }
 
-/// Datagrams at constant rates through a drop-tail port that cannot carry all of them: without
-/// jitter the same flows find the queue full again and again.
+/// Constant-rate datagrams through a drop-tail port that cannot carry all of them: without jitter
+/// the same flows find the queue full again and again.
 fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Option<String> {
     if scenario.run.host_jitter.0 > 0 {
         return None;
@@ -113,14 +113,14 @@ fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Opt
     ))
 }
 
-/// Resource that several flows may share.
+/// Resource that flows may share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shared {
     /// A port.
     Port(u32),
-    /// A port of the node that sends.
+    /// A port of the sending node.
     From(u32),
-    /// A port towards the node that receives.
+    /// A port towards the receiving node.
     To(u32),
 }
 
@@ -135,7 +135,7 @@ impl Shared {
     }
 }
 
-/// Flows at constant rates, and the fastest drop-tail port that they may share.
+/// Constant-rate flows, and the fastest drop-tail port that they may share.
 #[derive(Clone, Copy, Default)]
 struct Load {
     flows: usize,

@@ -18,7 +18,7 @@ use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 use std::path::Path;
 
-/// Names of the two ends of a log, as in flows.
+/// Names of the ends of a log, as in flows.
 const ENDS: [&str; 2] = ["end1", "end2"];
 
 fn read(key: &str, file: &Named) -> Result<String, ScenarioError> {
@@ -28,7 +28,7 @@ fn read(key: &str, file: &Named) -> Result<String, ScenarioError> {
 /// Builds the network of a path log.
 ///
 /// # Errors
-/// A damaged file, or one that is too short for the run.
+/// A damaged file, or one too short for the run.
 pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a recorded path changes by itself")?;
     let key = "source.path_log.file";
@@ -42,15 +42,15 @@ pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, 
     })
 }
 
-/// Why a log makes no network.
+/// Reason why a log cannot be used as a network.
 pub(crate) enum Unfit {
     /// It is too short, or has no path.
     Log(String),
-    /// The scenario contradicts itself.
+    /// The scenario is inconsistent.
     Scenario(ScenarioError),
 }
 
-/// The network of a log in memory; the names are those of its ends.
+/// Network of a log in memory; the names are those of its ends.
 pub(crate) fn of_log(
     scenario: &Scenario,
     log: &leoem::PathLog,
@@ -59,7 +59,7 @@ pub(crate) fn of_log(
     seed: u64,
 ) -> Result<Network, Unfit> {
     let first = p.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
-    // The queue is sized at time zero, or at the first second that has a path.
+    // The queue is sized at time zero, or at the first second with a path.
     let path = log.seconds.iter().skip(first).flatten().next();
     let at_start = log.seconds.get(first).is_some_and(Option::is_some);
     let hops = path.map_or(0, |path| path.delays.len());
@@ -68,7 +68,7 @@ pub(crate) fn of_log(
     let hop = table.settled("hop", "");
     let given = |class| table.names(class).then(|| table.settled(class, ""));
     let (dish, host) = (given("dish"), given("host"));
-    // One full packet there and its ACK back.
+    // One full packet forward and its ACK back.
     let both = |at: &Settled| [1500, 52].iter().fold(Nanos::ZERO, |sum, bytes| sum + at.transmission(*bytes));
     let of_hosts = if host.is_some() { 2 } else { 0 };
     let serialisation = both(dish.as_ref().unwrap_or(&hop)) * u64::from(hops > 0)
@@ -117,7 +117,7 @@ pub(crate) fn of_log(
     })
 }
 
-/// A log that was made for the run has no file.
+/// A log generated for the run has no file.
 fn named(file: &Path) -> String {
     if file.as_os_str().is_empty() {
         format!("preset {}", crate::file::sources::LEOEM)
@@ -132,7 +132,7 @@ fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
     Breaks { per_delay: h.per_delay, outage: (h.length.low, h.length.high), seed, mode: h.mode }
 }
 
-/// Builds the network of a rate trace and, where given, a delay trace.
+/// Builds the network of a rate trace and, if given, a delay trace.
 ///
 /// # Errors
 /// Damaged files.
@@ -162,7 +162,7 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
         }
         for link in [way.forward.link, way.reverse.link] {
             let Some(d) = &delays else { continue };
-            // The state at time zero is part of the header: queues are sized from it.
+            // The state at time zero is part of the header, from which queues are sized.
             built.header.links[link.ix()].delay = Delay::constant(d.delays[0]);
             changes.extend(d.changes(link, duration, AtEnd::Loop));
         }
@@ -191,7 +191,7 @@ fn rates(key: &str, file: &Named) -> Result<RateTrace, ScenarioError> {
     Ok(RateTrace::parse(&read(key, file)?).map_err(|e| wrong(e.to_string()))?)
 }
 
-/// Opportunities of 1500 bytes over the length of the trace.
+/// Mean rate: 1500 bytes per delivery opportunity, over the length of the trace.
 fn mean_rate(rates: &RateTrace) -> BitRate {
     let seconds = rates.length().as_secs_f64().max(1e-3);
     BitRate((rates.opportunities_ms.len() as f64 * 1500.0 * 8.0 / seconds) as u64)

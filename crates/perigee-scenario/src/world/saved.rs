@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Size of a full data packet and of a plain ACK, for base RTTs at time zero.
+/// Sizes of a full data packet and of a plain ACK, for base RTTs at time zero.
 const PACKET_BYTES: [u64; 2] = [1500, 52];
 
 /// Builds the network of a saved timeline.
 ///
 /// # Errors
-/// A damaged file, one that is too short for the run, or settings that the file has made already.
+/// A damaged file, one too short for the run, or settings that the file determines.
 pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a saved timeline has its changes already")?;
     if let Some((name, section)) = scenario.ports.first() {
@@ -54,12 +54,12 @@ pub fn load(file: &Path) -> Result<Timeline, String> {
     store::load(BufReader::new(input)).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Each pair with its reverse pair.
+/// Each pair with the pair in the opposite direction.
 ///
 /// # Errors
-/// When a pair has no reverse pair, or there is no pair.
+/// If a pair has no reverse pair, or there are no pairs.
 pub fn ways(pairs: &[Pair]) -> Result<Vec<[PairId; 2]>, String> {
-    // Pairs without a reverse pair so far, by the ends that it must have.
+    // Pairs whose reverse pair has not been found yet, by the ends that it must have.
     let mut waiting: BTreeMap<[u32; 2], Vec<usize>> = BTreeMap::new();
     let mut found = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {
@@ -86,8 +86,8 @@ fn places(header: &Header) -> Result<Vec<PairPlace>, String> {
         PairPlace { from: name(pair.from), to: name(pair.to), forward, reverse, part: false }
     };
     let there: Vec<PairPlace> = ways(&header.pairs)?.into_iter().map(place).collect();
-    // A flow may also run against a pair; unnamed ends mean the first, which stays first. Where
-    // both directions have pairs of their own, each is found before.
+    // A flow may also use a pair in the reverse direction; unnamed ends mean the first pair, which
+    // stays first. Where both directions have their own pairs, each is found before.
     let back = |p: &PairPlace| PairPlace {
         from: p.to.clone(),
         to: p.from.clone(),
@@ -131,7 +131,7 @@ fn one_way(timeline: &Timeline, start: &Follower, links: &[LinkId], bytes: u64) 
         let port = known.get(port).or_else(|| chunk_ports.get(port - known.len()));
         port.map_or((0, 0), |p| (u64::from(p.spec.framing), p.spec.burst))
     };
-    // A blocked port takes for ever: the route exists, its serialisation is left out.
+    // A blocked port would take forever: its serialisation is left out, as the route exists.
     let serialised = |l: &LinkId| match start.feeder(*l) {
         (_, BitRate(0)) => Nanos::ZERO,
         (port, rate) => {

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the
-//! fastest reader. The thread starts with the first reader: a query of a world's contents makes
-//! nothing.
+//! One timeline for all schemes of a seed: generated once, in a separate thread, a few chunks ahead
+//! of the fastest reader. The first reader starts the thread: inspecting a world's contents
+//! generates nothing.
 //!
-//! A timeline of days does not fit the memory: beyond `KEPT_BYTES` the oldest chunks are forgotten,
-//! and at once where only one reader is expected ([`SharedTimeline::expect_one_reader`]). A reader
-//! that needs them, because it is late or slow, makes the timeline again for itself: the same
-//! chunks, by construction.
+//! A timeline of days does not fit in memory: beyond `KEPT_BYTES` the oldest chunks are dropped,
+//! and immediately if only one reader is expected ([`SharedTimeline::expect_one_reader`]). A reader
+//! that needs dropped chunks, because it is late or slow, regenerates the timeline for itself: the
+//! same chunks, by construction.
 
 use perigee_timeline::{Change, Chunk, ChunkSource};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Chunks that the maker may be ahead of the fastest reader.
+/// Number of chunks by which the generator may be ahead of the fastest reader.
 const AHEAD: usize = 4;
-/// Memory for chunks that all readers may still want.
+/// Memory for chunks that other readers may still need.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// Makes a source from its beginning.
+/// Creates a source, starting at its beginning.
 pub type Maker = Arc<dyn Fn() -> Result<Box<dyn ChunkSource>, String> + Send + Sync>;
 
 struct State {
-    /// Memory for chunks that have been read.
+    /// Memory limit for chunks that have been read.
     budget: usize,
-    /// The chunks from `first` on.
+    /// Chunks from number `first` on.
     chunks: VecDeque<Arc<Chunk>>,
     first: usize,
     bytes: usize,
-    /// The source has ended, or failed with these words.
+    /// Set once the source has ended, or failed with this message.
     end: Option<Result<(), String>>,
-    /// Chunks that the fastest reader has requested.
+    /// Number of chunks requested by the fastest reader.
     wanted: usize,
     closed: bool,
 }
@@ -42,7 +42,7 @@ impl State {
     fn push(&mut self, chunk: Arc<Chunk>) {
         self.bytes += size(&chunk);
         self.chunks.push_back(chunk);
-        // Never the one that a reader waits for.
+        // Never drop the chunk that a reader waits for.
         while self.bytes > self.budget && self.first + 1 < self.wanted {
             if let Some(old) = self.chunks.pop_front() {
                 self.bytes -= size(&old);
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// Memory of a chunk, roughly.
+/// Approximate memory of a chunk.
 fn size(chunk: &Chunk) -> usize {
     let change = |c: &perigee_timeline::Timed| match &c.change {
         Change::Path(_, Some(links)) => 64 + 4 * links.len(),
@@ -68,7 +68,7 @@ struct Board {
 }
 
 impl Board {
-    /// A poisoned lock means that the maker panicked; the state is still consistent.
+    /// A poisoned lock means that the generator has panicked; the state is still consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,16 +77,16 @@ impl Board {
     }
 }
 
-/// A timeline that several runs read.
+/// A timeline shared by several runs.
 pub struct SharedTimeline {
     board: Arc<Board>,
     again: Maker,
-    /// Until the first reader comes.
+    /// Source until the first reader takes it.
     source: Mutex<Option<Box<dyn ChunkSource>>>,
 }
 
 impl SharedTimeline {
-    /// The chunks of `source`; `again` rebuilds the same source.
+    /// Timeline of the chunks of `source`; `again` rebuilds the same source.
     pub fn new(source: Box<dyn ChunkSource>, again: Maker) -> Self {
         Self::within(KEPT_BYTES, source, again)
     }
@@ -96,12 +96,12 @@ impl SharedTimeline {
         SharedTimeline { board: Arc::new(board), again, source: Mutex::new(Some(source)) }
     }
 
-    /// No further reader is expected: chunks that one reader has read are dropped at once.
+    /// Announces that no further reader is expected: chunks are dropped as soon as they are read.
     pub fn expect_one_reader(&self) {
         self.board.lock().budget = 0;
     }
 
-    /// A reader from the beginning. The first one starts the thread that makes the chunks.
+    /// A reader from the beginning. The first one starts the thread that generates the chunks.
     pub fn reader(&self) -> Reader {
         if let Some(source) = self.source.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let board = self.board.clone();
@@ -110,10 +110,10 @@ impl SharedTimeline {
         Reader { board: self.board.clone(), again: self.again.clone(), own: None, next: 0 }
     }
 
-    /// All chunks, once they are made.
+    /// All chunks, after waiting for them.
     ///
     /// # Errors
-    /// When the source cannot continue.
+    /// If the source fails.
     pub fn all(&self) -> Result<Vec<Arc<Chunk>>, String> {
         let mut reader = self.reader();
         let mut chunks = Vec::new();
@@ -162,11 +162,11 @@ fn next_of(source: &mut dyn ChunkSource) -> Result<Option<Arc<Chunk>>, String> {
     made.unwrap_or_else(|_| Err("the source of the timeline broke down (a bug: please report it)".into()))
 }
 
-/// Reads a [`SharedTimeline`] from its beginning.
+/// Reader of a [`SharedTimeline`] from its beginning.
 pub struct Reader {
     board: Arc<Board>,
     again: Maker,
-    /// A source of its own, if the shared one has forgotten what comes next.
+    /// Separate source, once the shared timeline has dropped the next chunk.
     own: Option<Box<dyn ChunkSource>>,
     next: usize,
 }
@@ -196,7 +196,7 @@ impl Reader {
         }
     }
 
-    /// From now on by itself.
+    /// Continues with a separate source.
     fn alone(&mut self) -> Result<Option<Arc<Chunk>>, String> {
         let mut source = (self.again)()?;
         for _ in 0..self.next {

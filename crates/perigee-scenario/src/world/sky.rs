@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From `[source.constellation]` to a network that changes by itself.
+//! Construction of a network that changes over time from `[source.constellation]`.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::field::Named;
@@ -64,8 +64,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     })
 }
 
-/// The path that LeoEM would have logged between two nodes, over ISLs or, without them, over all
-/// stations.
+/// Path that LeoEM would log between two nodes, over ISLs or, without them, over all stations.
 fn leoem(
     scenario: &Scenario,
     c: &Constellation,
@@ -80,7 +79,7 @@ fn leoem(
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = sources::PathLog {
         file: Named { path: "".into(), place: c.place().clone() },
-        // Its emulator breaks the hops of a row.
+        // LeoEM's emulator interrupts the hops of a row.
         hops: if c.is_broken() { "chain" } else { "nodes" }.into(),
         first: Nanos::ZERO,
         breaks: if c.is_broken() { "emulator" } else { "none" }.into(),
@@ -94,7 +93,7 @@ fn leoem(
     })
 }
 
-/// The log itself.
+/// The log itself, in memory.
 ///
 /// # Errors
 /// Unknown places.
@@ -114,8 +113,8 @@ pub(crate) fn leoem_log(
     Ok(interop::leoem::path_log([place(from)?, place(to)?], &way, seconds))
 }
 
-/// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends,
-/// ISLs between.
+/// Propagation and serialisation of a full packet forward and a plain ACK back: radios at both
+/// ends, ISLs in between.
 fn base_rtt(route: &Route, radios: &RadioTable, (from, to): (usize, usize), isl: &Settled) -> Nanos {
     let mut sum = route.one_way() * 2;
     for (bytes, [a, b]) in [(1500, [from, to]), (52, [to, from])] {
@@ -126,8 +125,8 @@ fn base_rtt(route: &Route, radios: &RadioTable, (from, to): (usize, usize), isl:
     sum
 }
 
-/// One link more than the longest route that is seen at a few instants: a route that is longer for
-/// a moment loses the telemetry of its last hop, no more.
+/// One link more than the longest route found at a few instants: if a route is longer for a moment,
+/// only the telemetry of its last hop is lost.
 fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     const INSTANTS: u64 = 64;
     let step = (duration / INSTANTS).max(Nanos::from_secs(10));
@@ -139,8 +138,8 @@ fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     Ok(longest + 1)
 }
 
-/// Each pair of nodes that some flow connects, once, in the order of the flows and the direction of
-/// the first.
+/// Pairs of nodes connected by flows, without duplicates, in the order of the flows and the
+/// direction of the first flow.
 pub(crate) fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (from, to) in directions(scenario)? {
@@ -151,7 +150,7 @@ pub(crate) fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, Scenario
     Ok(pairs)
 }
 
-/// Each direction in which some flow sends, once, in the order of the flows.
+/// Directions in which flows send, without duplicates, in the order of the flows.
 fn directions(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut pairs = Vec::new();
     for flow in &scenario.flows {
@@ -177,7 +176,7 @@ fn node(scenario: &Scenario, name: &str, flow: &crate::file::flow::FlowSpec) -> 
     })
 }
 
-/// Where flows may run: with each direction the pair that it belongs to.
+/// Directions that flows may use, each with the pair it belongs to.
 fn places(scenario: &Scenario, pairs: &[(usize, usize)]) -> Result<Vec<(usize, PairPlace)>, ScenarioError> {
     let place = |(from, to): (usize, usize)| {
         let i = pairs.iter().position(|&p| p == (from, to) || p == (to, from))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of
+//! Conversion of `[source.constellation]`, `[node.NAME]` and `[handover]` to the configuration of
 //! `perigee-orbit`.
 
 use crate::file::error::{Place, Problem, ScenarioError};
@@ -31,16 +31,16 @@ use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Elevation below which a satellite is not used, by default (Starlink's filing).
+/// Default minimum elevation of a satellite in use (Starlink's filing).
 pub(crate) const MASK_DEG: f64 = 25.0;
 
-/// Longest outage of a recorded distribution that is believed.
+/// Longest outage accepted in a recorded distribution.
 const MAX_OUTAGE_S: f64 = 3600.0;
 
-/// The sky of a scenario; queues are still placeholders.
+/// Sky of a scenario; queues are still placeholders.
 ///
 /// # Errors
-/// Unknown places, files that cannot be read, an impossible start.
+/// Unknown places, unreadable files, an impossible start.
 pub fn spec(
     scenario: &Scenario,
     c: &Constellation,
@@ -92,7 +92,7 @@ fn policy(word: &str) -> Policy {
     }
 }
 
-/// Every function that is named must have been loaded: only a Python process can do that.
+/// Checks that every named function has been loaded, which only a Python process can do.
 fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
     let p = &scenario.plugins;
     let there = |key: &str| match key {
@@ -124,8 +124,8 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
     }
 }
 
-/// Demands from node to node, in bit/s. A flow without a rate of its own fills its sender's radio,
-/// with all others of that sender.
+/// Demands from node to node in bit/s. A flow without its own rate fills its sender's radio,
+/// together with all such flows of the sender.
 fn demands(
     scenario: &Scenario,
     each: Option<BitRate>,
@@ -168,7 +168,7 @@ fn reselect(c: &Constellation) -> Reselect {
     }
 }
 
-/// With the mask that goes with them.
+/// Satellites, and the minimum elevation that belongs to them.
 fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     let Some(file) = &c.also_tle else { return alone(c) };
     match alone(c)? {
@@ -179,7 +179,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     }
 }
 
-/// The element sets that a key names.
+/// Element sets from the file of a key.
 fn elements(c: &Constellation, key: &str, file: &Path) -> Result<Satellites, ScenarioError> {
     let text = read(&format!("source.constellation.{key}"), file, c.place())?;
     let name = file.display().to_string();
@@ -195,7 +195,7 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     };
     match c.satellites() {
         sources::Satellites::Preset(name) => {
-            // Another tool's sky replaces this preset.
+            // The sky of another tool replaces this preset.
             let known = presets::find(name).or_else(|| presets::find("starlink-shell1"));
             let preset = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
             let moved = |shell: &Shell| match shell.propagation {
@@ -247,7 +247,7 @@ fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
     })
 }
 
-/// A line with two numbers for each link, as in Hypatia's `isls.txt`.
+/// Links from lines of two numbers, as in Hypatia's `isls.txt`.
 fn link_list(file: &Path, place: &Place) -> Result<Vec<(u32, u32)>, ScenarioError> {
     let key = "source.constellation.isl_list";
     let link = |(n, line): (usize, &str)| {
@@ -287,7 +287,7 @@ fn recorded(file: &Path, place: &Place) -> Result<Vec<Nanos>, ScenarioError> {
         let cell = line.split([',', ';', '\t']).next().unwrap_or("").trim();
         match cell.parse::<f64>() {
             Ok(s) if (0.0..=MAX_OUTAGE_S).contains(&s) => all.push(Nanos::from_secs_f64(s)),
-            // A first line of words names the columns.
+            // A first line that is not numeric is a header.
             Err(_) if n == 0 => {}
             _ => return Err(wrong(n, line).into()),
         }

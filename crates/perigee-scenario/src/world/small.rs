@@ -17,7 +17,7 @@ use perigee_units::draw::{mix, unit};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 
-/// Access links are fast enough never to limit.
+/// Rate of access links, which never limit.
 const ACCESS_RATE: BitRate = BitRate(10_000_000_000);
 
 pub(crate) fn no_more(_: &mut Built) -> Vec<Timed> {
@@ -71,11 +71,11 @@ pub(crate) fn parking_lot(f: &ParkingLot) -> topology::ParkingLotSpec {
     }
 }
 
-/// A small network with the scenario's changes; `more` applies the source's settings, before
-/// `[port.NAME]` is applied, and returns the source's own changes.
+/// A small network with the scenario's changes. `more` applies the source's settings before
+/// `[port.NAME]` and returns the source's own changes.
 ///
 /// # Errors
-/// When it cannot be built, or names of ports or files are wrong.
+/// If the network cannot be built, or names of ports or files are invalid.
 pub fn micro(
     scenario: &Scenario,
     built: Result<Built, topology::TopologyError>,
@@ -116,11 +116,11 @@ fn spread_rtts(scenario: &Scenario, built: &mut Built, seed: u64) -> Result<(), 
 /// Base RTTs, and ports for the manifest.
 type Ports = (Vec<Nanos>, Vec<PortReport>);
 
-/// The network that was built: its first `whole` flows are unsplit, the others legs. `apply` sets
-/// the ports, given the links of each pair's two directions.
+/// Network from a topology whose first `whole` flows are unsplit and the others legs. `apply` sets
+/// the ports, given the links of each pair in both directions.
 ///
 /// # Errors
-/// Those of `apply`.
+/// Errors of `apply`.
 pub(crate) fn finish(
     scenario: &Scenario,
     mut built: Built,
@@ -160,7 +160,7 @@ pub(crate) fn finish(
     })
 }
 
-/// The ways of the legs of split flows, where routes do not change.
+/// Adds the paths of the legs of split flows, where routes do not change.
 fn add_parts(scenario: &Scenario, built: &mut Built) {
     let fixed = matches!(
         scenario.source,
@@ -180,7 +180,7 @@ fn add_parts(scenario: &Scenario, built: &mut Built) {
     }
 }
 
-/// Pairs the other way round, where some flow runs so: uploads.
+/// Adds reversed pairs for flows in that direction: uploads.
 fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: &mut Vec<[Vec<LinkId>; 2]>) {
     let ends: BTreeSet<(&str, &str)> = scenario
         .flows

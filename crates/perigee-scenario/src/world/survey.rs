@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A scenario's constellation without its packets, as JSON, for `perigee paths` and `perigee sky`.
+//! Survey of a scenario's constellation without packets, as JSON, for `perigee paths` and `perigee
+//! sky`.
 
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::node::{NodeSpec, Position};
@@ -17,9 +18,9 @@ use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::sync::Arc;
 
-/// Most terminals listed in warnings; the others are counted.
+/// Maximum number of terminals listed in warnings; the others are only counted.
 const REMARKS: usize = 3;
-/// Light in fibre is this much slower.
+/// Factor by which light is slower in fibre.
 const FIBRE: f64 = 1.47;
 
 /// A sky with the requested pairs.
@@ -28,25 +29,25 @@ pub struct Look {
     pub sky: Arc<Sky>,
     /// Ends of each pair, as indices of ground points.
     pub pairs: Vec<(usize, usize)>,
-    /// The way there, in the sky.
+    /// Forward direction of each pair, in the sky.
     pub(crate) ids: Vec<PairId>,
-    /// The pair is one of the scenario's.
+    /// Whether the pair is one of the scenario's.
     own: Vec<bool>,
-    /// Nothing but these pairs is in the sky.
+    /// Whether the sky contains only these pairs.
     alone: bool,
-    /// Warnings to read before trusting its results.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
 }
 
-/// Whether a scenario has satellites of its own and nothing else: then its paths are those of
-/// [`look`].
+/// Whether the network of a scenario consists of its satellites alone, so that its paths are those
+/// of [`look`].
 pub fn has_sky(scenario: &Scenario) -> bool {
     matches!(&scenario.source, Source::Constellation(c) if c.fibres.is_empty())
 }
 
 /// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node,
-/// a city, or `"lat, lon"` in degrees. The scenario's own pairs are also there, unless the others
-/// are `alone`: terminals choose their satellites for all their peers.
+/// a city, or `"lat, lon"` in degrees. The sky also contains the scenario's own pairs, unless
+/// `alone` is set: terminals select their satellites for all their peers.
 ///
 /// # Errors
 /// A source without satellites, an unknown place.
@@ -83,7 +84,7 @@ pub fn look(
         pairs = sky::pairs(&scenario)?;
     }
     let mut spec: SkySpec = sky_spec::spec(&scenario, c, &pairs, seed)?;
-    // A pair and its reverse pair may both be listed.
+    // A pair and its reverse may both be listed.
     let mut seen = Vec::new();
     pairs.retain(|&(a, b)| {
         let new = !seen.contains(&(a, b)) && !seen.contains(&(b, a));
@@ -91,8 +92,8 @@ pub fn look(
         new
     });
     let own = sky::pairs(&scenario).unwrap_or_default();
-    // Other pairs fill links as well. Those of the scenario come first: they decide which flow is a
-    // terminal's first.
+    // Other pairs also load links. Those of the scenario come first, as their order determines the
+    // first flow of a terminal.
     let mut all = if alone { Vec::new() } else { own.clone() };
     for &(a, b) in &pairs {
         if !all.contains(&(a, b)) && !all.contains(&(b, a)) {
@@ -114,7 +115,7 @@ pub fn look(
     Ok(Look { sky, ids: ids.collect(), own, alone, pairs, warnings })
 }
 
-/// A node of the scenario by its name, or a new one.
+/// Node of the scenario with this name, or a new node.
 fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize, ScenarioError> {
     let same = |n: &NodeSpec| n.name == name || matches!(&n.position, Position::City(city) if city == name);
     if let Some(i) = scenario.nodes.iter().position(same) {
@@ -124,7 +125,7 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
         let (lat, lon) = name.split_once(',')?;
         Some(Position::Degrees(lat.trim().parse().ok()?, lon.trim().parse().ok()?))
     };
-    // Guests have the kind of the scenario's own nodes.
+    // New nodes have the kind of the scenario's own nodes.
     let kind = scenario.nodes.first().map_or("terminal".into(), |n| n.kind.clone());
     scenario.nodes.push(NodeSpec {
         name: name.into(),
@@ -140,12 +141,12 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
     Ok(scenario.nodes.len() - 1)
 }
 
-/// A pair at every step: a day has 864,000 of them, so they do not travel as JSON.
+/// Values of a pair at every step: a day has 864,000 of them, so they are not returned as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Round-trip propagation time; NaN = unreachable.
     pub rtt_ms: Vec<f64>,
-    /// One end's satellite flies north and the other's south.
+    /// Whether the satellite of one end flies north and that of the other south.
     pub apart: Vec<bool>,
 }
 
@@ -167,10 +168,10 @@ impl Look {
         &self.sky.spec().ground[ground].name
     }
 
-    /// The paths of all pairs as JSON, and their values at every step.
+    /// Paths of all pairs as JSON, and their values at every step.
     ///
     /// # Errors
-    /// When a satellite decays during the run.
+    /// If a satellite decays during the run.
     pub fn paths(&self) -> Result<(Json, Vec<Series>), String> {
         let found = self.sky.survey(&self.ids)?;
         let spec = self.sky.spec();
@@ -187,10 +188,10 @@ impl Look {
         Ok((paths, found.into_iter().map(Series::of).collect()))
     }
 
-    /// Warnings about satellites that are chosen for several pairs at once.
+    /// Warnings about satellites that serve several pairs at once.
     ///
     /// # Errors
-    /// When a satellite decays during the run.
+    /// If a satellite decays during the run.
     pub fn shared_choices(&self) -> Result<Vec<String>, String> {
         let found = self.sky.shared_choices().map_err(|e| e.to_string())?;
         let mut lines: Vec<String> = found.iter().take(REMARKS).map(ToString::to_string).collect();
@@ -238,11 +239,11 @@ impl Look {
         })
     }
 
-    /// View of places (degrees north and east) and then of the ground points at an instant, with
-    /// the paths from the ground point `origin`: see [`Sky::reach`].
+    /// Views of places (degrees north and east), then of the ground points, at an instant, with the
+    /// paths from the ground point `origin`: see [`Sky::reach`].
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn reach(
         &self,
         t_ns: u64,
@@ -256,10 +257,10 @@ impl Look {
         self.sky.reach(Nanos(t_ns), &all, mask_deg, origin)
     }
 
-    /// Everything at an instant of the run, in nanoseconds from its start.
+    /// Complete state at an instant of the run, in nanoseconds from its start.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// If a satellite has decayed by then.
     pub fn picture(&self, t_ns: u64) -> Result<Json, String> {
         let t = Nanos(t_ns);
         let p = self.sky.picture(t)?;

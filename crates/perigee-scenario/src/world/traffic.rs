@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for
-//! each pair it draws. The draws depend on the seed and on the number of the entry, so that other
-//! entries change nothing.
+//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow per
+//! drawn pair. The draws depend only on the seed and the number of the entry, so that other entries
+//! have no influence.
 
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::matrix::Demand;
@@ -16,7 +16,7 @@ use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// The scenario with its patterns drawn.
+/// The scenario with its traffic patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     let seed = scenario.run.vary.seed_of(Varied::Traffic, seed);
     let plain = |f: &FlowSpec| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none() && !is_any(f);
@@ -46,14 +46,14 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     Arc::new(Scenario { flows: crate::world::legs::expand(flows), ..Scenario::clone(scenario) })
 }
 
-/// Stands for whichever station is nearest.
+/// Names that mean the nearest station.
 const ANY: [&str; 2] = ["any gateway", "any station"];
 
 fn is_any(flow: &FlowSpec) -> bool {
     flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY.contains(&n.as_str())))
 }
 
-/// The flow with the station that is nearest on the ground instead of any.
+/// The flow with "any" replaced by the nearest station on the ground.
 fn settled(scenario: &Scenario, flow: &FlowSpec) -> FlowSpec {
     let Some((from, to)) = flow.ends.as_ref().filter(|_| is_any(flow)) else { return flow.clone() };
     let place = |n: &NodeSpec| sky_spec::ground(n, 0.0, false).ok().map(|g| g.place);
@@ -68,7 +68,7 @@ fn settled(scenario: &Scenario, flow: &FlowSpec) -> FlowSpec {
     FlowSpec { ends: Some(ends), ..flow.clone() }
 }
 
-/// The flow, or the flows, of a row of a matrix.
+/// Flow, or flows, of a row of a matrix.
 fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
     FlowSpec {
         name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", k + 1)),
@@ -82,8 +82,7 @@ fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
     }
 }
 
-/// Splits a flow with transfers that arrive one by one into a flow for each; its name is the prefix
-/// of theirs.
+/// Splits a flow of successive transfers into a flow for each; its name is the prefix of theirs.
 fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<FlowSpec> {
     let Some((gap, size)) = &flow.arrivals else { return vec![flow.clone()] };
     let stop = flow.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
@@ -95,7 +94,7 @@ fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<
         found.push(FlowSpec {
             name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", n + 1)),
             start: at,
-            // A transfer that has started is carried through.
+            // A transfer that has started runs to completion.
             stop: None,
             app: App::Bulk { bytes: Some(size.bytes(draws, 2 * n)) },
             arrivals: None,
@@ -106,7 +105,7 @@ fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<
     found
 }
 
-/// Keeps the draws of arrivals apart from those of pairs.
+/// Makes the draws of arrivals independent of those of pairs.
 const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
 
 fn one(scenario: &Scenario, flow: &FlowSpec, k: u64, (from, to): (usize, usize)) -> FlowSpec {
@@ -130,7 +129,7 @@ fn pairs(scenario: &Scenario, pattern: &Pattern, count: u64, draw: &mut Draw) ->
             for i in (1..n).rev() {
                 order.swap(i, draw.below(i as u64 + 1) as usize);
             }
-            // One cycle through all nodes has no fixed point.
+            // A single cycle through all nodes has no fixed point.
             let mut pairs: Vec<_> = (0..n).map(|i| (order[i], order[(i + 1) % n])).collect();
             pairs.sort_unstable();
             pairs
@@ -144,14 +143,14 @@ fn pairs(scenario: &Scenario, pattern: &Pattern, count: u64, draw: &mut Draw) ->
     }
 }
 
-/// Two different nodes by weight; the second is drawn among the others.
+/// Two different nodes, drawn by weight; the second is drawn among the remaining nodes.
 fn gravity(scenario: &Scenario, draw: &mut Draw) -> (usize, usize) {
     let weights: Vec<f64> = scenario.nodes.iter().map(|n| n.weight).collect();
     let from = draw.weighted(&weights, usize::MAX);
     (from, draw.weighted(&weights, from))
 }
 
-/// Steele, Lea and Flood's SplitMix64 as a stream.
+/// SplitMix64 (Steele, Lea and Flood) as a stream.
 struct Draw(u64);
 
 impl Draw {
