@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cost of an ACK in each scheme: nanoseconds of `on_ack` and the calls around it, on a steady
+//! Cost of an ACK per scheme: nanoseconds of `on_ack` and the calls around it, on a steady
 //! synthetic stream.
 //!
 //! `cargo run --release -p perigee-cc --example cost -- [SCHEME...]`
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 const MSS: u64 = 1448;
 const ACKS: u64 = 2_000_000;
-/// Packets in flight, by which feedback is delayed.
+/// Number of packets in flight, which is the delay of feedback.
 const FLIGHT: usize = 400;
 const RTT: Nanos = Nanos::from_millis(50);
 

@@ -114,30 +114,30 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// Parameters that only have an effect with certain others.
+/// Parameters that have an effect only together with certain others.
 pub const NEEDS: &[Needs] = &[
     Needs { name: "module", other: "below", word: "nothing" },
     Needs { name: "guard", other: "below", word: "nothing" },
     Needs { name: "window", other: "lifetime", word: "window" },
 ];
 
-/// The options of `astraea_leo`: notified of path changes, with a policy trained over such paths.
+/// Options of `astraea_leo`: notified of path changes, with a policy trained over such paths.
 pub fn leo() -> Vec<(&'static str, Value)> {
     vec![("lifetime", Value::Text("on_hint".into())), ("trained", Value::Text("satellite".into()))]
 }
 
-/// The options of `policy`: a file, without a bundled policy.
+/// Options of `policy`: a file, without a bundled policy.
 pub fn own() -> Vec<(&'static str, Value)> {
     vec![("trained", Value::Text("none".into()))]
 }
 
-/// Features of a step.
+/// Number of features per step.
 pub const FEATURES: usize = 10;
-/// Steps that the network sees.
+/// Number of steps that the network receives.
 pub const HISTORY: usize = 5;
-/// Inputs of the network.
+/// Number of inputs of the network.
 pub const INPUTS: usize = FEATURES * HISTORY;
-/// Largest relative change per step.
+/// Maximum relative change of the window per step.
 const STEP_SIZE: f64 = 0.025;
 const MIN_CWND: u64 = 4;
 /// Minimum threshold of the published module.
@@ -169,7 +169,7 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
-/// Lifetime of extremes.
+/// Lifetime of minima and maxima.
 #[derive(Clone, Debug)]
 enum Lifetime {
     Forever,
@@ -184,13 +184,13 @@ pub struct Astraea {
     /// Mailbox of an external learner.
     desk: Option<Arc<Mutex<Desk>>>,
     guard: Option<Guard>,
-    /// The scheme that the policy corrects.
+    /// The scheme corrected by the policy.
     below: Option<Classic>,
     step: Nanos,
     bypass: bool,
     lifetime: Lifetime,
     now: Measurements,
-    /// Extremes in microseconds and bytes/s; zero = unknown.
+    /// Minimum RTT in microseconds and maximum throughput in bytes/s; zero = unknown.
     min_rtt_us: f64,
     max_tput: f64,
     history: [[f32; FEATURES]; HISTORY],
@@ -233,8 +233,8 @@ impl Astraea {
         }
     }
 
-    /// A controller that measures as usual and decides nothing: on [`OBSERVE`] it writes its
-    /// measurements to the mailbox, on [`ACT`] it applies the decision in it.
+    /// A controller that measures as usual but makes no decisions: on [`OBSERVE`] it writes its
+    /// measurements to the mailbox, on [`ACT`] it applies the decision found there.
     pub fn told(params: &Params, init: &ConnInit, desk: Arc<Mutex<Desk>>) -> Self {
         let mut told = Astraea::new(params, init);
         (told.policy, told.guard, told.desk, told.next_step) = (None, None, Some(desk), Nanos::MAX);
@@ -281,7 +281,7 @@ impl Astraea {
         }
     }
 
-    /// Forgets the extremes of the old path.
+    /// Discards the minima and maxima of the old path.
     fn forget_extremes(&mut self, cx: &Cx) {
         if let Lifetime::OnHint(_, horizon) = &mut self.lifetime {
             horizon.set(cx);
@@ -292,7 +292,8 @@ impl Astraea {
 
     // ---- state, action --------------------------------------------------------------------------
 
-    /// Reads and resets the measurements: the features, and the quantities used for them.
+    /// Reads and resets the measurements: returns the features, and the quantities they were
+    /// computed from.
     fn see(&mut self, cx: &Cx, w: &Window) -> ([f32; FEATURES], Seen) {
         let m = std::mem::replace(&mut self.now, Measurements { since: cx.now, ..Measurements::default() });
         let thr = mean(m.thr_sum, m.thr_count);
@@ -328,7 +329,7 @@ impl Astraea {
             retrans_out: self.retrans_out as f64,
         };
         let features = [
-            // Nothing delivered: a neutral value.
+            // No delivery: a neutral value.
             if thr == 0.0 && max > 0.0 { 0.5 } else { over_max(thr) },
             over_min(rtt_us),
             over_min(cx.srtt.as_micros() as f64),
@@ -396,7 +397,7 @@ impl Astraea {
         }
     }
 
-    /// The window in packets after action `a` on the current one. Doublings are bounded for every
+    /// Window in packets after action `a` on the current one. Increases are bounded for every
     /// source of decisions.
     fn step_of(&self, cx: &Cx, w: &Window, a: f64, seen: &Seen) -> u64 {
         let cwnd = cx.packets(w.cwnd);
@@ -411,7 +412,7 @@ impl Astraea {
         next.max(MIN_CWND)
     }
 
-    /// Cubic as the replacement or the base of the policy.
+    /// Cubic, as the replacement or the base of the policy.
     fn classic(&mut self) -> Option<&mut Classic> {
         match &mut self.below {
             Some(below) => Some(below),
@@ -438,7 +439,7 @@ impl Astraea {
             w.next_timer = hint;
             return;
         }
-        // A late host does not make up for missed decisions.
+        // Decisions missed by a late host are skipped.
         let step = if self.below.is_some() { self.step.max(cx.srtt) } else { self.step };
         while self.next_step <= cx.now {
             self.next_step = self.next_step.saturating_add(step);
@@ -450,7 +451,7 @@ impl Astraea {
     }
 }
 
-/// The window in packets after action `a`.
+/// Window in packets after action `a`.
 fn act(cwnd: u64, a: f64) -> u64 {
     let (cwnd, a) = (cwnd as f64, a.clamp(-1.0, 1.0));
     if a >= 0.0 {

@@ -98,7 +98,7 @@ pub const PARAMS: &[ParamSpec] = &[
 #[derive(Clone, Debug)]
 pub struct Bbr {
     core: Core,
-    /// `None`: switched off.
+    /// `None` = disabled.
     long_term: Option<LongTerm>,
 }
 
@@ -166,7 +166,8 @@ impl Bbr {
 
 impl CongestionControl for Bbr {
     fn caps(&self) -> Caps {
-        // The transport's one packet after a timeout is below BBR's floor of 4 and must be kept.
+        // After a timeout the transport's window of one packet, below BBR's floor of 4, must be
+        // kept.
         Caps { min_cwnd: 1, ..Caps::MODEL }
     }
 

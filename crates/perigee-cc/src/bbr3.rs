@@ -76,7 +76,7 @@ const MIN_BURST_PACKETS: u64 = 2;
 const SHORT_PATH_SHIFT_US: u32 = 9;
 const SHORT_PATH_BYTES: u64 = 65_536;
 
-/// One ACK in the model's units.
+/// An ACK in the model's units.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     acked: u64,
@@ -85,7 +85,7 @@ struct Sample {
     rtt_us: Option<u64>,
     /// Packets delivered over the sample's interval; zero without one.
     delivered: u64,
-    /// The interval is usable.
+    /// Whether the interval is usable.
     timed: bool,
     bw: Bw,
     prior_delivered: u64,
@@ -148,7 +148,7 @@ pub struct Bbr3 {
 
     /// Best samples of the previous and the current probing cycle.
     max_bw: [Bw; 2],
-    /// Total of packets delivered at the end of the round.
+    /// Total number of packets delivered at the end of the round.
     round_end: u64,
     round_start: bool,
     idle_restart: bool,
@@ -159,11 +159,11 @@ pub struct Bbr3 {
     undo: (Bounds, Option<Mode>),
     aggregation: Aggregation,
     ecn: Ecn,
-    /// The window is at its target and its inputs are unchanged since.
+    /// The window is at its target, and its inputs have not changed since.
     settled: bool,
 
     notices: Notices,
-    /// After a refresh: samples do not count before this time, nor those of packets sent before.
+    /// After a refresh: earlier samples do not count, nor those of packets sent before.
     refresh_until: Nanos,
     horizon: Horizon,
 }
@@ -279,13 +279,13 @@ impl Bbr3 {
         self.quantise(w, self.bdp(bw, UNIT))
     }
 
-    /// Target of data in flight: the share of the pipe, unless congestion has cut the window.
+    /// Target of data in flight: a multiple of the BDP, unless congestion has reduced the window.
     fn target_inflight(&self, cx: &Cx, w: &Window) -> u64 {
         self.inflight(w, self.bw()).min(cx.packets(w.cwnd))
     }
 
-    /// Data in flight at the departure of the next packet: pacing has scheduled departures in the
-    /// future.
+    /// Data in flight at the departure of the next packet, as pacing has scheduled departures in
+    /// the future.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
         let wait_us = cx.edt.saturating_sub(cx.now).as_micros();
         let burst = if self.pacing_gain > UNIT { self.burst_packets(w) } else { 0 };
@@ -363,8 +363,8 @@ impl Bbr3 {
 
     // ---- one ACK --------------------------------------------------------------------------------
 
-    /// Application-limited flows with a settled window learn nothing from a slow sample: only the
-    /// state machine runs. True: nothing has changed, so that window and rate are unchanged as
+    /// With an application-limited flow and a settled window a slow sample carries no information:
+    /// only the state machine runs. True: nothing has changed, so window and rate are unchanged as
     /// well.
     fn quick_update(&mut self, cx: &Cx, w: &mut Window, s: &Sample) -> bool {
         let before = (self.mode, self.min_rtt.us);
@@ -406,7 +406,7 @@ impl Bbr3 {
         self.start_round(cx);
     }
 
-    /// Whether the sample precedes a refresh, so that window and rate are unchanged.
+    /// Whether the sample precedes a refresh, so that window and rate stay unchanged.
     fn is_stale(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> bool {
         !self.horizon.passes(ev) || cx.now < self.refresh_until
     }
@@ -414,7 +414,8 @@ impl Bbr3 {
 
 impl CongestionControl for Bbr3 {
     fn caps(&self) -> Caps {
-        // The transport's one packet after a timeout is below BBR's floor of 4 and must be kept.
+        // After a timeout the transport's window of one packet, below BBR's floor of 4, must be
+        // kept.
         Caps { min_cwnd: 1, per_loss: true, ..Caps::MODEL }
     }
 

@@ -8,7 +8,7 @@ use perigee_units::NS_PER_S;
 #[derive(Clone, Copy, Debug)]
 pub struct JiffyClock {
     hz: u64,
-    /// Length of a tick, if integral in nanoseconds: division by it is much cheaper.
+    /// Length of a tick if it is an integral number of nanoseconds: division by it is much cheaper.
     tick_ns: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ impl JiffyClock {
         self.hz
     }
 
-    /// Ticks that have passed at `now`.
+    /// Number of ticks passed at `now`.
     #[inline]
     pub fn at(&self, now: Nanos) -> u64 {
         match self.tick_ns {
@@ -33,7 +33,7 @@ impl JiffyClock {
         }
     }
 
-    /// A duration in ticks, rounded up as kernels round timeouts.
+    /// A duration in ticks, rounded up, as kernels do for timeouts.
     #[inline]
     pub fn ceil(&self, duration: Nanos) -> u64 {
         match self.tick_ns {

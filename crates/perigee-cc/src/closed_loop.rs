@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Closed loop of a scheme and a simple path, for tests: one FIFO bottleneck with a propagation
-//! delay, an ACK per packet, random loss, and a minimal transport. `perigee-tcp` has the real one.
+//! delay, an ACK per packet, random loss, and a minimal transport. The real transport is in
+//! `perigee-tcp`.
 
 use crate::rng::Rng;
 use crate::*;
@@ -9,10 +10,10 @@ use std::collections::VecDeque;
 pub const MSS: u64 = 1448;
 /// Bytes of a full segment on the wire.
 const WIRE: u64 = 1514;
-/// Deliveries of later packets after which a packet counts as lost.
+/// Number of later packets delivered after which a packet counts as lost.
 const REORDERING: u64 = 3;
 
-/// Properties of the path; may change during a run.
+/// Properties of the path, which may change during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     pub rate: BitRate,
@@ -20,7 +21,7 @@ pub struct Path {
     /// Limit of the queue in packets.
     pub buffer: u64,
     pub loss: f64,
-    /// All packets are lost.
+    /// Whether all packets are lost.
     pub down: bool,
 }
 
@@ -30,7 +31,7 @@ impl Path {
         Path { rate, rtt, buffer: rate.bytes_in(rtt) / WIRE, loss: 0.0, down: false }
     }
 
-    /// Packets of a bandwidth-delay product.
+    /// Bandwidth-delay product in packets.
     pub fn bdp(&self) -> u64 {
         self.rate.bytes_in(self.rtt) / WIRE
     }
@@ -42,9 +43,9 @@ struct Packet {
     tx: TxSnapshot,
     tag: u32,
     retrans: bool,
-    /// When its ACK arrives; `None`: dropped.
+    /// Arrival of its ACK; `None` = dropped.
     ack: Option<Nanos>,
-    /// Later packets delivered since.
+    /// Number of later packets delivered since.
     overtaken: u64,
     hop: Hop,
 }
@@ -283,7 +284,8 @@ impl<C: CongestionControl> Loop<C> {
         self.arm_rto();
     }
 
-    /// Packets before `index` were sent earlier than the one that has just been delivered.
+    /// Counts packets before `index` as overtaken by the one that has just been delivered; returns
+    /// the bytes newly lost.
     fn find_losses(&mut self, index: usize) -> u64 {
         let mut newly_lost = 0;
         let mut i = 0;
@@ -330,7 +332,7 @@ impl<C: CongestionControl> Loop<C> {
             self.recover_at = self.cx.delivered + self.cx.in_flight + MSS;
             self.change_state(CaState::Recovery, Transition::EnterRecovery);
             if self.caps.recovery == Recovery::Prr {
-                // Coarser than proportional rate reduction: immediate.
+                // Immediate, which is coarser than proportional rate reduction.
                 self.w.cwnd = self.w.ssthresh;
             }
         }

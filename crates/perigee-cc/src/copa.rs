@@ -45,13 +45,13 @@ pub const PARAMS: &[ParamSpec] = &[
 ];
 
 const MIN_RTT_WINDOW_US: u64 = 10_000_000;
-/// A queue below this part of the RTT's range is nearly empty.
+/// A queue below this fraction of the RTT's range is nearly empty.
 const NEARLY_EMPTY: f64 = 0.1;
-/// RTTs without a nearly empty queue after which a competing flow is assumed.
+/// Number of RTTs without a nearly empty queue after which a competing flow is assumed.
 const COMPETITIVE_RTTS: u64 = 5;
-/// RTTs over which the highest RTT is taken.
+/// Number of RTTs over which the highest RTT is taken.
 const MAX_RTT_RTTS: u64 = 4;
-/// RTTs of one direction before the velocity doubles.
+/// Number of RTTs in one direction before the velocity doubles.
 const STEADY_RTTS: u32 = 3;
 const MAX_VELOCITY: f64 = 65_536.0;
 const MIN_CWND: f64 = 2.0;
@@ -68,7 +68,7 @@ enum Direction {
 struct Velocity {
     v: f64,
     direction: Direction,
-    /// RTTs with an unchanged direction.
+    /// Number of RTTs with an unchanged direction.
     steady: u32,
     /// Window at the start of the RTT.
     cwnd: f64,
@@ -119,7 +119,7 @@ impl Copa {
     }
 
     fn sample(&mut self, cx: &Cx, rtt: Nanos) {
-        // The filters need a clock that does not run backwards.
+        // The filters require a clock that never runs backwards.
         self.last_us = self.last_us.max(cx.now.as_micros());
         let us = rtt.as_micros().max(1);
         self.min_rtt.update(self.last_us, us);
@@ -152,7 +152,7 @@ impl Copa {
         self.may_compete && self.rounds.saturating_sub(self.emptied_in) >= COMPETITIVE_RTTS
     }
 
-    /// Once per RTT: velocity, and the aggressiveness in competitive mode.
+    /// Once per RTT: updates the velocity, and the aggressiveness in competitive mode.
     fn on_round(&mut self, cx: &Cx) {
         self.round_end_seq = cx.snd_nxt;
         self.rounds += 1;
@@ -184,7 +184,7 @@ impl Copa {
         }
         self.slow_start = false;
         let direction = if below { Direction::Up } else { Direction::Down };
-        // Overshoot at full speed would make the queue oscillate.
+        // An overshoot at full velocity would make the queue oscillate.
         if direction != self.velocity.direction && self.velocity.v > 1.0 {
             self.velocity = Velocity { v: 1.0, direction, steady: 0, cwnd: self.cwnd };
         }
@@ -230,7 +230,8 @@ impl CongestionControl for Copa {
         if cx.snd_una > self.round_end_seq {
             self.on_round(cx);
         }
-        // An application that leaves the window unused learns nothing about a larger one.
+        // While the application does not use the window, samples carry no information about a
+        // larger one.
         if !cx.app_limited || !self.is_below_target() {
             self.steer(ev.newly_acked as f64 / cx.mss.max(1) as f64);
         }

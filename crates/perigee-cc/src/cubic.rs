@@ -88,26 +88,26 @@ pub const PARAMS: &[ParamSpec] = &[
 
 /// Fixed point of the factors below.
 const SCALE: u64 = 1024;
-/// Window kept after a loss: 0.70020.
+/// Fraction of the window kept after a loss: 0.70020.
 const BETA: u64 = 717;
 /// C in 1/1024 packet/s³: 0.40039.
 const C: u64 = 410;
-/// Packets acknowledged per packet of Reno growth, in eighths of the window: 3(1-β)/(1+β) inverted
-/// and truncated.
+/// Packets acknowledged per packet of Reno growth, in eighths of the window: the inverse of
+/// 3(1-β)/(1+β), truncated.
 const RENO_SLOPE_EIGHTHS: u64 = 15;
 /// Before the first loss the window grows by at least 1/20 per round.
 const MAX_COUNT_BEFORE_LOSS: u64 = 20;
-/// Time after the start of an epoch for which ns-3 ignores RTT samples; Linux has a second.
+/// Time after the start of an epoch during which ns-3 ignores RTT samples; Linux uses a second.
 const NS3_QUIET: Nanos = Nanos::from_millis(10);
 /// The curve's time unit, per second.
 const CURVE_HZ: u64 = 1024;
 /// C/1024 · (1/1024 s)³ as a shift.
 const CUBE_SHIFT: u32 = 40;
 
-/// The curve and the Reno estimate; all zero before the first epoch.
+/// Curve and Reno estimate; all zero before the first epoch.
 #[derive(Clone, Debug, Default)]
 struct Curve {
-    /// Packets to be acknowledged per packet of growth.
+    /// Number of packets to be acknowledged per packet of growth.
     count: u64,
     w_max: u64,
     /// Window and time (ticks) of the last evaluation.
@@ -118,10 +118,10 @@ struct Curve {
     /// Time from the epoch's start to the plateau, in 1/1024 s.
     k: u64,
     epoch_start: Option<u64>,
-    /// Packets acknowledged that the Reno estimate has not used.
+    /// Packets acknowledged but not yet used by the Reno estimate.
     acked: u64,
     w_tcp: u64,
-    /// A new epoch starts close to its plateau (SaTCP).
+    /// Whether a new epoch starts close to its plateau (SaTCP).
     hasten: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct Cubic {
     /// Lowest RTT since the start or the last timeout.
     delay_min: Option<Nanos>,
     increase: AdditiveIncrease,
-    /// With ns-3's rules: this ACK has ended a recovery.
+    /// With ns-3's rules: whether this ACK has ended a recovery.
     recovered: bool,
 }
 
@@ -183,7 +183,7 @@ impl Cubic {
         self.curve.w_max
     }
 
-    /// A copy of the state that a reduction changes, for undo.
+    /// Copy of the state changed by a reduction, for undo.
     pub(crate) fn memory(&self) -> Memory {
         Memory(self.curve.clone(), self.rfc.clone())
     }
@@ -193,7 +193,7 @@ impl Cubic {
         self.rfc = memory.1;
     }
 
-    /// Forgets the path: curve, lowest RTT and HyStart's rounds.
+    /// Discards the path: curve, lowest RTT and HyStart's rounds.
     pub(crate) fn reset(&mut self, cx: &Cx) {
         self.curve = Curve { hasten: self.curve.hasten, ..Curve::default() };
         self.delay_min = None;
@@ -233,7 +233,7 @@ impl Cubic {
         }
     }
 
-    /// Packets to be acknowledged per packet of growth, after `acked` more.
+    /// Number of packets to be acknowledged per packet of growth, after `acked` more.
     fn count(&mut self, cx: &Cx, cwnd: u64, acked: u64) -> u64 {
         let now = self.clock.at(cx.now);
         let hz = self.clock.hz();
@@ -282,7 +282,7 @@ impl Curve {
         }
     }
 
-    /// Lowers `count` where Reno would have a larger window by now.
+    /// Lowers `count` if Reno would have a larger window by now.
     fn follow_reno(&mut self, cwnd: u64) {
         let step = (cwnd * RENO_SLOPE_EIGHTHS) >> 3;
         if self.acked > step {
@@ -393,7 +393,7 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// K cut to about a ninth: the curve starts within 1/729 of its rise below the plateau.
+/// K reduced to about a ninth: the curve starts within 1/729 of its rise below the plateau.
 fn hastened(k: u64) -> u64 {
     k - 8 * k / 9
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Running maximum over a sliding window in constant memory (K. Nichols' three-sample filter, as
-//! Linux's BBR uses it).
+//! used by Linux's BBR).
 //!
 //! It keeps the best sample, the best one after that, and the best one after the second. The second
-//! and third are refreshed when a quarter and a half of the window have passed without a better
-//! one, so that there is always a successor when the best grows too old. The result may fall below
-//! the true maximum, never exceed it.
+//! and third are replaced when a quarter and a half of the window have passed without a better one,
+//! so that there is always a successor when the best one expires. The result may fall below the
+//! true maximum, but never exceeds it.
 
 /// A value and its time (rounds, as counted by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,7 +23,7 @@ pub struct WindowedMax {
 }
 
 impl WindowedMax {
-    /// A filter over `window` units of time with value zero.
+    /// Filter over `window` units of time, with value zero.
     pub fn new(window: u64) -> Self {
         WindowedMax { window, samples: [Sample::default(); 3] }
     }
@@ -34,7 +34,7 @@ impl WindowedMax {
         self.samples[0].value
     }
 
-    /// Forgets everything but `value`.
+    /// Resets the filter to `value`.
     pub fn reset(&mut self, at: u64, value: u64) {
         self.samples = [Sample { at, value }; 3];
     }
@@ -72,12 +72,13 @@ impl WindowedMax {
     }
 }
 
-/// Windowed minimum of the same kind: the result may exceed the true minimum, never fall below it.
+/// Windowed minimum of the same kind: the result may exceed the true minimum, but never falls below
+/// it.
 #[derive(Clone, Debug)]
 pub struct WindowedMin(WindowedMax);
 
 impl WindowedMin {
-    /// A filter over `window` units of time without a sample.
+    /// Filter over `window` units of time, without a sample.
     pub fn new(window: u64) -> Self {
         WindowedMin(WindowedMax::new(window))
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Frozen windows: keeps the window over a reduction by the transport, for schemes that do not
+//! Frozen window: keeps the window through a reduction by the transport, for schemes that do not
 //! react to a loss.
 //!
-//! The transport requests a threshold, reduces towards it while it repairs the loss, and leaves the
-//! window there. With the current window as its threshold, and the window restored on every ACK
-//! meanwhile, it repairs the loss without a reduction.
+//! The transport queries a threshold, reduces the window towards it while it repairs the loss, and
+//! leaves the window there. If the threshold is the current window, and the window is restored on
+//! every ACK in the meantime, the loss is repaired without a reduction.
 
 use crate::Window;
 
@@ -17,8 +17,8 @@ pub struct Freeze {
 }
 
 impl Freeze {
-    /// Stores the window before it is changed: at the end of an ACK, at a loss, at a request for a
-    /// threshold.
+    /// Stores the window before it is changed: at the end of an ACK, at a loss, and when a
+    /// threshold is queried.
     pub fn note(&mut self, w: &Window) {
         if !self.active {
             (self.cwnd, self.ssthresh) = (w.cwnd, w.ssthresh);
@@ -49,7 +49,7 @@ impl Freeze {
         }
     }
 
-    /// Ends the reduction, or lets it happen after all: restores window and threshold.
+    /// Ends the freeze: restores window and threshold, also if the reduction takes place after all.
     pub fn end(&mut self, w: &mut Window) {
         if self.active {
             self.restore(w);
@@ -61,7 +61,7 @@ impl Freeze {
         self.active = false;
     }
 
-    /// Restores window and threshold, as after a timeout without effect.
+    /// Restores window and threshold, after a timeout that is to have no effect.
     pub fn restore(&mut self, w: &mut Window) {
         self.active = false;
         (w.cwnd, w.ssthresh) = (self.cwnd, self.ssthresh);

@@ -86,23 +86,23 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The scheme of the data centre.
+/// Options of the data-centre scheme.
 pub fn datacentre() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
 
-/// The scheme inside TCP.
+/// Options of the scheme inside TCP.
 pub fn tcp() -> Vec<(&'static str, Value)> {
     vec![("reference", Value::Text("avg_rtt".into())), ("max_stage", Value::Int(500))]
 }
 
 const TCP_INITIAL_BYTES: u64 = 10_000;
-/// A pair of stacks that spans an outage has an unclamped weight far above 1; this keeps its effect
-/// finite.
+/// Bounds the effect of a pair of stacks that spans an outage, whose weight is far above 1 unless
+/// clamped.
 const MAX_U: f64 = 1e3;
 const TYPICAL_MAX_HOPS: usize = 14;
 
-/// Telemetry of one ACK on the busiest port.
+/// Telemetry of an ACK about the busiest port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
     u: f64,
@@ -123,9 +123,9 @@ pub struct Hpcc {
     base_rtt: Nanos,
     line_bytes_per_s: f64,
     u: f64,
-    /// Window of the last commit, in bytes.
+    /// Window at the last commit, in bytes.
     committed: f64,
-    /// Window at line rate.
+    /// Window that sends at line rate.
     full: f64,
     stage: u64,
     /// End of the data sent at the last commit.
@@ -166,7 +166,7 @@ impl Hpcc {
         }
     }
 
-    /// Compares the echoed stack with the last one, and stores it.
+    /// Compares the echoed stack with the last one and stores it.
     fn read(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
         let fresh = self.stack_at.is_some_and(|at| cx.now.saturating_sub(at) <= STACK_LIFETIME);
         let comparable = fresh && path_id == self.path_id && hops.len() == self.stack.len();
@@ -189,7 +189,7 @@ impl Hpcc {
         })
     }
 
-    /// The window at line rate becomes known with the option or with the first stack.
+    /// Determines the window at line rate, from the option or from the first stack.
     fn learn_line_rate(&mut self, w: &mut Window, hops: &[Hop]) {
         if self.tcp || self.full > 0.0 || self.base_rtt == Nanos::ZERO {
             return;
@@ -394,7 +394,7 @@ mod tests {
     fn an_overloaded_port_divides_the_window_by_its_utilisation() {
         let (mut c, mut w, cx) = hpcc(datacentre());
         ack(&mut c, &mut w, &cx, &[hop(0, 0, 125_000)]);
-        // A full T at line rate with a BDP queued: u = 2, with full weight.
+        // One T at line rate with a BDP queued: u = 2, with full weight.
         ack(&mut c, &mut w, &Cx { snd_una: 1, snd_nxt: 100, ..cx }, &[hop(10, 125_000, 125_000)]);
         assert!((c.u - 2.0).abs() < 1e-9);
         let w_ai = 125_000.0 * 0.05 / 10.0;

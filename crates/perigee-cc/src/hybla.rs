@@ -87,7 +87,7 @@ impl Hybla {
             self.fraction %= UNIT;
             self.increase.reset();
         }
-        // Growth below 1/128 packet per ACK rounds to nothing: fall back to one packet per window.
+        // Growth below 1/128 packet per ACK rounds to zero: fall back to one packet per window.
         if step == 0 && self.increase.credit() >= cwnd {
             new += 1;
             self.increase.reset();
@@ -250,7 +250,7 @@ mod tests {
             c.on_ack(&cx, &mut w, &ack(1));
             assert_eq!(w.cwnd / MSS, 1 + n);
         }
-        // 128/cwnd per ACK with its remainder: a packet per window.
+        // 128/cwnd per ACK with the remainder carried over: a packet per window.
         (w.cwnd, w.ssthresh) = (64 * MSS, 2 * MSS);
         for _ in 0..64 {
             c.on_ack(&cx, &mut w, &ack(1));

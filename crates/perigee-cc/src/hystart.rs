@@ -32,12 +32,12 @@ pub struct Detect {
 pub enum Flavour {
     /// As described above.
     Linux,
-    /// The margin of the delay is the full lowest RTT, 4 ms to 1 s, and trains are never compared
-    /// with half of it: slow start ends much later.
+    /// The margin of the delay is the full lowest RTT, within 4 ms to 1 s, and trains are never
+    /// compared with half of the lowest RTT: slow start ends much later.
     Ns3,
-    /// Linux before 5.8: integral milliseconds, trains always compared with half of the lowest RTT,
-    /// a round's lowest RTT fixed by its first eight samples, and a new round only after the ACK
-    /// that ended the old one was evaluated.
+    /// Linux before 5.8: RTTs in full milliseconds, trains always compared with half of the lowest
+    /// RTT, a round's lowest RTT determined by its first eight samples, and a new round only after
+    /// the ACK that ended the old one was evaluated.
     Linux415,
 }
 
@@ -47,7 +47,7 @@ const SAMPLES_BEFORE_DELAY_TEST: u32 = 8;
 const DELAY_MARGIN: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(16));
 const DELAY_MARGIN_NS3: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(1000));
 const MAX_BURST_ALLOWANCE: Nanos = Nanos::from_millis(1);
-/// Largest burst of the host's segmentation offload.
+/// Maximum burst of the host's segmentation offload.
 const GSO_MAX_BYTES: u64 = 65_536;
 
 /// State of one connection.
@@ -64,7 +64,7 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// A detector with its first round starting now.
+    /// Detector whose first round starts now.
     pub fn new(detect: Detect, flavour: Flavour, now: Nanos) -> Self {
         HyStart {
             detect,
@@ -92,8 +92,8 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Processes an RTT sample in slow start. True once: slow start should end at the current
-    /// window.
+    /// Processes an RTT sample in slow start. Returns true once, when slow start should end at the
+    /// current window.
     pub fn on_sample(&mut self, cx: &Cx, w: &Window, rtt: Nanos, delay_min: Nanos) -> bool {
         if self.found {
             return false;
@@ -163,7 +163,7 @@ impl HyStart {
 }
 
 /// Transmission time of four of the sender's largest bursts, at most 1 ms. The rate is the one that
-/// Linux maintains to size bursts even without pacing.
+/// Linux maintains for sizing bursts, even without pacing.
 fn burst_allowance(cx: &Cx, w: &Window) -> Nanos {
     let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
     let bytes_per_srtt = w.cwnd.max(cx.outstanding) as u128 * percent / 100;
@@ -202,8 +202,8 @@ mod tests {
         }
     }
 
-    /// Feeds ACKs every `spacing_ms` with a constant RTT; returns their number until slow start
-    /// ends.
+    /// Feeds ACKs every `spacing_ms` with a constant RTT; returns the number of ACKs until slow
+    /// start ends.
     fn acks_until_found(detect: Detect, paced: bool, spacing_ms: u64, rtt_ms: u64) -> Option<u64> {
         let mut h = HyStart::new(detect, Flavour::Linux, Nanos::ZERO);
         h.restart(&cx(0, 0));

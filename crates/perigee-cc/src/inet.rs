@@ -5,9 +5,9 @@
 
 use crate::*;
 
-/// Bytes per second are counted in 32 bits; no rate is above this.
+/// Maximum rate: bytes per second are counted in 32 bits.
 const MAX_RATE: f64 = 500e6;
-/// Pacing rate as a share of the rate.
+/// Pacing rate as a fraction of the estimated rate.
 const PACING_SHARE: f64 = 0.99;
 /// Seed of every connection's generator.
 const SEED: u32 = 6;
@@ -21,7 +21,7 @@ fn is_selected(params: &Params) -> bool {
 }
 
 /// # Errors
-/// The parameters select a model that the simulator does not have.
+/// Rejects parameters that select a model which the simulator does not have.
 pub(crate) fn check(id: &str, params: &Params) -> Result<(), ParamError> {
     if MODELLED.contains(&id) || !is_selected(params) {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) fn check(id: &str, params: &Params) -> Result<(), ParamError> {
     Err(ParamError::Value { name: "variant".into(), found: Value::Text("inet".into()), allowed })
 }
 
-/// The simulator's model of a scheme, if its parameters select that.
+/// The simulator's model of a scheme, if selected by the parameters.
 pub(crate) fn model(id: &str, params: &Params, init: &ConnInit) -> Option<Box<dyn CongestionControl>> {
     if !is_selected(params) {
         return None;
@@ -47,17 +47,17 @@ pub(crate) fn model(id: &str, params: &Params, init: &ConnInit) -> Option<Box<dy
     })
 }
 
-/// Rate of a sample in bytes per second, fractions dropped.
+/// Rate of a sample in bytes per second, truncated.
 pub(crate) fn rate_of(rs: &RateSample) -> u32 {
     (rs.delivered as f64 / (rs.interval.0 as f64 * 1e-9)) as u32
 }
 
-/// The pacer's setting: seconds between two packets of these models, as a rate.
+/// Setting of the pacer as a rate; in these models it is the interval between packets in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace(f64);
 
 impl Pace {
-    /// Sets the initial rate; without an RTT sample a millisecond is assumed. Returns the
+    /// Sets the initial rate, assuming a millisecond if there is no RTT sample. Returns the
     /// bandwidth.
     pub fn begin(&mut self, cx: &Cx, w: &mut Window, gain: f64) -> u32 {
         let floor = Nanos::from_millis(1);
@@ -67,7 +67,7 @@ impl Pace {
         nominal
     }
 
-    /// Sets `gain` times `bw`, if that is faster or `always`.
+    /// Sets the rate to `gain` times `bw`, if that is higher or if `always`.
     pub fn follow(&mut self, w: &mut Window, gain: f64, bw: u32, always: bool) {
         let rate = f64::from((f64::from((gain * f64::from(bw)) as u32) * PACING_SHARE) as u32).min(MAX_RATE);
         if rate > 0.0 && (always || rate > self.0) {
@@ -81,11 +81,11 @@ impl Pace {
     }
 }
 
-/// Windowed maximum by three samples over ten rounds, with the boundary conditions of QUIC's filter
-/// (as in ns-3).
+/// Windowed maximum from three samples over ten rounds, with the boundary conditions of QUIC's
+/// filter (as in ns-3).
 #[derive(Clone, Debug)]
 pub(crate) struct MaxFilter {
-    /// Value that counts as no sample.
+    /// Value that represents the absence of a sample.
     none: u32,
     samples: [(u32, u32); 3],
 }
@@ -130,7 +130,7 @@ impl MaxFilter {
 
 const LENGTH: usize = 624;
 
-/// The Mersenne twister (Matsumoto and Nishimura 1998) with the simulator's seed: every connection
+/// The Mersenne twister (Matsumoto and Nishimura 1998) with that simulator's seed: every connection
 /// draws the same numbers.
 #[derive(Clone)]
 pub(crate) struct Twister {
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Draws of mt19937 with seed 6, as by other implementations.
+    /// First draws of mt19937 with seed 6, as produced by other implementations.
     #[test]
     fn the_generator_is_the_mersenne_twister() {
         let mut t = Twister::default();

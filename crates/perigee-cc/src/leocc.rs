@@ -190,7 +190,7 @@ impl Source {
         matches!(self, Source::Probes(_)).then_some(probes)
     }
 
-    /// Whether a reconfiguration is found at an ACK. (Notices take effect at their arrival.)
+    /// Whether an ACK reveals a reconfiguration. (Notices take effect on arrival.)
     fn triggered(&self, now: Nanos) -> bool {
         match self {
             Source::Probes(detector) => detector.triggered(),
@@ -283,8 +283,7 @@ impl LeoCc {
 
     // ---- triggers -------------------------------------------------------------------------------
 
-    /// F, and whether it is known: without probes it is an option, with them it must have been
-    /// measured.
+    /// F, if it is known: without probes it is an option, with probes it must have been measured.
     fn fluctuation(&self) -> Option<Nanos> {
         match &self.source {
             Source::Probes(detector) => Some(detector.fluctuation()).filter(|f| *f > Nanos::ZERO),

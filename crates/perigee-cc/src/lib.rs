@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Every congestion control of the laboratory, one file each.
+//! Congestion controls of the laboratory, one file per scheme.
 //!
 //! The crate is pure: no clock (time is passed in), no I/O, no threads, no global randomness (the
 //! host seeds each controller) and no allocation while ACKs are processed. The same object runs in
@@ -56,7 +56,7 @@ pub use perigee_units::params;
 pub use perigee_units::params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
 pub use schemes::{info, Controller, Needs, SchemeInfo, SCHEMES};
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

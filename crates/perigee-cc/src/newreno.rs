@@ -102,7 +102,7 @@ impl CongestionControl for NewReno {
             let most = if self.by_acks { acked.min(1) } else { acked };
             let (grown, _) = slow_start(cwnd, ssthresh, most);
             acked -= grown - cwnd;
-            // ns-3 drops the excess of one ACK, unless slow start is over.
+            // ns-3 discards the excess of an ACK, unless slow start is over.
             acked = if self.by_acks && grown < ssthresh { 0 } else { acked };
             cwnd = grown;
         }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn ns3_grows_by_whole_bytes_for_each_ack_whatever_it_covers() {
         assert_eq!((grown("packets", 1), grown("packets", 3)), (101 * MSS, 102 * MSS));
-        // 1448 / 100 is 14 bytes an ACK.
+        // 1448 / 100 is 14 bytes per ACK.
         assert_eq!(grown("acks", 3), grown("acks", 1));
         assert_eq!(grown("acks", 1), 100 * (MSS + 14));
     }

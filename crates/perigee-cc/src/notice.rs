@@ -13,7 +13,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// True: the new path takes effect now.
+    /// True if the new path takes effect now.
     pub fn on_signal(&mut self, cx: &Cx, signal: &Signal<'_>) -> bool {
         match *signal {
             Signal::HandoverBegin { expected_end: Some(end) } if end > cx.now => {
@@ -28,7 +28,7 @@ impl Notices {
         }
     }
 
-    /// True: an announced end is due.
+    /// True if an announced end is due.
     pub fn on_timer(&mut self, now: Nanos) -> bool {
         let over = self.due.is_some_and(|due| due <= now);
         if over {
@@ -37,16 +37,17 @@ impl Notices {
         over
     }
 
-    /// When [`Notices::on_timer`] should be called.
+    /// Time of the next call to [`Notices::on_timer`].
     pub fn next_timer(&self) -> Option<Nanos> {
         self.due
     }
 }
 
-/// Separates samples of the current path from those of packets sent over the previous one.
+/// Distinguishes samples of the current path from those of packets sent over the previous one.
 #[derive(Clone, Debug, Default)]
 pub struct Horizon {
-    /// Bytes delivered when the path changed; `None`: all packets sent before are accounted for.
+    /// Bytes delivered when the path changed; `None` = all packets sent before that are accounted
+    /// for.
     delivered: Option<u64>,
 }
 
@@ -59,7 +60,7 @@ impl Horizon {
     /// Whether the newest packet delivered by this ACK was sent over the current path.
     pub fn passes(&mut self, ev: &AckEvent<'_>) -> bool {
         let Some(delivered) = self.delivered else { return true };
-        // A packet without a delivery since may have been sent just before.
+        // A packet with no delivery since may have been sent just before the change.
         let passes = ev.rs.has_prior && ev.rs.prior_delivered > delivered;
         if passes {
             self.delivered = None;

@@ -57,14 +57,15 @@ use reading::{covered, queueing};
 use rtt::{quantise, RttEstimate};
 
 const INITIAL_SEGMENTS: u64 = 5;
-/// Increase until the initial phase: the window moves by the decrease rule only.
+/// Increase per ACK until the initial phase: the window follows the decrease rule only.
 const STARTUP_INCREASE_BYTES: f64 = 1.0;
-/// Buffering that the upper bound of the window allows for.
+/// Buffering permitted by the upper bound of the window.
 const BOUND_SLACK_S: f64 = 0.2;
 /// Bound of the interval between stacks with time-based weights, in mean RTTs: an outage must not
-/// count fully.
+/// count in full.
 const MAX_PAIR_RTTS: u64 = 4;
-/// Hop records of one IPv6 option; longer stacks only cost an allocation when first seen.
+/// Number of hop records in one IPv6 option; longer stacks only cost an allocation at their first
+/// appearance.
 const TYPICAL_MAX_HOPS: usize = 14;
 
 /// Progress of the start of the connection.
@@ -72,14 +73,14 @@ const TYPICAL_MAX_HOPS: usize = 14;
 enum Phase {
     /// Waiting for a usable stack, then one mean RTT.
     Startup,
-    /// The next processed ACK jumps.
+    /// The next processed ACK causes the jump.
     Jump,
-    /// Jumped; the next reference update ends the phase.
+    /// After the jump; the next reference update ends the phase.
     Settling,
     Control,
 }
 
-/// The bottleneck as the last processed ACK described it.
+/// Bottleneck as described by the last processed ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
     hop: usize,
@@ -88,14 +89,14 @@ struct Port {
     bw: BitRate,
     avg_rtt: Nanos,
     flows: u32,
-    /// PINT: flows in their start-up.
+    /// PINT: number of flows in their startup.
     starting: Option<u32>,
-    /// PINT: the port has averaged u itself.
+    /// PINT: whether the port has averaged u.
     averaged: bool,
 }
 
 impl Port {
-    /// Share of one of `flows` flows in the bytes that the port sends in `seconds`.
+    /// Share of one of `flows` flows of the bytes that the port sends in `seconds`.
     fn bytes_per_flow(&self, seconds: f64, flows: u32) -> f64 {
         self.bw.bytes_per_s() * seconds / flows.max(1) as f64
     }
@@ -115,7 +116,7 @@ pub struct OrbCc {
     ref_cwnd: f64,
     /// Copy of the window for headers.
     cwnd: u64,
-    /// Last accepted stack, and its arrival; differencing receivers store it themselves.
+    /// Last accepted stack and its arrival; receivers that compute differences store it themselves.
     stack: Vec<Hop>,
     stack_at: Option<Nanos>,
     path: PathGuard,
@@ -235,8 +236,8 @@ impl OrbCc {
         self.options.additive_increase * port.bytes_per_flow(self.rtt.last_s, flows)
     }
 
-    /// PINT's start: towards the share of the port, as fast as all starting flows together are
-    /// allowed to. False: it is over.
+    /// PINT's startup: grows towards the share of the port, as fast as all starting flows together
+    /// may. False if it is over.
     fn climb(&mut self, port: &Port) -> bool {
         if !matches!(self.phase, Phase::Jump | Phase::Settling) {
             return false;
@@ -253,14 +254,14 @@ impl OrbCc {
         true
     }
 
-    /// The authors' simulator: echoes that describe no measured port (a connection's first, and
-    /// those of a port that has no mean RTT yet) count as those of an idle port without a rate,
-    /// instead of being ignored.
+    /// As in the authors' simulator: echoes that describe no measured port (the first of a
+    /// connection, and those of a port without a mean RTT) count as those of an idle port without a
+    /// rate, instead of being ignored.
     fn starts_blank(&self) -> bool {
         self.options.jump == Jump::Once
     }
 
-    /// Duplicate ACKs mean that the path is full enough.
+    /// Ends the initial phase at a duplicate ACK, which indicates that the path is full enough.
     fn end_initial_phase_if_duplicate(&mut self, ev: &AckEvent<'_>) {
         if ev.newly_cum_acked == 0 && matches!(self.phase, Phase::Jump | Phase::Settling) {
             self.phase = Phase::Control;
@@ -291,7 +292,7 @@ impl OrbCc {
 
     /// Equation (4).
     fn law(&self) -> f64 {
-        // Without the jump the start only grows.
+        // Without the jump, the window only grows during startup.
         let growing = !self.options.initial_phase && self.phase != Phase::Control && !self.starts_blank();
         if self.utilisation < self.options.eta || growing {
             return self.ref_cwnd + self.increase;
@@ -312,14 +313,14 @@ impl OrbCc {
         if self.options.growth_guard && !cx.cwnd_limited {
             window = window.min(w.cwnd as f64);
         }
-        // The reference of the source may be less than a packet: a jump on a port without a rate
-        // removes all of it.
+        // The reference of the simulator's source may be less than a packet: a jump on a port
+        // without a rate removes all of it.
         window.max(if self.starts_blank() { 0.0 } else { cx.mss as f64 })
     }
 
     // ---- around it ------------------------------------------------------------------------------
 
-    /// Input of the telemetry watch from an ACK.
+    /// Input of an ACK for the telemetry watch.
     fn seen(&self, w: &Window, ev: &AckEvent<'_>) -> Seen {
         Seen {
             coverage: Coverage::of(ev.telemetry.as_ref()),
@@ -331,7 +332,7 @@ impl OrbCc {
         }
     }
 
-    /// Hands over control if telemetry requires it. True: OrbCC's law is suspended.
+    /// Hands over control if telemetry requires it. True while OrbCC's law is suspended.
     fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
         let seen = self.seen(w, ev);
         if let Some(b) = &mut self.beside {
@@ -363,7 +364,7 @@ impl OrbCc {
         self.initial_timer = None;
     }
 
-    /// A second controller bounds the window, and OrbCC's reference with it.
+    /// Bounds the window by the second controller, and OrbCC's reference along with it.
     fn settle_beside(&mut self, cx: &Cx, w: &mut Window) {
         let share = self.port.map_or(0.0, |port| self.initial_target(&port));
         if let Some(b) = &mut self.beside {
@@ -453,7 +454,7 @@ impl CongestionControl for OrbCc {
                 let blank = port.is_some_and(|p| p.bw.0 == 0);
                 self.queue_delay_s = queueing_s.filter(|_| !blank).unwrap_or_default();
             }
-            // Shares are bandwidth times RTT: without a sample of the latter there is no control.
+            // Shares are bandwidth times RTT: without an RTT sample there is no control.
             let can_steer = !fallback && self.rtt.smoothed_s > 0.0;
             if let Some(port) = port.filter(|_| can_steer) {
                 self.steer(cx, w, port, covered(telemetry));
@@ -500,8 +501,8 @@ impl CongestionControl for OrbCc {
         }
         let idle = cx.outstanding == 0 && cx.now.saturating_sub(cx.last_sent) > self.rtt.rto();
         let Some(port) = self.port.filter(|_| idle && self.options.restart_after_idle) else { return };
-        // The network has changed meanwhile: start with a share of the known value, and a new
-        // baseline.
+        // The network has changed in the meantime: restart with a share of the known bandwidth, and
+        // a new baseline.
         self.stack_at = None;
         let share = self.options.eta * port.bytes_per_flow(self.rtt.base_s, port.flows);
         w.cwnd = w.cwnd.min(share as u64).max(cx.mss as u64);
@@ -524,7 +525,7 @@ impl CongestionControl for OrbCc {
         if due(self.reference_timer) {
             self.update_reference = true;
             self.path.on_reference_timer();
-            // With nothing outstanding no ACK can commit; the next one arms the timer again.
+            // With nothing outstanding no ACK can commit; the next ACK arms the timer again.
             self.reference_timer = (cx.outstanding > 0).then(|| self.reference_due(cx));
         }
         self.publish_timers(w);

@@ -68,7 +68,7 @@ pub const PARAMS: &[ParamSpec] = &[
 const FIRST_RTT: Nanos = Nanos::from_millis(1);
 /// Longest burst.
 const BURST: Nanos = Nanos::from_micros(250);
-/// Smallest window to which marks and losses reduce it, in segments; smaller after a timeout (RFC
+/// Minimum window after reductions for marks and losses, in segments; smaller after a timeout (RFC
 /// 5681).
 const MIN_CWND: u64 = 2;
 
@@ -79,21 +79,21 @@ pub struct Prague {
     virtual_rtt: Nanos,
     transition: u64,
     loss_factor: f64,
-    /// Mean share of marks.
+    /// Mean fraction of marks.
     alpha: f64,
     /// Bytes acknowledged and marked since the latest update of alpha; time and sequence number of
-    /// the next one.
+    /// the next update.
     acked: u64,
     marked: u64,
     update_at: Nanos,
     update_seq: u64,
-    /// Earliest reduction for marks.
+    /// Earliest time of the next reduction for marks.
     reduce_at: Nanos,
-    /// The window before the latest reduction for marks, until that RTT is over.
+    /// Window before the latest reduction for marks, kept until that RTT is over.
     before: Option<(u64, u64)>,
     /// Growth of less than a byte, carried over.
     carry: f64,
-    /// Round trips since slow start, and the end of the current one.
+    /// Number of round trips since slow start, and the end of the current one.
     rounds: u64,
     round_end: u64,
 }
@@ -206,7 +206,7 @@ impl CongestionControl for Prague {
         if self.before.is_some_and(|(_, end)| cx.snd_una >= end) {
             self.before = None;
         }
-        // During a repair the transport owns the window.
+        // During recovery the transport controls the window.
         if ev.ece > 0 && cx.ca < CaState::Recovery {
             self.reduce(cx, w);
         }
@@ -217,7 +217,7 @@ impl CongestionControl for Prague {
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        // A reduction for marks in this RTT counts towards that for the loss.
+        // A reduction for marks in this RTT counts towards the reduction for the loss.
         let from = self.before.map_or(w.cwnd, |(before, _)| before);
         let left = (from as f64 * self.loss_factor) as u64;
         left.min(w.cwnd).max(cx.bytes(MIN_CWND))
@@ -283,8 +283,8 @@ mod tests {
             self.p.on_ack(&self.cx, &mut self.w, &ev);
         }
 
-        /// A round trip in which each packet is acknowledged by itself, the first `marked` of them
-        /// with a mark.
+        /// A round trip in which each packet is acknowledged individually, the first `marked` of
+        /// them with a mark.
         fn round(&mut self, marked: u64) {
             let packets = self.w.cwnd / MSS;
             let step = Nanos(self.cx.srtt.0 / packets);
@@ -308,8 +308,8 @@ mod tests {
         f.ack(MSS, 0);
         assert_eq!((f.w.cwnd, f.p.mode(&f.w)), (101 * MSS, "slow start"));
         f.ack(MSS, MSS);
-        // The mark's own share counts before: (1 + 1/16 (1/2 - 1)) or less, so the remainder is
-        // half or slightly more.
+        // The mark itself is averaged first: alpha is (1 + 1/16 (1/2 - 1)) or less, so the
+        // remainder is half or slightly more.
         let left = f.w.cwnd as f64 / (101 * MSS) as f64;
         assert!((0.5..0.53).contains(&left), "{left}");
         assert_eq!((f.w.ssthresh, f.p.mode(&f.w)), (f.w.cwnd, "avoidance"));
@@ -326,13 +326,13 @@ mod tests {
             f.cx.now += ms(50);
             f.cx.snd_una = f.p.update_seq;
             (f.p.acked, f.p.marked) = (99 * MSS, (share * 100.0) as u64 * MSS);
-            // No further mark on this ACK, so that nothing is reduced.
+            // This ACK has no mark, so nothing is reduced.
             f.cx.snd_una -= MSS;
             f.ack(MSS, 0);
             expected += (share - expected) / 16.0;
             assert!((f.p.alpha - expected).abs() < 1e-12, "{} {expected}", f.p.alpha);
         }
-        // Not twice within a virtual RTT.
+        // No second update within a virtual RTT.
         f.ack(MSS, 0);
         assert!((f.p.alpha - expected).abs() < 1e-12);
     }
@@ -360,7 +360,7 @@ mod tests {
         let mut f = Fed::new(100 * MSS, ms(50));
         f.round(0);
         assert!((f.w.cwnd as f64 - 101.0 * MSS as f64).abs() < 10.0, "{}", f.w.cwnd);
-        // Half of the packets are marked: half a segment, after the reduction.
+        // Half of the packets are marked: growth by half a segment, after the reduction.
         let mut f = Fed::new(100 * MSS, ms(50));
         (f.p.alpha, f.p.update_at) = (0.0, Nanos::MAX);
         f.round(50);
@@ -401,7 +401,7 @@ mod tests {
         f.ack(MSS, MSS);
         assert_eq!(f.w.cwnd, 80 * MSS);
         assert_eq!(f.p.ssthresh(&f.cx, &f.w), 50 * MSS, "not 40");
-        // A round trip later it is an ordinary loss.
+        // A round trip later it counts as an ordinary loss.
         f.cx.now += ms(50);
         f.ack(200 * MSS, 0);
         let w = Window { cwnd: 80 * MSS, ..f.w };

@@ -7,7 +7,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator with draws that depend on `seed` alone.
+    /// Generator whose draws depend only on `seed`.
     pub fn new(seed: u64) -> Self {
         Rng(seed)
     }
@@ -21,8 +21,8 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..n` (n > 0), by multiplication; the bias is below 2^-32 for the small n that
-    /// schemes use.
+    /// Uniform in `0..n` (n > 0), by multiplication; the bias is below 2^-32 for the small n used
+    /// by schemes.
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.next_u64() >> 32) * n as u64) >> 32) as u32
     }

@@ -76,10 +76,10 @@ pub struct SaTcp {
     mode: Mode,
     hold: Nanos,
     scope: SignalScope,
-    /// H is set until then.
+    /// Time until which H is set.
     up_until: Option<Nanos>,
     freeze: Freeze,
-    /// Cubic's state before a request for a threshold that no recovery has used so far.
+    /// Cubic's state before a threshold was queried that no recovery has used yet.
     memory: Option<Memory>,
 }
 
@@ -111,7 +111,7 @@ impl SaTcp {
             self.freeze.release();
             self.cubic.on_transition(cx, w, Transition::EnterRto);
         } else if self.mode != Mode::Linux {
-            // The transport has already reduced, usually after a request for a threshold.
+            // The transport has already reduced the window, usually after querying a threshold.
             self.freeze.restore(w);
             if let Some(memory) = memory {
                 self.cubic.recall(memory);
@@ -267,7 +267,7 @@ mod tests {
         c.on_signal(&cx, &mut w, &REPORT);
         time_out(&mut c, &cx, &mut w);
         assert_eq!((w.cwnd, w.ssthresh, c.cubic.w_max()), before);
-        // For a second one in a row no threshold is requested.
+        // For a second consecutive timeout no threshold is queried.
         w.cwnd = MSS;
         c.on_transition(&cx, &mut w, Transition::EnterRto);
         assert_eq!(w.cwnd, before.0);
@@ -281,13 +281,14 @@ mod tests {
             w.ssthresh = c.ssthresh(&cx, &w);
             w.cwnd = w.ssthresh;
             assert_eq!(w.cwnd / MSS, 70);
-            // The target is at the plateau: one packet per two acknowledged, not one per many.
+            // The target is at the plateau: one packet of growth per two acknowledged, instead of
+            // one per many.
             let mut acked = 0;
             while w.cwnd / MSS < 100 {
                 ack(&mut c, &Cx { now: cx.now + Nanos::from_millis(acked), ..cx }, &mut w);
                 acked += 1;
             }
-            // Unhastened the curve would take K = 4.2 s, an ACK per millisecond here.
+            // Without this the curve would take K = 4.2 s, with an ACK per millisecond here.
             assert!(acked < 400, "{acked} for 30 packets");
         }
     }

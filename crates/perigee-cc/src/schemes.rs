@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Registry of schemes. A scheme in this list exists in scenarios, on the command line, in Python,
-//! in the documentation, and in the tests that every scheme must pass.
+//! Registry of schemes. A scheme in this list is available in scenarios, on the command line, in
+//! Python and in the documentation, and is subject to the tests that every scheme must pass.
 
 use crate::*;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct SchemeInfo {
     pub summary: &'static str,
     /// Parameter table.
     pub params: &'static [ParamSpec],
-    /// Named option set that this identifier stands for (`leotcp` is `orbcc` with other options).
+    /// Named option set of this identifier (`leotcp` is `orbcc` with other options).
     pub profile: fn() -> Vec<(&'static str, Value)>,
 }
 
@@ -25,9 +25,9 @@ pub struct SchemeInfo {
 pub struct Needs {
     /// The parameter.
     pub name: &'static str,
-    /// The other one, a choice.
+    /// The other parameter, a choice.
     pub other: &'static str,
-    /// The word that it must be.
+    /// Value that the other parameter must have.
     pub word: &'static str,
 }
 
@@ -35,10 +35,10 @@ fn no_profile() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
 
-/// Defines the list of schemes and the type that dispatches over their controllers.
+/// Defines the list of schemes, and the type that dispatches to their controllers.
 macro_rules! schemes {
     ($($variant:ident($ty:ty), $params:expr => { $($id:literal, $label:literal, $profile:expr, $summary:literal;)+ })*) => {
-        /// Every scheme, in the order in which tables print them.
+        /// All schemes, in the order in which tables print them.
         pub const SCHEMES: &[SchemeInfo] = &[
             $($(SchemeInfo { id: $id, label: $label, summary: $summary, params: $params, profile: $profile },)+)*
         ];
@@ -50,11 +50,11 @@ macro_rules! schemes {
             }
         }
 
-        /// A controller of any scheme: static dispatch for those of the list, a box for plug-ins.
+        /// Controller of any scheme: static dispatch for built-in ones, a box for plug-ins.
         #[allow(clippy::large_enum_variant)]
         pub enum Controller {
             $(#[allow(missing_docs)] $variant($ty),)*
-            /// A plug-in's, or a model of the OrbCC study's simulator.
+            /// Controller of a plug-in, or a model of the OrbCC study's simulator.
             Custom(Box<dyn CongestionControl>),
         }
 
@@ -87,8 +87,8 @@ macro_rules! schemes {
     };
 }
 
-// A controller with its parameter table, then the identifiers that stand for it: id, label,
-// profile, summary.
+// Each entry: a controller with its parameter table, then its identifiers with label, profile and
+// summary.
 schemes! {
     NewReno(newreno::NewReno), newreno::PARAMS => {
         "newreno", "NewReno", no_profile, "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
@@ -165,7 +165,7 @@ impl SchemeInfo {
         Ok(params)
     }
 
-    /// Every parameter with its default under this identifier.
+    /// All parameters, with their defaults under this identifier.
     pub fn defaults(&self) -> Vec<(&'static str, Value)> {
         Params::defaults(self.params).with_profile(&(self.profile)()).resolved()
     }
@@ -178,7 +178,7 @@ impl SchemeInfo {
         }
     }
 
-    /// The first of the given parameters without an effect, given the others.
+    /// First of the given parameters that has no effect in combination with the others.
     pub fn idle(&self, given: &BTreeMap<String, Value>) -> Option<&'static Needs> {
         let needs: &[Needs] = match self.id {
             "astraea" | "astraea_leo" | "policy" => astraea::NEEDS,
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(idle("cubic", &[("below", "cubic")]), None);
     }
 
-    /// The default of each row of a page in docs/reference/cc: `| name | default unit | …`.
+    /// Defaults in the rows of a page in docs/reference/cc: `| name | default unit | …`.
     fn printed_defaults(page: &str) -> Vec<(String, String)> {
         let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("` | `"));
         rows.map(|row| {

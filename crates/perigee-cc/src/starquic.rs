@@ -71,7 +71,7 @@ pub const BBR3_PARAMS: &[ParamSpec] = &BBR3_ALL;
 
 const PERIOD: Nanos = Nanos::from_secs(15);
 
-/// The instants of reallocation.
+/// Grid of the instants of reallocation.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     phase: Nanos,
@@ -92,7 +92,7 @@ impl Grid {
 /// Summary of the losses since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
-    /// The first one was sent in a window.
+    /// Whether the first one was sent in a window.
     first_masked: bool,
     any_outside: bool,
     any: bool,
@@ -102,8 +102,8 @@ struct Losses {
 impl Losses {
     fn add(&mut self, masked: bool, kind: LossKind) {
         let by_timeout = kind == LossKind::Rto;
-        // A timeout marks all packets, even later ones: the first one is that with the expired
-        // timer.
+        // A timeout marks all packets, even later ones: its first packet is the one whose timer has
+        // expired.
         if !self.any || (by_timeout && !self.by_timeout) {
             *self = Losses { first_masked: masked, any_outside: false, any: true, by_timeout };
         }
@@ -170,8 +170,8 @@ impl CongestionControl for StarCubic {
         self.freeze.note(w);
         let masked = self.grid.in_window(ev.tx.sent);
         self.losses.add(masked, ev.kind);
-        // The transport requests no second threshold while it repairs a masked loss: this one
-        // counts after all.
+        // The transport queries no second threshold while it repairs a masked loss, so this loss
+        // ends the freeze.
         if self.freeze.active() && !masked && ev.kind == LossKind::Rack {
             self.freeze.end(w);
             w.ssthresh = self.cubic.ssthresh(cx, w);
@@ -213,7 +213,7 @@ impl CongestionControl for StarCubic {
     }
 }
 
-/// The latest run of masked losses, in bytes lost by the connection.
+/// The latest run of masked losses, by the connection's count of lost bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Masked {
     from: u64,
@@ -233,7 +233,7 @@ impl Masked {
         }
     }
 
-    /// Bytes lost since a packet was sent, without masked ones.
+    /// Bytes lost since a packet was sent, excluding masked ones.
     fn left_out(&self, lost_since_tx: u64) -> u64 {
         let at_tx = self.lost_total.saturating_sub(lost_since_tx);
         lost_since_tx - self.to.saturating_sub(self.from.max(at_tx)).min(lost_since_tx)
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!((w.ssthresh / MSS, c.freeze.active()), (70, false));
     }
 
-    /// After a timeout of packets that were sent at these instants.
+    /// State after a timeout of packets sent at these instants.
     fn timed_out<C: CongestionControl>(
         (mut c, mut w): (C, Window),
         first: Nanos,
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn without_losses_in_windows_it_is_cubic() {
-        // The connection runs from second 1 to 11: no window.
+        // The connection runs from second 1 to second 11, where there is no window.
         let path = Path { loss: 0.002, ..Path::new(20, 40) };
         let (a, b) = (Params::defaults(CUBIC_PARAMS), Params::defaults(cubic::PARAMS));
         let mut star = Loop::new(path, |init| StarCubic::new(&a, init));
@@ -460,7 +460,7 @@ mod tests {
     fn an_aligned_outage_costs_masked_cubic_less() {
         let run = |masked: bool| {
             let (a, b) = (Params::defaults(CUBIC_PARAMS), Params::defaults(cubic::PARAMS));
-            // Deep enough that packets are lost in the outage only.
+            // Deep enough for packets to be lost only in the outage.
             let path = Path { buffer: 400, ..Path::new(20, 50) };
             let outage = |f: &mut dyn FnMut(Nanos, bool)| {
                 f(ms(10_990), true);
@@ -520,7 +520,7 @@ mod tests {
             total += MSS;
             m.add(masked, &LossEvent { lost_total: total, ..lost(ms(0), LossKind::Rack) });
         }
-        // Sent before the first loss, within the masked ones, after them.
+        // Sent before the first loss, among the masked ones, and after them.
         assert_eq!([5, 3, 1, 0].map(|n| m.left_out(n * MSS) / MSS), [2, 1, 1, 0]);
     }
 

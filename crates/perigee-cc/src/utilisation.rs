@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Utilisation of a path's hops from two consecutive telemetry stacks. Used by senders on full
-//! echoes, and by receivers for the bottleneck record.
+//! Utilisation of a path's hops, computed from two consecutive telemetry stacks: by senders from
+//! full echoes, and by receivers for the bottleneck record.
 //!
 //! ```text
 //! (1)  u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i   T: reference, usually avgRTT_i
@@ -12,18 +12,18 @@
 
 use crate::{Hop, Nanos};
 
-/// Period of hop clocks.
+/// Wrap-around period of hop clocks.
 pub const TS_WRAP: Nanos = Nanos::from_micros(1 << 24);
-/// Period of counters of transmitted bytes.
+/// Wrap-around period of counters of transmitted bytes.
 pub const TX_WRAP: u64 = 1 << 31;
-/// A stack older than this is no reference: after 8 s of a wrapping clock every later stack would
-/// appear older, after 17 s a long gap would appear as a short one.
+/// Age beyond which a stack is no reference: because clocks wrap, after 8 s every later stack would
+/// appear older, and after 17 s a long gap would appear short.
 pub const STACK_LIFETIME: Nanos = Nanos::from_secs(4);
 
 /// The hop of a path with the highest utilisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// Index on the path.
+    /// Index in the path.
     pub hop: usize,
     /// Its utilisation, equation (1).
     pub u: f64,
@@ -31,15 +31,15 @@ pub struct Bottleneck {
     pub tau: Nanos,
 }
 
-/// Time between two readings of one hop's clock; `None` unless `after` is younger.
+/// Time between two readings of one hop's clock; `None` unless `after` is later.
 #[inline]
 pub fn elapsed(before: Nanos, after: Nanos) -> Option<Nanos> {
     let d = if after >= before { after.0 - before.0 } else { (after.0 + TS_WRAP.0).saturating_sub(before.0) };
     (d > 0 && d <= TS_WRAP.0 / 2).then_some(Nanos(d))
 }
 
-/// Equations (1) and (2) for one hop; `None` if there is no reference time or no rate, or the
-/// sample is not younger.
+/// Equations (1) and (2) for one hop; `None` if there is no reference time or no rate, or if the
+/// sample is not newer.
 #[inline]
 fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)> {
     if after.bw.0 == 0 || reference == Nanos::ZERO {
@@ -53,8 +53,8 @@ fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)>
     Some(((queue * tau_ns + sent * t) * 8e9 / (t * tau_ns * after.bw.0 as f64), tau))
 }
 
-/// The first hop of maximal utilisation; `reference` returns T, or zero to skip a hop. `None` if no
-/// hop has a usable pair of samples.
+/// First hop with the maximum utilisation; `reference` returns T, or zero to skip a hop. `None` if
+/// no hop has a usable pair of samples.
 #[inline]
 pub fn bottleneck(before: &[Hop], after: &[Hop], reference: impl Fn(&Hop) -> Nanos) -> Option<Bottleneck> {
     let mut best: Option<Bottleneck> = None;

@@ -59,7 +59,7 @@ const fn segments(name: &'static str, default: i64, help: &'static str) -> Param
     }
 }
 
-/// A round with fewer samples could have been distorted by delayed ACKs.
+/// With this number of samples or fewer, a round may be distorted by delayed ACKs.
 const FEW_SAMPLES: u32 = 2;
 const MIN_CWND: u64 = 2;
 
@@ -73,7 +73,7 @@ pub struct Vegas {
     base_rtt: Option<u64>,
     round_min_rtt: u64,
     samples: u32,
-    /// The round ends when more than this is acknowledged.
+    /// Sequence number beyond which an ACK ends the round.
     round_end_seq: u64,
     /// State at the end of the previous ACK.
     was_open: bool,
@@ -108,7 +108,7 @@ impl Vegas {
     }
 
     fn sample(&mut self, rtt: Nanos) {
-        // The kernel's clock may measure zero, and the formulas divide.
+        // The kernel's clock may measure zero, and the formulas divide by the RTT.
         let us = rtt.as_micros() + 1;
         self.base_rtt = Some(self.base_rtt.map_or(us, |base| base.min(us)));
         self.round_min_rtt = self.round_min_rtt.min(us);
@@ -128,7 +128,7 @@ impl Vegas {
         (target, excess)
     }
 
-    /// The decision at the end of a round. Windows in packets.
+    /// Decides at the end of a round. Windows in packets.
     fn decide(&mut self, cx: &Cx, w: &mut Window, acked: u64) {
         let cwnd = cx.packets(w.cwnd).max(1);
         let ssthresh = cx.packets(w.ssthresh);
@@ -147,8 +147,8 @@ impl Vegas {
             new.0 = cwnd + 1;
         }
         let cwnd = new.0.max(MIN_CWND);
-        // Decisions are made in Open only, where the kernel keeps the threshold at least at three
-        // quarters.
+        // Decisions are made only in Open, in which the kernel keeps the threshold at three
+        // quarters of the window or more.
         w.ssthresh = cx.bytes(new.1.max((cwnd >> 1) + (cwnd >> 2))).min(INFINITE_SSTHRESH);
         w.cwnd = cx.bytes(cwnd);
     }
@@ -216,7 +216,7 @@ impl CongestionControl for Vegas {
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         let cwnd = cx.packets(w.cwnd);
-        // ns-3 calls the same function after a loss as after a decrease of Vegas.
+        // ns-3 calls the same function after a loss as for a decrease of Vegas.
         cx.bytes(if self.ns3 { self.below(cwnd, cx.packets(w.ssthresh)) } else { (cwnd / 2).max(2) })
     }
 
@@ -287,7 +287,7 @@ mod tests {
             if i == 0 {
                 v.round_end_seq = number * 1000;
             }
-            // Linux adds a microsecond; the published numbers are for integral milliseconds.
+            // Linux adds a microsecond; the published numbers are for full milliseconds.
             let rtt = Nanos(rtt_ms * 1_000_000 - 1000);
             let ev = AckEvent { newly_acked: MSS, rtt: Some(rtt), may_grow: true, ..AckEvent::default() };
             v.on_ack(&cx, w, &ev);
@@ -358,7 +358,7 @@ mod tests {
     fn two_samples_make_a_round_of_reno() {
         let (mut v, mut w) = vegas("linux", 2);
         at(&mut v, &mut w, 20, 40);
-        // A queue of 20 packets, and yet nothing shrinks: Reno counts 1 of 20 packets.
+        // Despite a queue of 20 packets nothing shrinks: Reno counts 1 of 20 packets.
         for n in 1..=20 {
             round(&mut v, &mut w, 80, 2, n);
         }

@@ -67,19 +67,19 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// Window of UDT: never the limit.
+/// Window of UDT, which is never the limit.
 const FREE_WINDOW_SEGMENTS: u64 = 100_000;
 const MIN_WINDOW_SEGMENTS: u64 = 4;
 /// Maximum number of intervals in progress without a purpose.
 const MAX_WAITING: usize = 4;
-/// RTT assumed before the first sample (newer, UDT).
+/// RTTs assumed before the first sample (newer, UDT).
 const FIRST_RTT: Nanos = Nanos::from_millis(100);
 const FIRST_RTT_UDT: Nanos = Nanos::from_secs(10);
 /// UDT: RTTs above this result in intervals of 0.3 s.
 const LONG_RTT: Nanos = Nanos::from_secs(1);
 const LONG_INTERVAL: Nanos = Nanos::from_millis(300);
 const UDT_PACKETS: (u64, u64) = (10, 3000);
-/// RTTs of its own packets that an interval needs before it may end (newer).
+/// Minimum number of RTT samples of its own packets before an interval may end (newer).
 const MIN_RTTS: u32 = 4;
 const START_BYTES_PER_PACKET: f64 = 1400.0;
 

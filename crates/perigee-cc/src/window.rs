@@ -20,7 +20,7 @@ impl AdditiveIncrease {
     /// Adds `acked` packets; returns the new window.
     #[inline]
     pub fn grow(&mut self, mut cwnd: u64, divisor: u64, acked: u64) -> u64 {
-        // A remaining credit from a larger divisor is worth one packet, not several.
+        // Credit left over from a larger divisor is worth one packet, not several.
         if self.credit >= divisor {
             self.credit = 0;
             cwnd += 1;
@@ -34,7 +34,7 @@ impl AdditiveIncrease {
         cwnd
     }
 
-    /// As [`AdditiveIncrease::grow`], by at most one packet; the excess of the count is kept
+    /// As [`AdditiveIncrease::grow`], but by at most one packet; the excess of the count is kept
     /// (ns-3).
     pub fn grow_once(&mut self, cwnd: u64, divisor: u64, acked: u64) -> u64 {
         self.credit += acked;
@@ -45,7 +45,7 @@ impl AdditiveIncrease {
         cwnd + 1
     }
 
-    /// Counts packets (or whatever the scheme counts) without growing.
+    /// Counts packets (or the scheme's other unit) without growing.
     pub fn count(&mut self, n: u64) {
         self.credit += n;
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Invariants of every scheme of the list under arbitrary input.
+//! Invariants of every built-in scheme under arbitrary input.
 
 use perigee_cc::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const MSS: u64 = 1448;
-/// Schemes with a reference that grows the window although it is not the limit.
+/// Schemes whose reference grows the window although it is not the limit.
 const GROWS_UNUSED: &[&str] = &["vegas"];
-/// Schemes that decide by a clock, which does not run here.
+/// Schemes that decide by a clock, which does not advance here.
 const BY_CLOCK: &[&str] = &["astraea", "astraea_leo", "policy"];
 
-/// One call into the controller, in small integers, from which the host below derives consistent
+/// A call to the controller, in small integers, from which the host below derives consistent
 /// arguments.
 #[derive(Clone, Debug)]
 enum Call {
@@ -59,12 +59,13 @@ fn calls() -> impl Strategy<Value = Vec<(u64, Call)>> {
         2 => (0u64..200_000).prop_map(Call::Probe),
         2 => Just(Call::Nothing),
     ];
-    // Mostly microseconds between calls, at times half a minute.
+    // Mostly microseconds between calls, sometimes half a minute.
     let gap = prop_oneof![20 => 0u64..20_000, 1 => 0u64..30_000_000];
     prop::collection::vec((gap, call), 1..300)
 }
 
-/// A minimal host that obeys the contract: counters are consistent, windows are edited as in Linux.
+/// A minimal host that obeys the contract: counters are consistent, and windows are changed as in
+/// Linux.
 struct Host {
     id: &'static str,
     cc: Controller,
@@ -73,7 +74,7 @@ struct Host {
     cx: Cx,
     reduced: Option<(u64, u64)>,
     port_bytes: u64,
-    /// Packets in flight, for schemes that track each.
+    /// Packets in flight, for schemes that track each packet.
     flight: VecDeque<(u32, TxSnapshot)>,
     last_probe: Option<Nanos>,
     trace: Vec<(u64, u64, Option<BitRate>)>,
@@ -319,7 +320,7 @@ proptest! {
         }
     }
 
-    /// Arguments that no host should pass: no panic, and no other guarantees.
+    /// Arguments that no host should pass: the only guarantee is that nothing panics.
     #[test]
     fn absurd_arguments_do_not_break_a_scheme(
         steps in prop::collection::vec((any::<[u64; 6]>(), 0u8..14, any::<bool>()), 1..60),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Replay of decisions of Linux's congestion controls, recorded call by call on real hosts.
 //!
-//! Each call starts from the kernel's window before it, so that one different decision counts once;
-//! a controller's internal state persists from the first call to the last.
-//! `tests/recorded/README.md` describes the recordings; PERIGEE_RECORDINGS is a folder with others.
+//! Each call starts from the kernel's window before it, so that a single different decision counts
+//! once; a controller's internal state persists from the first call to the last.
+//! `tests/recorded/README.md` describes the recordings; PERIGEE_RECORDINGS names a folder with
+//! others.
 
 #[path = "replay/player.rs"]
 mod player;
@@ -18,18 +19,18 @@ use std::collections::BTreeMap;
 /// Number of seeds tried to reproduce a kernel's random draws.
 const SEEDS: u64 = 2000;
 
-/// Lines of calls with decisions known to differ, by recording.
+/// Lines of calls whose decisions are known to differ, by recording.
 ///
-/// `cubic-steps`: the kernel's cube root is approximate. K is 3832 there, 3833 by the exact root;
-/// 12.99 and 13.002 packets below the plateau a moment before line 3927 make a target of 55 or 54.
-/// The window grows in line 3947 in its place.
+/// `cubic-steps`: the kernel's cube root is approximate. K is 3832 in the kernel and 3833 by the
+/// exact root; 12.99 and 13.002 packets below the plateau, a moment before line 3927, yield a
+/// target of 55 or 54. The window grows at line 3947 instead.
 const EXPLAINED: &[(&str, &[usize])] = &[("cubic-steps", &[3927, 3947])];
 
 fn scheme(recording: &Recording) -> &'static SchemeInfo {
     info(&recording.facts["scheme"]).expect("a scheme of the list")
 }
 
-/// Replays with the seed that makes all decisions equal, if there is one.
+/// Replays with a seed for which all decisions are equal, if there is one.
 fn played(recording: &Recording) -> Outcome {
     let draws = recording.facts["scheme"] == "bbr";
     let equal = |seed: &u64| replay(recording, scheme(recording), &[], *seed, 1).differences.is_empty();
@@ -59,7 +60,7 @@ fn every_decision_of_a_kernel_is_ours() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Changes of schemes that must be noticed.
+/// Changes of schemes that must be detected.
 fn mutations() -> Vec<(&'static str, &'static str, Value)> {
     let text = |word: &str| Value::Text(word.into());
     vec![

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic as the replacement or the base of a policy: Linux's window and pacing rate.
+//! Cubic as the replacement or the base of a policy, with Linux's window and pacing rate.
 
 use super::MIN_CWND;
 use crate::cubic::{self, Cubic};
@@ -20,8 +20,7 @@ impl Classic {
         self.0.on_start(cx, w);
     }
 
-    /// Processes an ACK. Although the window may be limited by the policy, Cubic grows as on its
-    /// own.
+    /// Processes an ACK. Cubic grows as if it were alone, although the policy may limit the window.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         self.0.on_ack(cx, w, ev);
         pace(cx, w);
@@ -32,7 +31,7 @@ impl Classic {
         self.0.ssthresh(cx, w)
     }
 
-    /// Processes a transition; `own`: the transport leaves the window to the scheme.
+    /// Processes a transition; `own`: the scheme sets the window itself.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition, own: bool) {
         self.0.on_transition(cx, w, t);
         if own && matches!(t, Transition::EnterRecovery | Transition::EnterCwr) {

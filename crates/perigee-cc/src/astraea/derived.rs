@@ -7,17 +7,17 @@
 //! ln (thr + 10⁻³),  ln (queue + 2·10⁻⁴),  ln (f5 + 10⁻³)
 //! ```
 //!
-//! Flows of one bottleneck see the same queue. If each holds its window at a queue that falls with
-//! its own throughput (as in Vegas or FAST, at constant thr · queue), they converge to equal
-//! shares; in logarithms that law is a sum, which a small network learns easily, whereas products
-//! of features, each of which depends on the flow's history, have to be approximated.
+//! Flows at the same bottleneck observe the same queueing delay. If each flow keeps a queueing
+//! delay that decreases with its own throughput (as in Vegas or FAST, at constant thr · queue),
+//! they converge to equal shares. In logarithms this law is a sum, which a small network learns
+//! easily, whereas products of features that depend on the flow's history have to be approximated.
 
 use super::FEATURES;
 
-/// Values derived from a step.
+/// Number of values derived from a step.
 pub const DERIVED: usize = 3;
 
-/// The values for the features of one step; a step without measurements has those of an idle flow.
+/// Derived values of one step; a step without measurements yields those of an idle flow.
 ///
 /// Features are those of [`super`]: ratios, rates in 10⁷ bytes/s, times in 0.5 s.
 pub fn derive(step: &[f32]) -> [f32; DERIVED] {
@@ -33,8 +33,8 @@ mod tests {
 
     #[test]
     fn flows_with_the_same_product_of_rate_and_queue_differ_only_in_their_parts() {
-        // 100 Mbit/s (12.5 MB/s), 30 ms and 3 ms of queue; half the rate and twice the queue; one
-        // known by another maximum.
+        // 100 Mbit/s (12.5 MB/s), 30 ms and 3 ms of queue; half the rate and twice the queue; and
+        // the first one with a different maximum throughput.
         let a = derive(&[1.0, 1.1, 1.1, 0.8, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
         let b = derive(&[0.5, 1.2, 1.2, 0.4, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
         let c = derive(&[1.0, 1.2, 1.2, 0.8, 0.625, 0.06, 0.0, 1.0, 1.0, 0.0]);

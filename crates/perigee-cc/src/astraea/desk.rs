@@ -6,7 +6,7 @@
 use super::{FEATURES, HISTORY};
 use crate::BitRate;
 
-/// Command to report the time since the latest report.
+/// Command to report the measurements since the latest report.
 pub const OBSERVE: &[u8] = b"observe";
 /// Command to apply the decision.
 pub const ACT: &[u8] = b"act";
@@ -30,7 +30,7 @@ pub struct Seen {
     pub cwnd: f64,
     /// Packets outstanding.
     pub out: f64,
-    /// Pacing rate in bytes/s.
+    /// Number of packets outstanding.
     pub pacing: f64,
     /// Retransmissions in flight.
     pub retrans_out: f64,
@@ -41,7 +41,7 @@ pub struct Seen {
 pub enum Decision {
     /// Astraea's step of the window, from -1 to 1.
     Step(f64),
-    /// This window in packets, and this pacing rate; without one, Astraea's.
+    /// A window and a pacing rate; without a pacing rate, Astraea's applies.
     Set {
         /// Window in packets.
         cwnd: u64,

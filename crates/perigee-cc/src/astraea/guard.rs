@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Safety guard around a policy: bounds of its decisions, and Cubic in its place for a while when
-//! it starves or floods.
+//! Safety guard around a policy: bounds of its decisions, and a temporary takeover by Cubic when it
+//! starves or floods.
 //!
 //! ```text
 //! bounds      a finite, in [−1, 1];  4 ≤ cwnd ≤ max(40, 20 own BDP) packets
@@ -13,12 +13,11 @@
 //! ```
 //!
 //! A step without an ACK is not judged: with an RTT much longer than a step, most steps of a
-//! starving flow are like that. Silence of more than two SRTTs is an outage, after which the timers
+//! starving flow have none. Silence of more than two SRTTs is an outage, after which the timers
 //! restart.
 //!
-//! Random loss of some percent, a long queue and a window that is too small because min_rtt is
-//! outdated (the published weakness) are out of scope: these are criteria for the comparison of
-//! policies.
+//! Random loss of a few percent, a long queue, and a window that is too small because min_rtt is
+//! outdated (the published weakness) are out of scope: these are criteria for comparing policies.
 
 use super::classic::{pace, Classic};
 use super::desk::Seen;
@@ -29,17 +28,17 @@ use crate::*;
 const STARVING_TIMEOUT: Nanos = Nanos::from_secs(3);
 /// Period over which losses are counted.
 const FLOOD_TIME: Nanos = Nanos::from_secs(2);
-/// Threshold of bytes lost over bytes delivered for flooding.
+/// Ratio of lost to delivered bytes above which a flow floods.
 const FLOOD: f64 = 0.2;
-/// Rate over the highest rate below which a flow on an empty path starves.
+/// Ratio of the rate to the highest rate below which a flow on an empty path starves.
 const LITTLE: f64 = 0.1;
-/// RTT over the lowest below which a path is empty.
+/// Ratio of the RTT to the lowest RTT below which a path is empty.
 const EMPTY: f64 = 1.1;
 /// Duration of the first takeover by Cubic; doubles with each further one.
 const REST: Nanos = Nanos::from_secs(10);
 /// Maximum number of doublings.
 const DOUBLINGS: u64 = 5;
-/// Largest window in own bandwidth-delay products.
+/// Maximum window in bandwidth-delay products of the flow.
 const MOST_BDP: f64 = 20.0;
 const LEAST_BOUND: u64 = 40;
 /// Packet size in the computation of BDPs.
@@ -48,9 +47,9 @@ const PACKET_BYTES: f64 = 1460.0;
 /// Reason of a takeover by Cubic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The path is idle, and the policy leaves it unused.
+    /// The path is idle because the policy leaves it unused.
     Starving,
-    /// A large part of the packets is lost.
+    /// A large fraction of the packets is lost.
     Flooding,
 }
 
@@ -62,7 +61,7 @@ pub struct Guard {
     /// End of the takeover by Cubic.
     until: Option<Nanos>,
     starving_since: Option<Nanos>,
-    /// When a step was last found idle.
+    /// Latest time at which a step was found idle.
     idle_at: Nanos,
     flood_since: Nanos,
     lost: f64,
@@ -98,7 +97,7 @@ impl Guard {
         self.faults
     }
 
-    /// Judges a step; returns a fault that has lasted for too long.
+    /// Evaluates a step; returns a fault that has lasted too long.
     pub fn look(&mut self, now: Nanos, seen: &Seen) -> Option<Fault> {
         if self.until.is_some_and(|until| now < until) {
             return None;
@@ -164,7 +163,7 @@ impl Guard {
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window, seen: &Seen, fault: Fault) {
         self.cubic = Classic::new(&ConnInit { now: cx.now, ..self.init });
         self.cubic.start(cx, w);
-        // The BDP of an idle path is unknown, except that there is room.
+        // The BDP of an idle path is unknown, but there is capacity.
         w.ssthresh = INFINITE_SSTHRESH;
         if fault == Fault::Flooding {
             let bdp = own_bdp(seen).map_or(10, |b| b as u64).max(10);
@@ -174,13 +173,13 @@ impl Guard {
         pace(cx, w);
     }
 
-    /// The scheme in the policy's place, if any.
+    /// Scheme that replaces the policy, if any.
     pub fn stand_in(&mut self) -> Option<&mut Classic> {
         self.until.is_some().then_some(&mut self.cubic)
     }
 }
 
-/// Highest throughput times lowest RTT, in packets.
+/// Product of the highest throughput and the lowest RTT, in packets.
 fn own_bdp(seen: &Seen) -> Option<f64> {
     let known = seen.max_throughput > 0.0 && seen.min_rtt_us > 0.0;
     known.then(|| seen.max_throughput * seen.min_rtt_us * 1e-6 / PACKET_BYTES)
@@ -249,7 +248,7 @@ mod tests {
             ..Seen::default()
         };
         let silent = Seen { throughput: 0.0, rtt_us: 0.0, ..long };
-        // Two of every 12 steps of 30 ms have an ACK.
+        // Two of every twelve steps of 30 ms have an ACK.
         let first = |pause: u64| {
             let mut g = guard();
             let seen = |k: u64| if k % pause < 2 { &long } else { &silent };

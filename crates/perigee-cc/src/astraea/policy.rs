@@ -16,7 +16,7 @@
 //! end
 //! ```
 //!
-//! Words and numbers are separated by blanks or line ends; `#` starts a comment. Every `dense` may
+//! Words and numbers are separated by spaces or line ends; `#` starts a comment. Every `dense` may
 //! be followed by one `batch_norm` and one of `leaky_relu` and `tanh`, in this order. Normalisation
 //! is folded into the weights when the file is read; evaluation is in single precision and in a
 //! fixed order, so that results are the same on every machine.
@@ -28,9 +28,9 @@ use std::fmt;
 /// Error of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// Line, from 1; the last one if the file ends too early.
+    /// Line, from 1; the last line if the file ends too early.
     pub line: usize,
-    /// What is wrong there.
+    /// Description.
     pub reason: String,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for PolicyError {
 }
 impl std::error::Error for PolicyError {}
 
-/// Largest width of a layer: a typo must not allocate gigabytes.
+/// Maximum width of a layer: a typo must not allocate gigabytes.
 const MAX_WIDTH: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,7 @@ struct Layer {
 #[derive(Clone, Debug)]
 pub struct Policy {
     inputs: usize,
-    /// Logarithms of steps are appended to the inputs.
+    /// Whether logarithms of steps are appended to the inputs.
     logs: bool,
     layers: Vec<Layer>,
 }
@@ -83,7 +83,8 @@ impl Policy {
         self.inputs
     }
 
-    /// Logarithms of each step's features are appended to the inputs before the first layer.
+    /// Whether logarithms of each step's features are appended to the inputs before the first
+    /// layer.
     pub fn logs(&self) -> bool {
         self.logs
     }
@@ -110,7 +111,7 @@ impl Policy {
         Scratch { from: vec![0.0; width], to: vec![0.0; width] }
     }
 
-    /// The first output for `inputs`; missing inputs are zero.
+    /// First output for `inputs`; missing inputs are zero.
     pub fn evaluate(&self, inputs: &[f32], scratch: &mut Scratch) -> f32 {
         let Scratch { from, to } = scratch;
         from[..self.inputs].fill(0.0);
@@ -137,7 +138,7 @@ pub struct Scratch {
     to: Vec<f32>,
 }
 
-/// Partial sums of a dot product: a fixed order without a chain of dependent additions.
+/// Number of partial sums of a dot product: a fixed order without a chain of dependent additions.
 const LANES: usize = 8;
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn logarithms_of_each_step_follow_the_inputs() {
-        // Two steps: 20 inputs and 6 logarithms; the output is the second step's ln thr less the
+        // Two steps: 20 inputs and 6 logarithms; the output is the second step's ln thr minus the
         // first's.
         let mut row = vec!["0"; 26];
         (row[20], row[23]) = ("-1", "1");

@@ -6,7 +6,7 @@ use crate::closed_loop::{Loop, Path, MSS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A policy of one layer that looks at the newest step only.
+/// A single-layer policy that uses only the latest step.
 fn linear(weights: [f32; FEATURES], bias: f32) -> String {
     let mut text = String::from("perigee-policy 1 input 50 dense 1\n");
     for w in std::iter::repeat_n(0.0, INPUTS - FEATURES).chain(weights) {
@@ -26,7 +26,7 @@ fn params(given: &[(&str, &str)], weights: Option<&str>) -> Params {
     p
 }
 
-/// Grows below 1.2 of the lowest RTT, shrinks above.
+/// A policy that grows below 1.2 times the lowest RTT and shrinks above.
 fn delay_policy() -> String {
     let mut weights = [0.0; FEATURES];
     weights[1] = -50.0;
@@ -90,7 +90,7 @@ fn weights_that_overflow_decide_nothing() {
 #[test]
 fn decisions_follow_the_clock_whatever_the_rtt() {
     for rtt_ms in [10, 200] {
-        // Always up: the window counts the decisions while it is below 40 packets.
+        // Always increases: the window counts the decisions while it is below 40 packets.
         let p = params(&[], Some(&linear([0.0; FEATURES], 20.0)));
         let mut f = Loop::new(Path::new(1000, rtt_ms), |init| Astraea::new(&p, init));
         f.run(Nanos::from_millis(599), |_| {});
@@ -115,7 +115,7 @@ fn features_are_the_published_ones_in_steady_state() {
     let p = params(&[], None);
     let init = ConnInit { now: Nanos::ZERO, mss: 1460, init_cwnd: 14_600, srtt: None, seed: 1, hz: 1000 };
     let mut a = Astraea::new(&p, &init);
-    // 100 Mbit/s, 30 ms, RTT 1.2 times that, one own BDP of window.
+    // 100 Mbit/s at 30 ms, an RTT of 1.2 times that, and a window of one BDP.
     let bdp = 12_500_000.0 * 0.036;
     let mut w = init.window();
     w.cwnd = bdp as u64;
@@ -210,7 +210,7 @@ fn a_policy_above_cubic_corrects_its_window_and_decides_nothing_in_slow_start() 
         f.run_s(20.0)
     };
     // Cubic alone suffers from random loss; a policy that always increases slightly compensates for
-    // it, one that always decreases starves.
+    // it, whereas one that always decreases starves.
     let (down, cubic, up) = (run(-20.0), run(0.0), run(0.1));
     assert!(down < 0.5 * cubic && up > 1.3 * cubic, "{down} {cubic} {up}");
     let start = |bias: f32| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Policies of Astraea: a file of the caller, and the bundled ones.
+//! Policies of Astraea: a user-supplied file, and the bundled ones.
 
 use super::{Policy, INPUTS};
 use crate::params::{FileSpec, Params};
@@ -25,18 +25,19 @@ fn parse_weights(text: &str) -> Result<Arc<dyn Any + Send + Sync>, String> {
     Ok(Arc::new(policy))
 }
 
-/// Policy by `perigee train astraea`; design/astraea-policy.md documents its training and quality.
+/// Policy trained by `perigee train astraea`; design/astraea-policy.md documents its training and
+/// quality.
 static REPRODUCTION: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
-/// The file of the bundled policy.
+/// File of the bundled policy.
 pub const REPRODUCTION_TEXT: &str = include_str!("reproduction.policy");
-/// Policy by `perigee train astraea-leo`.
+/// Policy trained by `perigee train astraea-leo`.
 static SATELLITE: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(SATELLITE_TEXT).expect("a policy that tests have read")));
-/// The file of the bundled policy for paths that change.
+/// File of the bundled policy for changing paths.
 pub const SATELLITE_TEXT: &str = include_str!("satellite.policy");
 
-/// The policy in use: the attached one, or a bundled one.
+/// Policy in use: the attached one, or a bundled one.
 pub(super) fn policy_of(params: &Params) -> Option<Arc<Policy>> {
     params.file::<Policy>("weights").or_else(|| match params.choice("trained").as_str() {
         "none" => None,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Estimator of ACK aggregation: packets acknowledged in excess of the bandwidth, because receivers
+//! Estimator of ACK aggregation: packets acknowledged in excess of the bandwidth because receivers
 //! and links bundle ACKs.
 //!
-//! An epoch counts acknowledged packets against bandwidth × time; it restarts whenever the count
-//! falls below that. The largest excess of the last 5 to 10 rounds (two slots of 5; BBRv3 in
-//! STARTUP: of 1) is added to the window.
+//! An epoch compares acknowledged packets with bandwidth × time; it restarts whenever the count
+//! falls below that product. The largest excess of the last 5 to 10 rounds (two slots of 5 rounds;
+//! in BBRv3's STARTUP, of 1) is added to the window.
 
 use super::units::{packets_in, Bw};
 
@@ -34,7 +34,7 @@ impl Aggregation {
         self.epoch_acked = 0;
     }
 
-    /// On the first ACK of a round: the older slot is dropped every `slot_rounds` rounds.
+    /// Starts a round: drops the older slot every `slot_rounds` rounds.
     pub fn on_round(&mut self, slot_rounds: u32) {
         self.rounds += 1;
         if self.rounds >= slot_rounds {
@@ -44,7 +44,7 @@ impl Aggregation {
         }
     }
 
-    /// An ACK of `acked` packets (> 0) with a valid rate sample.
+    /// Processes an ACK of `acked` packets (> 0) with a valid rate sample.
     pub fn on_ack(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64) {
         let mut expected = packets_in(bw, delivered_us.saturating_sub(self.epoch_start_us));
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
@@ -56,8 +56,7 @@ impl Aggregation {
         self.slots[self.slot] = self.slots[self.slot].max(excess);
     }
 
-    /// The same in ns-3, where an epoch has at most 4,095 bytes and its time is in integral
-    /// seconds.
+    /// The same in ns-3, where an epoch has at most 4,095 bytes and its time is in full seconds.
     pub fn on_ack_like_ns3(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64, mss: u32) {
         let whole_us = delivered_us.saturating_sub(self.epoch_start_us) / 1_000_000 * 1_000_000;
         let mut expected = packets_in(bw, whole_us);

@@ -11,12 +11,12 @@ use crate::filter::WindowedMax;
 use crate::rng::Rng;
 use crate::*;
 
-/// Slightly above 2/ln 2: the least gain that doubles the rate each round.
+/// Slightly above 2/ln 2: the minimum gain that doubles the rate each round.
 pub const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 pub const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 const CWND_GAIN: u64 = 2 * UNIT;
 pub const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The cycle may start in any phase but the draining one.
+/// The cycle may start in any phase except the draining one.
 const CYCLE_START_CHOICES: u32 = 7;
 /// ns-3 draws a real number below 6.
 const NS3_START_CHOICES: u32 = 6;
@@ -29,7 +29,7 @@ const INITIAL_CWND: u64 = 10;
 const MAX_EXTRA_ACKED_US: u64 = 100_000;
 /// Rate (1.2 Mbit/s) below which bursts of two packets would be too long.
 const SINGLE_PACKET_BYTES_PER_S: u64 = 1_200_000 / 8;
-/// Largest burst in bytes and in packets: a 64 KiB buffer less headers, and the kernel's 7-bit
+/// Maximum burst in bytes and in packets: a 64 KiB buffer less headers, and the kernel's 7-bit
 /// field.
 const MAX_BURST_BYTES: u64 = 65_536 - 1 - 320;
 const MAX_BURST_PACKETS: u64 = 127;
@@ -53,7 +53,7 @@ impl Mode {
     }
 }
 
-/// The implementation that is reproduced.
+/// Implementation to reproduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     Linux,
@@ -61,13 +61,13 @@ pub(crate) enum Model {
     Ns3,
 }
 
-/// One ACK in the model's units.
+/// An ACK in the model's units.
 pub(crate) struct Sample {
     pub acked: u64,
     pub losses: u64,
     pub prior_in_flight: u64,
     pub rtt_us: Option<u64>,
-    /// Packets and microseconds of the rate sample, if it is usable.
+    /// Packets and microseconds of the rate sample, if usable.
     pub rate: Option<(u64, u64)>,
     pub prior_delivered: u64,
     pub app_limited: bool,
@@ -131,7 +131,7 @@ pub(crate) struct Core {
     /// Bandwidth used for pacing and window in place of the maximum.
     pub replaced_bw: Option<Bw>,
     pub rounds: u64,
-    /// Total of packets delivered at the end of the round.
+    /// Total number of packets delivered at the end of the round.
     pub round_end: u64,
     pub round_start: bool,
 
@@ -209,7 +209,8 @@ impl Core {
         self.replaced_bw.unwrap_or_else(|| self.max_bw.get())
     }
 
-    /// ns-3 starts with the bandwidth of the first window in one RTT of integral milliseconds.
+    /// ns-3 initially assumes the bandwidth of the first window per RTT, with the RTT in full
+    /// milliseconds.
     fn assume_bandwidth(&mut self, cx: &Cx, w: &Window) {
         let rtt_ms = (cx.srtt.as_micros() / 1000).max(1);
         self.max_bw.reset(0, bandwidth(cx.packets(w.cwnd), rtt_ms * 1000));
@@ -298,8 +299,8 @@ impl Core {
         self.quantise(w, self.bdp(self.max_bw.get(), gain))
     }
 
-    /// Data in flight at the departure of the next packet: pacing has scheduled departures in the
-    /// future.
+    /// Data in flight at the departure of the next packet, as pacing has scheduled departures in
+    /// the future.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
         if self.model != Model::Linux {
             return in_flight;
@@ -373,7 +374,8 @@ impl Core {
         let now = self.clock.at(cx.now);
         let expired = now > self.min_rtt_stamp + self.min_rtt_window;
         if let Some(rtt) = s.rtt_us {
-            // At expiry the current sample replaces the minimum at once, with or without a queue.
+            // On expiry the current sample replaces the minimum at once, whether or not there is a
+            // queue.
             let lower = self.min_rtt_us.is_none_or(|m| rtt < m || (rtt == m && self.model == Model::Ns3));
             if lower || (expired && !s.delayed) {
                 self.set_min_rtt(cx, rtt);
@@ -413,7 +415,7 @@ impl Core {
         false
     }
 
-    /// True: PROBE_RTT has lasted long enough; the window is restored.
+    /// True if PROBE_RTT has lasted long enough; the window is then restored.
     pub fn check_probe_rtt_done(&mut self, cx: &Cx, w: &mut Window) -> bool {
         let now = self.clock.at(cx.now);
         if self.probe_rtt_done.is_none_or(|done| now <= done) {
@@ -432,7 +434,7 @@ impl Core {
         }
     }
 
-    /// Whether in flight is low enough for the RTT of PROBE_RTT to count.
+    /// Whether in flight is low enough for RTT samples of PROBE_RTT to count.
     pub fn dwells_in_probe_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt && self.probe_rtt_done.is_some()
     }
@@ -471,7 +473,7 @@ impl Core {
             self.conserving = true;
             cwnd = in_flight + s.acked;
             // ns-3: until the end of the current round, however short; the first lost packet has
-            // already been sent.
+            // already been retransmitted.
             if self.model == Model::Ns3 {
                 cwnd += 1;
             } else {
@@ -488,8 +490,8 @@ impl Core {
         (cwnd, self.conserving)
     }
 
-    /// The window restored after recovery. In ns-3 the transport sets it to ssthresh, which is that
-    /// of the end of STARTUP, and infinite before it.
+    /// Window restored after recovery. In ns-3 the transport sets it to ssthresh, which is the
+    /// value at the end of STARTUP, and infinite before that.
     fn after_recovery(&self, cx: &Cx, w: &Window, cwnd: u64) -> u64 {
         match self.model {
             Model::Ns3 if self.prior.ca == CaState::Recovery => {
@@ -501,7 +503,7 @@ impl Core {
         }
     }
 
-    /// The window plus the acknowledged packets. ns-3 adds bytes in 32 bits, where an unlimited
+    /// The window plus the acknowledged packets. ns-3 adds bytes in 32 bits, in which an unlimited
     /// window wraps around.
     fn grown(&self, cx: &Cx, cwnd: u64, acked: u64) -> u64 {
         let sum = cwnd + acked;
@@ -563,7 +565,7 @@ impl Core {
         self.full_bw_rounds = 0;
     }
 
-    /// Sending resumes with nothing in flight. True: PROBE_RTT is over, as for
+    /// Handles the resumption of sending with nothing in flight. True: PROBE_RTT is over, as for
     /// [`Core::update_min_rtt`].
     pub fn on_idle_restart(&mut self, cx: &Cx, w: &mut Window) -> bool {
         self.idle_restart = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 1 in the OMNeT++ model of the OrbCC study (Avian688/bbr at 43c7ad8), on that
-//! simulator's TCP ([`Stack::Inet`]).
+//! BBR version 1 in the OMNeT++ model of the OrbCC study (Avian688/bbr at 43c7ad8), on the TCP of
+//! that simulator ([`Stack::Inet`]).
 //!
 //! Differs from Linux: rates in integral bytes per second; until an RTT is known, the bandwidth is
 //! assumed from the first window and 1 ms, and is the first reference for a full pipe; the RTT is
@@ -19,17 +19,17 @@ const QUANTA: u64 = 3;
 const FULL_ROUNDS: u32 = 3;
 const CYCLE: usize = 8;
 
-/// Differences between the schemes based on it.
+/// Differences between this model and the schemes based on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Gains of the cycle's phases.
     pub gains: [f64; CYCLE],
-    /// Age at which the lowest RTT is measured again, and how long that takes at least.
+    /// Age at which the lowest RTT is measured again, and minimum duration of the measurement.
     pub min_rtt_window: Nanos,
     pub probe_rtt_time: Nanos,
-    /// PROBE_RTT is entered from the cruise phase only.
+    /// PROBE_RTT is entered only from the cruise phase.
     pub only_from_cruise: bool,
-    /// In PROBE_RTT the RTT of each round becomes the minimum.
+    /// In PROBE_RTT the RTT of each round replaces the minimum.
     pub overwrites_min_rtt: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// State of one connection, for BBR and schemes based on it.
+/// State of a connection, for BBR and schemes based on it.
 #[derive(Clone)]
 pub(crate) struct Core {
     rules: Rules,
@@ -125,7 +125,7 @@ impl Core {
         self.max_bw = MaxFilter::new(self.pace.begin(cx, w, self.pacing_gain));
     }
 
-    /// Takes the ACK's RTT, and its rate sample if there is one.
+    /// Processes the ACK's RTT, and its rate sample if there is one.
     pub fn sample(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> Option<u32> {
         self.last_rtt = ev.rtt.unwrap_or(self.last_rtt);
         if !ev.rs.valid {
@@ -222,8 +222,8 @@ impl Core {
         (self.min_rtt, self.min_rtt_at) = (Some(self.last_rtt), cx.now);
     }
 
-    /// Enters PROBE_RTT if the minimum is too old or `forced`. True when it is over: the caller
-    /// chooses the next mode.
+    /// Enters PROBE_RTT if the minimum has expired or if `forced`. True when it is over: the caller
+    /// selects the next mode.
     pub fn check_probe_rtt(&mut self, cx: &Cx, w: &mut Window, forced: bool) -> bool {
         let may = match self.rules.only_from_cruise {
             true => self.mode == Mode::ProbeBw,
@@ -409,7 +409,7 @@ impl CongestionControl for Bbr {
     }
 }
 
-/// The threshold, 0 if unset: that simulator always configures one.
+/// The threshold, or 0 if it is infinite: that simulator always configures a finite one.
 fn finite(ssthresh: u64) -> u64 {
     match ssthresh {
         INFINITE_SSTHRESH => 0,
@@ -512,7 +512,7 @@ mod tests {
         assert_eq!(f.w.cwnd, before);
     }
 
-    /// All connections draw the same numbers: two of the same age are in the same phase.
+    /// All connections draw the same numbers, so that two of the same age are in the same phase.
     #[test]
     fn every_connection_enters_the_same_phases() {
         let phases = || {

@@ -8,8 +8,8 @@
 //!    └───────────────┴───────────────────────────◄── 48 rounds of PROBE_BW ────────────────┘
 //! ```
 //!
-//! In use, the mean of the two intervals replaces the bandwidth estimate. Two intervals agree if
-//! they differ by at most 1/8 or 4 kbit/s.
+//! While in use, the mean of the two intervals replaces the bandwidth estimate. Two intervals agree
+//! if they differ by at most 1/8 or 4 kbit/s.
 
 use super::units::{bandwidth, bytes_per_s, Bw, UNIT};
 
@@ -22,7 +22,7 @@ const AGREEMENT: u64 = UNIT / 8;
 const AGREEMENT_BYTES_PER_S: u64 = 4000 / 8;
 const ROUNDS_IN_USE: u32 = 48;
 
-/// Connection totals in packets, and the time at which they were taken.
+/// Connection totals in packets, and the time of the totals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     pub delivered: u64,
@@ -47,7 +47,7 @@ pub enum Verdict {
     Nothing,
     /// The estimate is in use now: pace at gain 1.
     Engaged,
-    /// It has been in use long enough: probe for bandwidth again.
+    /// It has been in use for long enough: probe for bandwidth again.
     Released,
 }
 
@@ -98,7 +98,7 @@ impl LongTerm {
             self.reset(o.totals);
             return Verdict::Nothing;
         }
-        // An interval ends with a loss, when the bucket is certainly empty.
+        // An interval ends at a loss, when the bucket is certainly empty.
         if o.any_loss {
             self.try_to_end_interval(o)
         } else {
@@ -153,7 +153,8 @@ impl LongTerm {
 mod tests {
     use super::*;
 
-    /// Rounds of 100 packets in 100 ms with `lost` losses each; the verdicts with their round.
+    /// Rounds of 100 packets in 100 ms with `lost` losses each; returns the verdicts with their
+    /// rounds.
     fn rounds(n: u64, lost: u64) -> Vec<(u64, Verdict)> {
         let mut lt = LongTerm::default();
         let observe = |round: u64| Observation {
@@ -169,8 +170,8 @@ mod tests {
 
     #[test]
     fn two_agreeing_intervals_with_heavy_loss_engage_it_for_48_rounds() {
-        // The first interval opens in round 1 and counts it; the second counts four rounds of its
-        // own.
+        // The first interval starts in round 1, which it includes; the second consists of four
+        // further rounds.
         assert_eq!(rounds(60, 25), [(8, Verdict::Engaged), (56, Verdict::Released)]);
     }
 

@@ -4,13 +4,13 @@
 use super::units::{all_bytes_per_s, bandwidth, bytes_per_s, Bw};
 use crate::*;
 
-/// RTT assumed for the first flight without an RTT of the handshake: 1 ms per window.
+/// RTT assumed before the first sample if the handshake yielded none.
 const DEFAULT_RTT_US: u64 = 1000;
 
 /// Headers of TCP with timestamps and IP.
 const HEADERS: u32 = 52;
 
-/// Sets the pacing rate from a bandwidth and a gain.
+/// Computes the pacing rate from a bandwidth and a gain.
 #[derive(Clone, Debug)]
 pub(crate) struct PacingRate {
     mss: u32,
@@ -24,9 +24,9 @@ impl PacingRate {
         PacingRate { mss, whole_packets: false, startup_gain, seen_rtt: false }
     }
 
-    /// As Linux before 4.20: a packet counts with its headers, and no margin is held back. Without
-    /// a queue discipline that paces, only payload is charged to that rate, so that it is MTU/MSS
-    /// times the estimate.
+    /// As in Linux before 4.20: the size of a packet includes its headers, and there is no margin.
+    /// Without a pacing queue discipline only payload is charged to that rate, so that the payload
+    /// is sent at MTU/MSS times the estimate.
     pub fn count_whole_packets(&mut self) {
         self.whole_packets = true;
     }
@@ -42,7 +42,7 @@ impl PacingRate {
         }
     }
 
-    /// The window at hand in one RTT, times the gain of STARTUP.
+    /// Initial rate: the current window per RTT, times the gain of STARTUP.
     pub fn initialise(&mut self, cx: &Cx, w: &mut Window) {
         self.mss = cx.mss;
         let rtt_us = if cx.srtt > Nanos::ZERO {
@@ -55,7 +55,7 @@ impl PacingRate {
         set_bytes_per_s(w, self.rate(bw, self.startup_gain));
     }
 
-    /// `pipe_full`: only then may the rate fall.
+    /// `pipe_full`: the rate may only fall if this is set.
     pub fn set(&mut self, cx: &Cx, w: &mut Window, bw: Bw, gain: u64, pipe_full: bool) {
         if !self.seen_rtt && cx.srtt > Nanos::ZERO {
             self.initialise(cx, w);
@@ -73,15 +73,15 @@ pub(crate) fn paced_bytes_per_s(w: &Window) -> u64 {
 }
 
 /// Sets the pacing rate. Zero means an unknown bandwidth (LeoCC's filter before its first round).
-/// Linux does not pace then; here the previous rate is kept, and the window is the limit. A byte
-/// per second instead would stop the flow for minutes.
+/// Linux does not pace in this case; here the previous rate is kept, and the window is the limit. A
+/// rate of one byte per second would stop the flow for minutes.
 fn set_bytes_per_s(w: &mut Window, rate: u64) {
     if rate > 0 || w.pacing.is_none() {
         w.pacing = Some(BitRate(rate.max(1).saturating_mul(8)));
     }
 }
 
-/// The window before a disturbance (recovery, timeout, PROBE_RTT).
+/// Window before a disturbance (recovery, timeout, PROBE_RTT).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorCwnd {
     /// In packets.
@@ -91,7 +91,8 @@ pub(crate) struct PriorCwnd {
 }
 
 impl PriorCwnd {
-    /// Within a disturbance the larger window is kept: the present one has been cut already.
+    /// Saves the window. During a disturbance the larger value is kept, as the current window has
+    /// already been reduced.
     pub fn save(&mut self, cx: &Cx, w: &Window, in_probe_rtt: bool) {
         let cwnd = cx.packets(w.cwnd);
         let undisturbed = self.ca < CaState::Recovery && !in_probe_rtt;

@@ -15,7 +15,7 @@ struct Path {
     bbr: Bbr,
     w: Window,
     cx: Cx,
-    /// (time of its ACK, send time, delivered, delivered_time, first_sent) of each packet in
+    /// (arrival of its ACK, send time, delivered, delivered_time, first_sent) of each packet in
     /// flight.
     flight: VecDeque<(Nanos, Nanos, u64, Nanos, Nanos)>,
     busy_until: Nanos,
@@ -42,7 +42,7 @@ impl Path {
         path
     }
 
-    /// Sends what window and pacing allow, then delivers the next ACK or lets time pass until the
+    /// Sends as much as window and pacing permit, then delivers the next ACK or advances to the
     /// next departure.
     fn step(&mut self) -> Option<Nanos> {
         let now = self.cx.now;
@@ -160,7 +160,7 @@ fn steady_state_fills_the_link_with_two_bdp_of_window() {
     });
     let rate = (p.cx.delivered - before.0) as f64 * 8.0 / (p.cx.now - before.1).as_secs_f64();
     assert!(rate > 19.0e6, "{rate}");
-    // 8 phases of a little more than 50 ms, the draining one possibly shorter.
+    // 8 phases of slightly more than 50 ms; the draining one may be shorter.
     assert!((13..=16).contains(&cycles), "{cycles}");
 }
 

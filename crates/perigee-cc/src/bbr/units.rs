@@ -4,30 +4,30 @@
 /// Bandwidth in packets per microsecond, scaled by 2^24.
 pub type Bw = u64;
 
-/// Binary digits of the bandwidth's fraction.
+/// Fractional bits of the bandwidth.
 pub const BW_SHIFT: u32 = 24;
 /// Gain of 1: gains are in 1/256.
 pub const UNIT: u64 = 1 << 8;
-/// Bound that keeps all products below in range; 10^5 times the fastest existing link.
+/// Bound that keeps all products below within range; 10^5 times the fastest existing link.
 const BW_MAX: Bw = 1 << 40;
 
-/// Packets below this can be scaled within 64 bits.
+/// Packet counts below this can be scaled within 64 bits.
 const NARROW: u64 = 1 << (u64::BITS - BW_SHIFT);
 
-/// Pacing rate in percent of the estimate: the queue at the bottleneck should drain, not build.
+/// Pacing rate in percent of the estimate: the queue at the bottleneck should drain, not build up.
 const PACED_PERCENT: u128 = 99;
 
 /// Bandwidth of `packets` in `us` microseconds (> 0).
 #[inline]
 pub fn bandwidth(packets: u64, us: u64) -> Bw {
     match packets {
-        // Almost always: a narrow division is much cheaper.
+        // Nearly all cases: a 64-bit division is much cheaper.
         0..NARROW => (packets << BW_SHIFT).checked_div(us).unwrap_or(0).min(BW_MAX),
         _ => ((packets as u128) << BW_SHIFT).checked_div(us as u128).unwrap_or(0).min(BW_MAX as u128) as Bw,
     }
 }
 
-/// The same rounded up, as in version 3: rounding down can get stuck at very low rates.
+/// The same, rounded up as in version 3: rounding down can get stuck at very low rates.
 #[inline]
 pub fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
     match packets {
@@ -37,7 +37,7 @@ pub fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
     }
 }
 
-/// Packets that pass in `us` microseconds, rounded down.
+/// Packets transmitted in `us` microseconds, rounded down.
 #[inline]
 pub fn packets_in(bw: Bw, us: u64) -> u64 {
     ((bw as u128 * us as u128) >> BW_SHIFT).min(u32::MAX as u128) as u64

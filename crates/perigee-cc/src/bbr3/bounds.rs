@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Loss-based bounds of BBRv3: short-term (bw_lo, inflight_lo) and long-term (inflight_hi).
 //!
-//! Loss rounds are counted separately from those of the model: a loss round starts with the first
-//! loss, so that it spans a full round trip of deliveries.
+//! Loss rounds are separate from the rounds of the model: a loss round starts at the first loss, so
+//! that it spans a full round trip of deliveries.
 
 use super::phases::{AckPhase, Mode};
 use super::rules::{HEADROOM, MAX_LOSS_EVENTS, MAX_UP_ROUNDS, MIN_CWND, STARTUP_LOSS_EVENTS};
@@ -33,7 +33,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// inflight_hi less headroom for other flows.
+    /// inflight_hi less the headroom for other flows.
     pub fn with_headroom(&self) -> u64 {
         if self.inflight_hi == u64::MAX {
             return u64::MAX;
@@ -46,7 +46,7 @@ impl Bounds {
         (self.bw_lo, self.inflight_lo) = (Bw::MAX, u64::MAX);
     }
 
-    /// The larger of both, bound by bound.
+    /// Maximum of both, bound by bound.
     pub fn max(&self, other: &Bounds) -> Bounds {
         Bounds {
             bw_lo: self.bw_lo.max(other.bw_lo),
@@ -56,7 +56,7 @@ impl Bounds {
     }
 }
 
-/// The latest round of deliveries, and the losses in it.
+/// Deliveries of the latest round, and its losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     pub bw: Bw,
@@ -64,9 +64,9 @@ pub(super) struct Latest {
     pub inflight: u64,
     pub loss_in_round: bool,
     pub loss_round_start: bool,
-    /// Total of packets delivered at the end of the loss round.
+    /// Total number of packets delivered at the end of the loss round.
     loss_round_end: u64,
-    /// ACKs that reported losses in this round of STARTUP.
+    /// Number of ACKs that reported losses in this round of STARTUP.
     loss_events: u32,
 }
 
@@ -88,8 +88,8 @@ impl Latest {
         }
     }
 
-    /// Starts a new round of maxima, except at the ACK of a tail loss probe: the deliveries before
-    /// a tail loss are needed if the probe repaired one.
+    /// Starts a new round of maxima, except at the ACK of a tail loss probe: if the probe repaired
+    /// a loss, the deliveries before it are needed.
     pub fn advance(&mut self, s: &Sample) {
         if self.loss_round_start && !s.acks_tlp {
             self.bw = s.bw;
@@ -104,7 +104,8 @@ impl Latest {
         self.loss_in_round = true;
     }
 
-    /// Signals of a probing mode must not lower the bounds of the mode that follows.
+    /// Discards congestion signals of a probing mode, which must not lower the bounds in the mode
+    /// that follows.
     pub fn forget_congestion(&mut self) {
         self.loss_in_round = false;
         self.bw = 0;
@@ -139,7 +140,7 @@ impl Bbr3 {
         b.inflight_lo = (b.inflight_lo.saturating_mul(beta) / UNIT).max(self.latest.inflight);
     }
 
-    /// STARTUP ends when a round in recovery saw many losses and too many of them.
+    /// Ends STARTUP if a round in recovery had enough loss events and too high a loss rate.
     pub(super) fn check_loss_in_startup(&mut self, cx: &Cx, w: &Window, s: &Sample) {
         if self.pipe_full() {
             return;
@@ -159,7 +160,8 @@ impl Bbr3 {
         self.latest.loss_events = 0;
     }
 
-    /// Follows the samples of a probe and adapts inflight_hi. True: the probe is repeated at once.
+    /// Processes the samples of a probe and adapts inflight_hi. True: the probe is repeated at
+    /// once.
     pub(super) fn adapt_upper_bounds(&mut self, cx: &Cx, w: &Window, s: &Sample) -> bool {
         if self.round_start && self.cycle.ack_phase == AckPhase::Starting {
             self.cycle.ack_phase = AckPhase::Feedback;
@@ -182,15 +184,15 @@ impl Bbr3 {
         false
     }
 
-    /// Ends the samples of the probe: all of its data is acknowledged.
+    /// Ends the samples of the probe, as all of its data is acknowledged.
     fn end_probe_samples(&mut self, cx: &Cx, s: &Sample) -> bool {
         self.cycle.samples_are_of_probe = false;
         self.cycle.ack_phase = AckPhase::Init;
         if !self.mode.is_probe_bw() {
             return false;
         }
-        // The current sample is the best of this cycle; an empty slot would drop the previous one
-        // for nothing.
+        // The current sample is the best of this cycle; advancing with an empty slot would discard
+        // the previous one without a replacement.
         if !s.app_limited && self.max_bw[1] > 0 {
             self.max_bw = [self.max_bw[1], 0];
         }
@@ -201,7 +203,7 @@ impl Bbr3 {
         repeat
     }
 
-    /// Reacts, once per probe, to too much data in flight.
+    /// Reacts, once per probe, to an excess of data in flight.
     pub(super) fn handle_too_high(&mut self, cx: &Cx, w: &Window, f: &Flight) {
         self.cycle.previous_too_high = true;
         self.cycle.samples_are_of_probe = false;
@@ -231,7 +233,7 @@ impl Bbr3 {
         }
     }
 
-    /// Growth of inflight_hi doubles each round: 1, 2, 4, 8 … packets.
+    /// Doubles the growth of inflight_hi each round: 1, 2, 4, 8 … packets.
     pub(super) fn raise_slope(&mut self, cx: &Cx, w: &Window) {
         let c = &mut self.cycle;
         c.up_count = (cx.packets(w.cwnd) >> c.up_rounds).max(1);

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! ECN response of BBRv3 on short paths: the share of marked packets, averaged over rounds as in
-//! DCTCP, cuts inflight_lo; too large a share ends STARTUP and probes.
+//! ECN response of BBRv3 on short paths: the fraction of marked packets, averaged over rounds as in
+//! DCTCP, reduces inflight_lo; too high a fraction ends STARTUP and probes.
 //!
-//! The kernel counts marks over each rate sample; here they count per round, so that a probe is
-//! judged once per round. Its shorter wait after a probe without losses (the constant is published,
-//! its rule is not) is not implemented.
+//! The kernel counts marks over each rate sample; here they are counted per round, so that a probe
+//! is judged once per round. The kernel's shorter wait after a probe without losses (its constant
+//! is published, its rule is not) is not implemented.
 
 use super::{Bbr3, Sample};
 use crate::bbr::units::UNIT;
 use crate::{Cx, Window};
 
-/// Weight of a round in the mean share of marks: 1/16.
+/// Weight of a round in the mean fraction of marks: 1/16.
 const ALPHA_GAIN: u64 = UNIT / 16;
-/// Part of the mean share by which inflight_lo is cut: 1/3.
+/// Part of the mean fraction by which inflight_lo is reduced: 1/3.
 const FACTOR: u64 = UNIT / 3;
-/// Maximum acceptable share.
+/// Maximum acceptable fraction.
 const THRESHOLD: u64 = UNIT / 2;
-/// Rounds of STARTUP with too many marks that end it.
+/// Number of rounds with too many marks after which STARTUP ends.
 const STARTUP_ROUNDS: u32 = 2;
 
-/// Marks of one connection. Shares in 1/256.
+/// Congestion marks of a connection. Fractions are in 1/256.
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
-    /// The path has been short at least once.
+    /// Whether the path has been short at least once.
     eligible: bool,
-    /// Mean share of marked packets.
+    /// Mean fraction of marked packets.
     alpha: u64,
-    /// Packets delivered at the start of the round, and marked since.
+    /// Packets delivered up to the start of the round, and packets marked since.
     round_began: u64,
     marked: u64,
-    /// Share in the round that has just ended; `None` during a round.
+    /// Fraction in the round that has just ended; `None` during a round.
     ended: Option<u64>,
     pub in_round: bool,
     startup_rounds: u32,
@@ -50,7 +50,7 @@ impl Default for Ecn {
 }
 
 impl Ecn {
-    /// Processes an ACK; `delivered`: total packets.
+    /// Processes an ACK; `delivered`: total number of packets.
     pub fn update(&mut self, s: &Sample, round_start: bool, delivered: u64) {
         self.ended = None;
         self.marked += s.marked;
@@ -71,20 +71,20 @@ impl Ecn {
         self.ended.is_some_and(|share| share > THRESHOLD)
     }
 
-    /// `inflight` less the cut for marks.
+    /// `inflight` after the reduction for marks.
     pub fn cut(&self, inflight: u64) -> u64 {
         inflight.saturating_mul(UNIT - self.alpha * FACTOR / UNIT) / UNIT
     }
 }
 
 impl Bbr3 {
-    /// Whether the path is short enough for its marks to count; once is enough.
+    /// Checks whether the path is short enough for its marks to count; once suffices.
     pub(super) fn judge_ecn(&mut self) {
         let longest = self.rules.ecn_max_rtt.as_micros();
         self.ecn.eligible |= longest == 0 || self.min_rtt.us.is_some_and(|us| us <= longest);
     }
 
-    /// STARTUP ends after rounds with too many marks.
+    /// Ends STARTUP after rounds with too many marks.
     pub(super) fn check_ecn_in_startup(&mut self, w: &Window) {
         let Some(share) = self.ecn.ended.filter(|_| !self.pipe_full()) else { return };
         self.ecn.startup_rounds = if share >= THRESHOLD { self.ecn.startup_rounds + 1 } else { 0 };

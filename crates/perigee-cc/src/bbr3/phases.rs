@@ -21,7 +21,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Whether it sends more than is known to be safe, so that losses are expected.
+    /// Whether the mode sends more than is known to be safe, so that losses are expected.
     pub fn is_probing(self) -> bool {
         matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
     }
@@ -58,7 +58,7 @@ pub(super) enum AckPhase {
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     pub ack_phase: AckPhase,
-    /// Start of the phase that a clock ends.
+    /// Start of a phase that ends by the clock.
     start_us: u64,
     wait_us: u64,
     pub rounds_since_probe: u64,
@@ -66,10 +66,10 @@ pub(super) struct Cycle {
     pub up_rounds: u32,
     pub up_acked: u64,
     pub up_count: u64,
-    /// Data acknowledged or lost now was sent by a probe.
+    /// Whether data acknowledged or lost now was sent by a probe.
     pub samples_are_of_probe: bool,
     pub previous_too_high: bool,
-    /// The last UP ended at inflight_hi because the previous one had gone too high.
+    /// The last UP ended at inflight_hi because the previous one had exceeded the limit.
     pub stopped_as_precaution: bool,
 }
 
@@ -90,12 +90,12 @@ impl Default for Cycle {
     }
 }
 
-/// Detector of a plateau of the bandwidth.
+/// Detector of a bandwidth plateau.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plateau {
     bw: Bw,
     rounds: u32,
-    /// A plateau was found since the last restart, and ever.
+    /// Whether a plateau was found since the last restart, and at any time.
     now: bool,
     pub reached: bool,
 }
@@ -110,8 +110,8 @@ impl Plateau {
     }
 }
 
-/// Two nested filters: the lowest RTT since the last PROBE_RTT decides when the next one is due,
-/// and feeds the lowest RTT of 10 s that the model uses.
+/// Two nested filters: the lowest RTT since the last PROBE_RTT determines when the next one is due,
+/// and feeds the lowest RTT of 10 s, which the model uses.
 #[derive(Clone, Debug)]
 pub(super) struct MinRtt {
     pub us: Option<u64>,
@@ -201,11 +201,11 @@ impl Bbr3 {
         let hi = self.bounds.inflight_hi;
         let mut done = false;
         if self.cycle.previous_too_high && in_flight >= hi {
-            // The latest data will fill the queue: stop before it overflows.
+            // The data sent last will fill the queue: stop before it overflows.
             self.cycle.stopped_as_precaution = true;
             done = true;
         } else if cx.cwnd_limited && cx.packets(w.cwnd) >= hi {
-            // The bound, not the path, keeps the bandwidth from growing.
+            // The growth of the bandwidth is limited by the bound, not by the path.
             self.plateau.restart_from(s.bw);
         } else {
             done = self.plateau.now;
@@ -285,7 +285,7 @@ impl Bbr3 {
         }
     }
 
-    /// True: no lower RTT was seen for 5 s.
+    /// Updates the filters. True if there was no lower RTT for 5 s.
     fn track_min_rtt(&mut self, now: u64, s: &Sample) -> bool {
         let strict = self.rules.draft;
         let m = &mut self.min_rtt;
@@ -333,7 +333,7 @@ impl Bbr3 {
         w.cwnd = w.cwnd.max(cx.bytes(self.prior.cwnd));
         self.bounds.forget_short_term();
         if self.pipe_full() {
-            // DOWN for its draws only: in flight is below the bandwidth-delay product already.
+            // DOWN only for its draws: data in flight is already below the bandwidth-delay product.
             self.enter_down(cx);
             self.enter_cruise();
         } else {

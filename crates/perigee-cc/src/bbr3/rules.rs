@@ -55,14 +55,15 @@ pub(super) const MAX_LOSS_EVENTS: u32 = 15;
 pub(super) const HEADROOM: u64 = UNIT * 15 / 100;
 pub(super) const PROBE_WAIT_US: u64 = 2_000_000;
 pub(super) const PROBE_WAIT_SPREAD_US: u32 = 1_000_000;
-/// Reno at this window would probe as often as the clock does.
+/// Bound of the rounds between probes, at which Reno would probe about as often as the clock does.
 pub(super) const MAX_PROBE_ROUNDS: u64 = 63;
 pub(super) const PROBE_ROUNDS_SPREAD: u32 = 2;
 pub(super) const MAX_UP_ROUNDS: u32 = 30;
 pub(super) const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 pub(super) const PROBE_RTT_INTERVAL: Nanos = Nanos::from_secs(5);
 pub(super) const PROBE_RTT_DURATION: Nanos = Nanos::from_millis(200);
-/// Kernel: more than ⌊5 n / 256⌋ of n packets; so that one of fewer than 52 is too much.
+/// Kernel: more than ⌊5 n / 256⌋ of n packets; a single loss is therefore too much with fewer than
+/// 52 packets.
 const LOSS_THRESHOLD: u64 = UNIT * 2 / 100;
 
 /// Gains in 1/256.
@@ -78,7 +79,7 @@ pub(super) struct Rules {
     pub up_pacing: u64,
     pub up_cwnd: u64,
     pub cwnd: u64,
-    /// Factor on bandwidth or data after a loss.
+    /// Factor applied to the bandwidth or to data in flight after a loss.
     pub beta: u64,
     /// Maximum of the lowest RTT for marks to count; zero = any.
     pub ecn_max_rtt: Nanos,
@@ -107,7 +108,7 @@ impl Rules {
         }
     }
 
-    /// Whether the share lost shows too much data in flight.
+    /// Whether the loss rate indicates too much data in flight.
     pub fn is_too_high(&self, f: &Flight) -> bool {
         if f.lost == 0 || f.tx_in_flight == 0 {
             return false;
@@ -118,7 +119,8 @@ impl Rules {
         }
     }
 
-    /// Packets in flight up to the point within the lost packet at which the loss became too high.
+    /// Packets in flight up to the point, within the lost packet, at which the loss rate became too
+    /// high.
     pub fn inflight_before_loss(&self, f: &Flight) -> u64 {
         let before = f.tx_in_flight - 1;
         let lost_before = f.lost - 1;

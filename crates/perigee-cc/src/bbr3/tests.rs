@@ -17,7 +17,7 @@ fn path() -> Path {
     Path::new(20, 50)
 }
 
-/// Modes with their start in seconds.
+/// Modes with their start times in seconds.
 fn modes(flow: &mut Loop<Bbr3>, seconds: u64) -> Vec<(&'static str, f64)> {
     let mut seen: Vec<(&'static str, f64)> = vec![];
     flow.run(Nanos::from_secs(seconds), |f| {
@@ -84,8 +84,8 @@ fn a_clean_path_is_filled_with_little_queue() {
 
 #[test]
 fn random_loss_costs_little_up_to_a_tenth_of_a_percent_and_much_at_two() {
-    // The model's values at 50 ms; our closed loop is about as simple as that of the model, but
-    // repairs losses at once.
+    // The model's values at 50 ms; this closed loop is about as simple as the model, but repairs
+    // losses at once.
     for (loss, low, high) in [(0.001, 0.82, 0.94), (0.01, 0.35, 0.85), (0.03, 0.08, 0.40)] {
         let mut f = flow(Path { loss, ..path() }, &[]);
         let utilisation = f.run_s(60.0) / 20.0 * 1514.0 / 1448.0;

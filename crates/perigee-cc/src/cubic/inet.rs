@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic in the OMNeT++ model of the OrbCC study (Avian688/cubic at 5366042), on that simulator's
-//! TCP ([`Stack::Inet`]).
+//! Cubic in the OMNeT++ model of the OrbCC study (Avian688/cubic at 5366042), on the TCP of that
+//! simulator ([`Stack::Inet`]).
 //!
 //! Differs from Linux: no HyStart, no Reno region (unless `tcp_friendliness` is set); the curve is
 //! evaluated a *smoothed* RTT ahead, and that RTT starts at zero; the window grows on every
-//! advancing ACK, even in recovery and whether or not it was the limit, by a packet after one ACK
-//! more than the count; a recovery starts at the threshold plus three packets and ends at the
-//! threshold; a timeout resets the plateau; packets are paced at 2 or 1.2 windows per smoothed RTT.
+//! advancing ACK, even in recovery and whether or not it was the limit, by one packet per count
+//! plus one ACKs; a recovery starts at the threshold plus three packets and ends at the threshold;
+//! a timeout resets the plateau; packets are paced at 2 or 1.2 windows per smoothed RTT.
 
 use crate::*;
 
@@ -26,10 +26,10 @@ const MIN_SSTHRESH: u64 = 2;
 const RECOVERY_PACKETS: u64 = 3;
 const SLOW_START_PACE: f64 = 2.0;
 const PACE: f64 = 1.2;
-/// First window (RFC 3390).
+/// Initial window (RFC 3390).
 const FIRST_WINDOW: u64 = 4380;
 
-/// All zero before the first epoch.
+/// State of an epoch; all zero before the first one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     count: u64,
@@ -38,7 +38,7 @@ struct Epoch {
     last_ms: u64,
     origin: u64,
     k: u64,
-    /// Its start in milliseconds; 0 = none.
+    /// Start in milliseconds; 0 = none.
     start: u64,
     acked: u64,
     w_tcp: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Cubic {
     fast_convergence: bool,
     friendly: bool,
     e: Epoch,
-    /// ACKs since the last growth.
+    /// Number of ACKs since the last growth.
     acks: u64,
 }
 
@@ -187,15 +187,15 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// First guesses of the cube root, by the six highest bits (Linux `cubic_root`).
+/// Initial values of the cube root, by the six highest bits (Linux `cubic_root`).
 const ROOTS: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173,
     176, 179, 181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221,
     222, 224, 225, 227, 229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
 ];
 
-/// The kernel's cube root: a table, one step of Newton's method, and a third taken as 341/1024. Its
-/// error is some tenths of a percent, or milliseconds of K.
+/// The kernel's cube root: a table, one step of Newton's method, and a third approximated by
+/// 341/1024. Its error is some tenths of a percent, or milliseconds of K.
 fn approximate_cube_root(a: u64) -> u64 {
     let bits = u64::from(u64::BITS - a.leading_zeros());
     if bits < 7 {
@@ -260,7 +260,7 @@ mod tests {
                 last = n;
             }
         }
-        // Before the first loss the count is 20 at most.
+        // Before the first loss the count is at most 20.
         assert!(acks.len() > 5 && acks.iter().all(|&n| n == 21), "{acks:?}");
     }
 

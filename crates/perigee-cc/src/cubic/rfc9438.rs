@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic by the text of RFC 9438, in real numbers of packets.
+//! Cubic as specified in RFC 9438, in real numbers of packets.
 //!
 //! ```text
 //! W(t)    = C (t − K)³ + W_max              K = cbrt((W_max − cwnd_epoch) / C)
@@ -11,7 +11,7 @@
 //! timeout the next epoch starts on its plateau: K = 0, W_max = cwnd
 //! ```
 //!
-//! Periods in which the window was not the limit do not count. An undo restores everything.
+//! Periods in which the window is not the limit do not count. An undo restores all state.
 
 use crate::Nanos;
 
@@ -81,7 +81,7 @@ impl Rfc9438 {
         whole as u64
     }
 
-    /// The threshold after a loss; sizes in packets.
+    /// Threshold after a loss; sizes in packets.
     pub fn reduce(&mut self, cwnd: u64, flight: u64) -> u64 {
         self.saved = Some(self.curve);
         let w = cwnd as f64;
@@ -96,7 +96,7 @@ impl Rfc9438 {
     }
 
     pub fn on_timeout(&mut self) {
-        // The maximum with the window at the start of the epoch makes W_max that window, and K
+        // At the start of the epoch the maximum with the window makes W_max that window, and K
         // zero.
         self.curve.w_max = 0.0;
         self.curve.epoch = None;

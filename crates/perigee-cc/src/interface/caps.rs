@@ -26,8 +26,8 @@ pub enum OnRto {
 pub enum Stack {
     /// The host's, by its options.
     Host,
-    /// The sender of Avian688/tcpPaced on INET 4.5, of which the schemes of that simulator are a
-    /// part. Schemes reduce the window themselves at transitions: `ssthresh()` is not called.
+    /// The sender of Avian688/tcpPaced on INET 4.5, to which that simulator's schemes belong.
+    /// Schemes reduce the window themselves at transitions: `ssthresh()` is not called.
     Inet {
         /// The smoothed RTT starts from zero instead of from the first sample.
         smooths_from_zero: bool,
@@ -43,12 +43,12 @@ pub enum Pacing {
     Required,
 }
 
-/// How much telemetry the scheme needs.
+/// Telemetry required by a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TelemetryNeed {
     /// None.
     None,
-    /// The complete stack echoed.
+    /// The complete stack, echoed.
     Stack,
     /// The receiver's bottleneck record.
     Bottleneck,
@@ -57,12 +57,12 @@ pub enum TelemetryNeed {
 /// Scope of the signals that a controller receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalScope {
-    /// Those of its own path.
+    /// Signals of its own path.
     Path,
-    /// Those of every path that starts at its host.
+    /// Signals of every path that starts at its host.
     Host,
-    /// Those of every path: published implementations keep them in one variable per machine, which
-    /// emulations with one machine for all hosts share.
+    /// Signals of every path: published implementations keep them in one variable per machine,
+    /// which emulations with one machine for all hosts share.
     Machine,
 }
 
@@ -94,26 +94,27 @@ pub struct Caps {
     pub recovery: Recovery,
     /// Whether the host must pace.
     pub pacing: Pacing,
-    /// How much telemetry it needs.
+    /// Telemetry that it requires.
     pub telemetry: TelemetryNeed,
-    /// Ports write the fixed-size record [`Telemetry::Pint`](super::Telemetry::Pint) instead of appending to a stack (only
-    /// with [`TelemetryNeed::Stack`]).
+    /// Whether ports write the fixed-size record [`Telemetry::Pint`](super::Telemetry::Pint)
+    /// instead of appending to a stack (only with [`TelemetryNeed::Stack`]).
     pub pint: bool,
-    /// Telemetry bytes are on the wire (only with telemetry).
+    /// Whether telemetry bytes are sent on the wire (only with telemetry).
     pub telemetry_on_wire: bool,
     /// Unit of the meter's txBytes (only with telemetry).
     pub tx_bytes_unit: TxBytesUnit,
-    /// Any packet, not only data with telemetry, starts the timer of the ports' meters, as in the
-    /// OrbCC authors' simulator.
+    /// Whether any packet, not only data with telemetry, starts the timer of the ports' meters, as
+    /// in the OrbCC authors' simulator.
     pub any_packet_times_meters: bool,
-    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`](super::Transition::Undo)
-    /// itself.
+    /// Whether an undo restores the host's saved window; otherwise the controller handles
+    /// [`Transition::Undo`](super::Transition::Undo) itself.
     pub host_restores_cwnd: bool,
     /// Effect of a timeout on the window.
     pub on_rto: OnRto,
-    /// The host decays the window after idle or application-limited periods.
+    /// Whether the host decays the window after idle or application-limited periods.
     pub idle_decay: bool,
-    /// [`CongestionControl::on_sent`](super::CongestionControl::on_sent) and [`AckEvent::acked`](super::AckEvent::acked) are used.
+    /// Whether [`CongestionControl::on_sent`](super::CongestionControl::on_sent) and
+    /// [`AckEvent::acked`](super::AckEvent::acked) are used.
     pub per_packet: bool,
     /// [`CongestionControl::on_loss`](super::CongestionControl::on_loss) is used.
     pub per_loss: bool,
@@ -121,17 +122,17 @@ pub struct Caps {
     pub ack_every: Option<u32>,
     /// Floor of the window in segments.
     pub min_cwnd: u32,
-    /// The first n packets are not paced even if the rest is.
+    /// Number of initial packets that are not paced, even if the rest are.
     pub unpaced_start: u32,
     /// Out-of-band probes to run.
     pub probes: Option<Probes>,
     /// Scope of the signals to receive.
     pub signal_scope: SignalScope,
-    /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever
-    /// the host's setting for ECN, and the host leaves marks to it, counted packet by packet in
-    /// [`AckEvent::ece`](super::AckEvent::ece).
+    /// Whether its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1),
+    /// whatever the host's setting for ECN, and it handles marks itself, counted packet by packet
+    /// in [`AckEvent::ece`](super::AckEvent::ece).
     pub scalable: bool,
-    /// The TCP that it runs on.
+    /// TCP on which it runs.
     pub stack: Stack,
 }
 
@@ -142,7 +143,7 @@ pub enum TxBytesUnit {
     Payload,
     /// The IP packet.
     Ip,
-    /// Everything on the wire, framing included.
+    /// All bytes on the wire, framing included.
     Wire,
 }
 

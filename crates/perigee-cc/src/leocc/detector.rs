@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC's detector of reconfigurations from out-of-band probes, and its measure of the fluctuation
-//! of the base RTT.
+//! Detector of reconfigurations from out-of-band probes, and measurement of the fluctuation of the
+//! base RTT (LeoCC).
 //!
 //! ```text
 //! a reply more than 45 ms after the previous one   sets G, until the first reply 200 ms later
@@ -8,13 +8,13 @@
 //! with the reply after them                        F = s[95] − s[5] of the sorted samples
 //! ```
 //!
-//! With probes every 10 ms an outage below about 35 ms is invisible, and a handover without one as
-//! well.
+//! With probes every 10 ms, an outage below about 35 ms goes unnoticed, as does a handover without
+//! an outage.
 
 use crate::Nanos;
 
 const SAMPLES: usize = 100;
-/// Percentiles that define the fluctuation by their distance.
+/// Percentiles whose difference is the fluctuation.
 const LOW: usize = SAMPLES * 5 / 100;
 const HIGH: usize = SAMPLES * 95 / 100;
 
@@ -46,17 +46,17 @@ impl Detector {
         }
     }
 
-    /// G.
+    /// Trigger G.
     pub fn triggered(&self) -> bool {
         self.triggered
     }
 
-    /// F; zero before the first reconfiguration.
+    /// Fluctuation F; zero before the first reconfiguration.
     pub fn fluctuation(&self) -> Nanos {
         self.fluctuation
     }
 
-    /// A reply arrived, `gap` after the previous one of the same prober.
+    /// Processes a reply that arrived `gap` after the previous one of the same prober.
     pub fn on_reply(&mut self, now: Nanos, rtt: Nanos, gap: Option<Nanos>) {
         let reconfigured = gap.is_some_and(|gap| gap > self.gap_threshold);
         if rtt == Nanos::ZERO && !reconfigured {
@@ -104,7 +104,7 @@ mod tests {
         Detector::new(MS(45), MS(200))
     }
 
-    /// Replies every 10 ms, all those within `outage` withheld; the times at which triggers rise.
+    /// Times at which triggers rise, with replies every 10 ms except during `outage`.
     fn triggers(outage: std::ops::Range<u64>, until: u64) -> Vec<u64> {
         let mut d = detector();
         let (mut last, mut seen) = (None, vec![]);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC in the OMNeT++ model of the OrbCC study (Avian688/leocc at ef7afda): that simulator's BBR
-//! version 1 with triggers.
+//! LeoCC in the OMNeT++ model of the OrbCC study (Avian688/leocc at ef7afda): the BBR version 1 of
+//! that simulator with triggers.
 //!
-//! Differs from the published module: gains of the cycle are integer quotients, so that the
-//! bandwidth is never probed (1, 0.75, then 1); so are the filters' gains, hence zero: neither
-//! bandwidth nor RTT is smoothed, and no part of the rate before a reconfiguration is kept; four
-//! packets in PROBE_RTT, where each round's RTT becomes the minimum.
+//! Differs from the published module: gains of the cycle are integer divisions, so that the
+//! bandwidth is never probed (1, 0.75, then 1). The gains of the filters are also integer
+//! divisions, and hence zero: neither bandwidth nor RTT is smoothed, and no part of the rate before
+//! a reconfiguration is kept. PROBE_RTT keeps four packets in flight, and each round's RTT becomes
+//! the minimum.
 
 use super::Source;
 use crate::bbr::inet::{caps, Core, Mode, Rules};
 use crate::inet::MaxFilter;
 use crate::*;
 
-/// 5/4 and 21/20 in integers.
+/// 5/4 and 21/20 in integer division.
 const PROBE_GAIN: f64 = 1.0;
 
 /// State of one connection.

@@ -123,7 +123,7 @@ fn probes_trigger_after_an_outage_and_their_spread_enables_the_filter() {
 fn a_raised_rtt_switches_to_the_filtered_bandwidth() {
     let mut f = flow(Path::new(20, 50), &[("signal", "periodic"), ("fluctuation", "5 ms")]);
     f.run_s(5.0);
-    // The path is longer by 60 ms, without a trigger.
+    // The path becomes longer by 60 ms, without a trigger.
     f.path.rtt = Nanos::from_millis(110);
     let mut filtered = 0;
     f.run(Nanos::from_secs(3), |f| {

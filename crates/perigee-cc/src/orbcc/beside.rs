@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Second controller alongside OrbCC, with a separate window, for paths with some ports without
+//! Second controller alongside OrbCC, with a separate window, for paths on which some ports lack
 //! telemetry.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //!                                   `fallback` sees a hidden queue
 //! ```
 //!
-//! A port without telemetry can be full from the first packet on: the RTT does not rise, and a
-//! window that follows the ports with telemetry is unbounded. With the smaller of both, the window
-//! is bounded by the busiest port with telemetry, or by the losses and delays of the others, and no
+//! A port without telemetry may be full from the first packet on: the RTT then does not rise, and a
+//! window that follows only the ports with telemetry is unbounded. The minimum of both windows is
+//! bounded by the busiest port with telemetry, or by losses and delays at the others, so that no
 //! detection is needed.
 
 use super::fallback::{Coverage, Fallback, Handover, Seen};
@@ -24,7 +24,7 @@ use crate::*;
 /// telemetry fills.
 const LEAD: f64 = 1.25;
 
-/// When the second controller applies.
+/// Condition under which the second controller applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     Smaller,
@@ -32,7 +32,7 @@ pub(super) enum Rule {
     Blind,
 }
 
-/// The scheme of the second controller.
+/// Scheme of the second controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Second {
     Cubic,
@@ -45,7 +45,7 @@ enum Inner {
     LeoCc(Box<LeoCc>),
 }
 
-/// The controller in charge.
+/// Controller in charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     OrbCc,
@@ -59,12 +59,12 @@ pub(super) struct Beside {
     rule: Rule,
     state: State,
     own: Window,
-    /// OrbCC's window, if `own` is smaller.
+    /// Window of OrbCC, if `own` is smaller.
     law: u64,
     bare_since: Option<Nanos>,
     complete_since: Option<Nanos>,
     watch: Fallback,
-    /// It has been in charge before: the first time is the start of the connection.
+    /// Whether it has been in charge before: the first time is the start of the connection.
     counted: bool,
     prior: (u64, u64),
 }
@@ -74,7 +74,8 @@ impl Beside {
         let inner = match second {
             Second::Cubic => Inner::Cubic(Box::new(Cubic::new(&Params::defaults(cubic::PARAMS), init))),
             Second::LeoCc => {
-                // Probes would be an additional flow: notices cost nothing if there are none.
+                // Probes would be an additional flow, whereas notices cost nothing if there are
+                // none.
                 let notices = [("signal", Value::Text("notices".into()))];
                 let params = Params::defaults(leocc::PARAMS).with_profile(&notices);
                 Inner::LeoCc(Box::new(LeoCc::new(&params, init)))
@@ -99,7 +100,7 @@ impl Beside {
         self.state == State::Alone
     }
 
-    /// Whether its window is in effect.
+    /// Whether its window is the one in effect.
     pub fn binds(&self) -> bool {
         match self.state {
             State::OrbCc => false,
@@ -131,14 +132,14 @@ impl Beside {
         let limited = cx.cwnd_limited && self.binds();
         self.with_own(|scheme, own| scheme.on_ack(&Cx { cwnd_limited: limited, ..*cx }, own, ev));
         if self.state == State::Smaller {
-            // Input of OrbCC's law.
+            // The input of OrbCC's law.
             w.cwnd = self.law;
         }
         hands_back
     }
 
-    /// Starts from the current window, in congestion avoidance; at the start of the connection in
-    /// slow start.
+    /// Starts from the current window: in congestion avoidance, but in slow start at the start of
+    /// the connection.
     fn begin(&mut self, w: &Window) {
         if matches!(self.inner, Inner::Cubic(_)) {
             self.own.cwnd = w.cwnd;
@@ -182,8 +183,8 @@ impl Beside {
         }
     }
 
-    /// Sets the window in effect after a step of OrbCC's law. `share` is the window to which its
-    /// start would jump. Returns the bound of OrbCC's reference.
+    /// Sets the window in effect after a step of OrbCC's law. `share`: the window to which OrbCC's
+    /// startup would jump. Returns the bound of OrbCC's reference.
     pub fn settle(&mut self, cx: &Cx, w: &mut Window, share: f64) -> f64 {
         if self.state != State::Alone {
             self.law = w.cwnd;
@@ -197,7 +198,7 @@ impl Beside {
         }
     }
 
-    /// Sets the pacing rate if the second scheme paces.
+    /// Sets the pacing rate if the second scheme uses pacing.
     pub fn pace(&mut self, w: &mut Window) {
         let mark = std::mem::take(&mut self.own.mark_app_limited);
         if self.state == State::OrbCc {
@@ -215,8 +216,7 @@ impl Beside {
         self.with_own(|scheme, own| own.ssthresh = scheme.ssthresh(cx, own));
     }
 
-    /// OrbCC's transport does not reduce the window, so reductions are applied here, at once
-    /// instead of by PRR.
+    /// Applies reductions, which OrbCC's transport leaves to the scheme: at once instead of by PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.with_own(|scheme, own| scheme.on_transition(cx, own, t));
         let cubic = matches!(self.inner, Inner::Cubic(_));
@@ -246,7 +246,7 @@ impl Beside {
         self.with_own(|scheme, own| scheme.on_signal(cx, own, s));
     }
 
-    /// When it has to be called.
+    /// Time of the next timer call.
     pub fn next_timer(&self) -> Option<Nanos> {
         self.own.next_timer
     }

@@ -4,11 +4,11 @@
 use super::tests::{word, Loop, BW};
 use super::*;
 
-/// Share of the port with telemetry, and that of OrbCC's start.
+/// Share of the port with telemetry, which is also the target of OrbCC's startup.
 const PRODUCT: f64 = 12.5e6 * 0.05;
 
 impl Loop {
-    /// A loss with the calls of the transport.
+    /// A loss, with the calls made by the transport.
     fn lose(&mut self) {
         let cx = self.cx();
         self.w.ssthresh = self.cc.ssthresh(&cx, &self.w);
@@ -60,7 +60,8 @@ fn a_busy_port_that_is_seen_holds_the_window_and_losses_do_not() {
 fn with_partial_telemetry_the_second_may_decide_alone_and_hands_back_its_window() {
     let mut l = with("partial_cubic");
     (0..2000).for_each(|_| l.seen(1000, 1.3, true));
-    // OrbCC would reduce by a third per RTT: the port is too busy. Cubic ignores it.
+    // OrbCC would reduce the window by a third per RTT, as the port is too busy. Cubic ignores
+    // that.
     assert!(l.w.cwnd as f64 > PRODUCT, "{}", l.w.cwnd);
     assert_eq!(l.cc.mode(&l.w), "fallback");
     let before = l.w.cwnd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fallback to Cubic while telemetry is missing or does not cover the queue, from the current
-//! window.
+//! Fallback to Cubic, from the current window, while telemetry is missing or does not cover the
+//! queue.
 //!
 //! ```text
 //!            ACKs without telemetry for 2 sRTT, or partial telemetry while the unexplained
@@ -10,23 +10,24 @@
 //!     └──────────────── complete telemetry for 1 sRTT ─────────────────────┘
 //! ```
 //!
-//! Silence is not missing telemetry: in an outage no ACK arrives, and there is no handover.
+//! Silence does not count as missing telemetry: no ACK arrives during an outage, and there is no
+//! handover of control.
 //!
-//! A longer RTT may be an unreported queue, or a longer path. The window discriminates: over a
-//! longer path the delivery rate grows with it, at a full hop it does not. (The sheet hands over at
-//! once; then a step of the RTT could not be distinguished from a queue if an idle access link has
-//! no telemetry.)
+//! A longer RTT may be an unreported queue, or a longer path. The window distinguishes the two: on
+//! a longer path the delivery rate grows with the window, at a saturated hop it does not. (The
+//! specification hands over at once; a step of the RTT could then not be distinguished from a queue
+//! if an idle access link has no telemetry.)
 
 use crate::cubic::{self, Cubic};
 use crate::*;
 
 const UNEXPLAINED_RISE: f64 = 1.2;
-/// Growth of the window after which the delivery rate is compared, and the part of it that the rate
-/// must follow.
+/// Growth of the window after which the delivery rate is compared, and the fraction of that growth
+/// by which the rate must grow.
 const TEST_GROWTH: f64 = 1.1;
 const FOLLOWS: f64 = 0.5;
-/// Number of sRTTs: a window that does not grow over these, twice, is limited by a port with
-/// telemetry, if that is busy, or else by an unknown one.
+/// Number of sRTTs. A window that does not grow during two such periods is limited by a port with
+/// telemetry, if one is busy, and otherwise by an unknown port.
 const TEST_ROUNDS: u64 = 8;
 const BUSY: f64 = 0.85;
 
@@ -73,13 +74,13 @@ pub(super) struct Seen {
     pub utilisation: f64,
 }
 
-/// A test of a rise of the RTT that no port explains.
+/// Test of a rise of the RTT that no port explains.
 #[derive(Clone, Copy, Debug)]
 struct Rise {
     since: Nanos,
-    /// An sRTT later: time, window, rate.
+    /// State one sRTT later: time, window, rate.
     mark: Option<(Nanos, f64, f64)>,
-    /// The test has failed once: it is repeated, as rates are distorted after an outage.
+    /// Whether the test has failed once: it is repeated, as rates are distorted after an outage.
     failed: bool,
 }
 
@@ -123,7 +124,7 @@ impl Fallback {
         self.rise = None;
     }
 
-    /// Watches the telemetry of each ACK; returns a handover when due.
+    /// Evaluates the telemetry of each ACK; returns a handover when due.
     pub fn watch(&mut self, now: Nanos, seen: &Seen) -> Option<Handover> {
         let srtt = seen.srtt;
         if srtt == Nanos::ZERO {
@@ -145,8 +146,8 @@ impl Fallback {
         blind.then_some(Handover::ToFallback)
     }
 
-    /// Whether the RTT has risen without a reason in telemetry, and a larger window does not
-    /// increase the rate.
+    /// Whether the RTT has risen without an explanation in telemetry, while a larger window does
+    /// not increase the rate.
     fn hides_a_queue(&mut self, now: Nanos, seen: &Seen) -> bool {
         let unexplained = seen.base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
         if seen.coverage != Coverage::Partial || !unexplained {
@@ -202,8 +203,7 @@ impl Fallback {
         self.cubic.ssthresh(cx, w)
     }
 
-    /// OrbCC's transport does not reduce the window, so reductions are applied here, at once
-    /// instead of by PRR.
+    /// Applies reductions, which OrbCC's transport leaves to the scheme: at once instead of by PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.cubic.on_transition(cx, w, t);
         match t {
@@ -226,8 +226,7 @@ impl Fallback {
 mod tests {
     use super::*;
 
-    /// A path with an RTT that rises from 20 ms to `rtt_s` of the window; the window grows by 5 %
-    /// per RTT.
+    /// A path whose RTT rises from 20 ms to `rtt_s` of the window; the window grows by 5 % per RTT.
     fn runs_blind(rtt_s: impl Fn(f64) -> f64, utilisation: f64, grows: bool) -> bool {
         let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
         let mut f = Fallback::new(&init);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Options of OrbCC. The published papers, the authors' simulator and its later versions differ in
-//! them; a profile is just a set of option values. Defaults are the profile `orbcc` (the papers,
-//! with the gaps filled).
+//! Options of OrbCC, in which the published papers, the authors' simulator and its later versions
+//! differ; a profile is a set of option values. Defaults are the profile `orbcc` (the papers, with
+//! gaps filled).
 
 use super::beside::{Rule, Second};
 use crate::*;
@@ -173,7 +173,7 @@ fn word(s: &str) -> Value {
     Value::Text(s.into())
 }
 
-/// The authors' simulator in the version of the papers' experiments.
+/// The authors' simulator, in the version used for the papers' experiments.
 pub fn repro() -> Vec<(&'static str, Value)> {
     vec![
         ("tx_bytes_unit", word("payload")),
@@ -192,8 +192,8 @@ pub fn repro() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The authors' simulator of August 2026: no freeze at path changes, no growth while the window is
-/// not the limit.
+/// The authors' simulator as of August 2026: no freeze at path changes, no growth while the window
+/// is not the limit.
 pub fn head() -> Vec<(&'static str, Value)> {
     let mut options = repro();
     options.retain(|(name, _)| !["path_change", "initial_jump", "rto_sample"].contains(name));
@@ -208,7 +208,7 @@ pub fn pint() -> Vec<(&'static str, Value)> {
     vec![("echo", word("pint"))]
 }
 
-/// The papers: the defaults.
+/// The papers: all defaults.
 pub fn paper() -> Vec<(&'static str, Value)> {
     Vec::new()
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Path changes in telemetry: the first echo of a new path is a baseline, the last ones of an old
+//! Path changes in telemetry: the first echo of a new path is a baseline, and late echoes of an old
 //! path must be ignored.
 //!
-//! * `accept_new` (paper): at most one change per sRTT; during it echoes of other paths are late
-//!   and ignored, those of the new path are used at once.
-//! * `freeze` (source): after a change everything is ignored until the reference timer.
-//! * `keep_last_u` (later source): nothing is ignored; the echo at the transition counts with the
+//! * `accept_new` (paper): at most one change per sRTT; during that time echoes of other paths are
+//!   late and ignored, while those of the new path are used at once.
+//! * `freeze` (source): after a change all echoes are ignored until the reference timer expires.
+//! * `keep_last_u` (later source): no echo is ignored; the echo at the transition counts with the
 //!   old utilisation.
 
 use super::options::PathChange;
@@ -14,11 +14,11 @@ use crate::Nanos;
 /// Classification of an echo by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// Of the path in use.
+    /// From the path in use.
     Same,
-    /// The first of another path, which is in use from now on.
+    /// The first from another path, which is now in use.
     Changed,
-    /// To be ignored.
+    /// Late: to be ignored.
     Late,
 }
 
@@ -26,9 +26,9 @@ pub(super) enum Arrival {
 pub(super) struct PathGuard {
     rule: PathChange,
     id: Option<u64>,
-    /// `freeze`: until the reference timer.
+    /// `freeze`: frozen until the reference timer expires.
     frozen: bool,
-    /// `accept_new`: until then, echoes of other paths are late ones.
+    /// `accept_new`: time until which echoes of other paths are late.
     settles_at: Nanos,
 }
 
@@ -37,7 +37,8 @@ impl PathGuard {
         PathGuard { rule, id: None, frozen: false, settles_at: Nanos::ZERO }
     }
 
-    /// Sets `id` as the path in use without a change: there is nothing to compare with.
+    /// Sets `id` as the path in use, without a change, as there is no previous path to compare
+    /// with.
     pub fn adopt(&mut self, id: u64) {
         self.id = Some(id);
     }
@@ -46,7 +47,7 @@ impl PathGuard {
         self.frozen = false;
     }
 
-    /// Classifies an echo. `comparable`: it has as many hops as the last one.
+    /// Classifies an echo. `comparable`: whether it has as many hops as the last one.
     pub fn judge(&mut self, now: Nanos, srtt: Nanos, id: u64, comparable: bool) -> Arrival {
         if self.frozen {
             return Arrival::Late;

@@ -9,7 +9,7 @@ use crate::{Cx, Hop, Telemetry};
 use perigee_units::Nanos;
 
 impl OrbCc {
-    /// Compares an echo with the last one, and stores it; `None` if it yields no reading.
+    /// Compares an echo with the last one and stores it; `None` if it yields no reading.
     pub(super) fn read(&mut self, cx: &Cx, telemetry: &Telemetry<'_>) -> Option<Port> {
         match *telemetry {
             Telemetry::Stack { path_id, hops, .. } => self.read_stack(cx, path_id, hops),
@@ -25,7 +25,7 @@ impl OrbCc {
                     Arrival::Changed if self.port.is_some() => self.on_path_change(),
                     Arrival::Late => None,
                     // Receivers keep a reference per path: a record is a measurement even if it is
-                    // the path's first.
+                    // the first of its path.
                     _ => measured.then_some(Port {
                         hop: hop as usize,
                         u,
@@ -40,7 +40,7 @@ impl OrbCc {
         }
     }
 
-    /// A record of fixed size: nothing to compare with, except the path.
+    /// Processes a record of fixed size: only its path is compared with the previous one.
     fn read_record(&mut self, cx: &Cx, path_id: u64, port: Port) -> Option<Port> {
         if self.options.echo_sampling < 1.0 && self.rng.unit() >= self.options.echo_sampling {
             return None;
@@ -49,7 +49,7 @@ impl OrbCc {
         match self.path.judge(cx.now, srtt, path_id, true) {
             Arrival::Changed if self.port.is_some() => self.on_path_change(),
             Arrival::Late => None,
-            // Records lack the ports' mean RTT; the flow's RTT replaces it.
+            // Records lack the ports' mean RTT; the flow's own RTT replaces it.
             _ => (port.bw.0 > 0).then_some(Port { avg_rtt: srtt.max(Nanos(1)), ..port }),
         }
     }
@@ -57,7 +57,7 @@ impl OrbCc {
     fn read_stack(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
         if self.stack_at.is_none_or(|at| cx.now.saturating_sub(at) > STACK_LIFETIME) {
             self.keep(cx, hops);
-            // Its path is not stored: the second echo counts as the first of a path.
+            // The path is not stored: the second echo counts as the first of its path.
             if self.starts_blank() && self.phase == Phase::Startup {
                 return Some(Port::default());
             }
@@ -80,7 +80,7 @@ impl OrbCc {
         let own_rtt = Nanos::from_secs_f64(self.rtt.last_s);
         let reference = self.options.reference;
         let found = bottleneck(&self.stack, hops, |hop| match reference {
-            // A port without a measurement so far cannot be the bottleneck.
+            // A port without a measurement cannot be the bottleneck.
             _ if hop.avg_rtt == Nanos::ZERO => Nanos::ZERO,
             Reference::AvgRtt => hop.avg_rtt,
             Reference::OwnRtt => own_rtt,
@@ -105,7 +105,7 @@ impl OrbCc {
         self.stack_at = Some(cx.now);
     }
 
-    /// The utilisation survives a path change by design; other effects depend on the rule.
+    /// Handles a path change: the utilisation is kept by design; other effects depend on the rule.
     fn on_path_change(&mut self) -> Option<Port> {
         if let Some(f) = &mut self.fallback {
             f.on_path_change();
@@ -113,14 +113,14 @@ impl OrbCc {
         if let Some(b) = &mut self.beside {
             b.on_path_change();
         }
-        // The later source uses the old port once more; no time has passed, so that U is unchanged.
+        // The later source uses the old port once more; no time has passed, so U is unchanged.
         self.port
             .filter(|_| self.options.path_change == PathChange::KeepLastU)
             .map(|p| Port { u: self.utilisation, ..p })
     }
 }
 
-/// Queueing delay that an echo reports.
+/// Queueing delay reported by an echo.
 pub(super) fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
     match telemetry {
         Telemetry::Stack { hops, .. } => queue_delay(hops),
@@ -128,7 +128,7 @@ pub(super) fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
     }
 }
 
-/// Packets covered by an ACK with this echo.
+/// Number of packets covered by an ACK with this echo.
 pub(super) fn covered(telemetry: &Telemetry<'_>) -> u32 {
     match telemetry {
         Telemetry::Stack { covered, .. }

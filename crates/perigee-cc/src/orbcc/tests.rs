@@ -49,7 +49,7 @@ impl Loop {
         }
     }
 
-    /// Timers that are due, then an ACK.
+    /// Runs the timers that are due, then delivers an ACK.
     pub fn ack(&mut self, telemetry: Option<Telemetry<'_>>) {
         while self.w.next_timer.is_some_and(|t| t <= self.now) {
             self.w.next_timer = None;
@@ -69,19 +69,19 @@ impl Loop {
         self.cc.on_ack(&cx, &mut self.w, &ev);
     }
 
-    /// An ACK `us` later over a port that has sent at `load` of its rate meanwhile.
+    /// An ACK `us` later, over a port that has sent at `load` of its rate in the meantime.
     fn busy(&mut self, us: u64, load: f64, path_id: u64) {
         self.report(us, load, path_id, false);
     }
 
-    /// An ACK `us` later over an idle port that has no mean RTT yet.
+    /// An ACK `us` later, over an idle port without a mean RTT.
     fn unmeasured(&mut self, us: u64) {
         self.now += Nanos::from_micros(us);
         let idle = [Hop { avg_rtt: Nanos::ZERO, ..hop(self.now, 0, 0, 1) }];
         self.ack(Some(Telemetry::Stack { path_id: 1, hops: &idle, covered: 1, partial: false }));
     }
 
-    /// The same, over a path that may have ports without telemetry.
+    /// The same, over a path on which ports may lack telemetry.
     pub fn seen(&mut self, us: u64, load: f64, partial: bool) {
         self.report(us, load, 1, partial);
     }
@@ -173,7 +173,7 @@ fn the_later_source_counts_the_newcomer_and_overshoots_by_the_difference_of_its_
 fn the_source_commits_its_jump_at_the_first_reference_update_and_keeps_it() {
     let mut l = Loop::new(&[], repro());
     l.busy(0, 1.0, 1);
-    // 10000 x 0.95 / 0.99 + 1: the first echo counts as one of an idle port.
+    // 10000 x 0.95 / 0.99 + 1: the first echo counts as that of an idle port.
     assert_eq!((l.w.cwnd, l.cc.utilisation, l.cc.mode(&l.w)), (9596, 0.99, "initial phase"));
     l.busy(30_000, 1.0, 1);
     assert_eq!((l.w.cwnd, l.cc.utilisation), (9596, 0.99), "nothing counts before the reference timer");
@@ -383,7 +383,7 @@ fn after_idling_the_window_is_a_share_and_the_next_stack_a_baseline() {
     l.cc.on_tx_start(&idle, &mut l.w);
     assert!(l.w.cwnd.abs_diff(617_500) <= 1, "{}", l.w.cwnd);
     assert_eq!(l.cc.stack_at, None);
-    // An outage is not idling: data is outstanding.
+    // An outage is not idle time: data is outstanding.
     l.w.cwnd = 5_000_000;
     l.cc.on_tx_start(&Cx { outstanding: MSS, ..idle }, &mut l.w);
     assert_eq!(l.w.cwnd, 5_000_000);
@@ -457,8 +457,8 @@ fn partial_telemetry_with_unexplained_delay_falls_back() {
     };
     assert!((0..300).all(|_| !step(&mut l, 52)));
     assert!((0..300).all(|_| !step(&mut l, 60)), "15 % more is tolerated");
-    // The window does not grow here, and no port with telemetry is busy: after twice eight rounds
-    // that counts as blind.
+    // The window does not grow here, and no port with telemetry is busy: after two periods of eight
+    // rounds, a port without telemetry is assumed.
     assert!((0..2000).any(|_| step(&mut l, 70)));
 }
 

@@ -2,7 +2,7 @@
 //! Monitor intervals: assignment of packets to intervals, and the results of intervals.
 //!
 //! Each packet carries the number of its interval as its tag. An interval ends when the next one
-//! starts, and is complete when each of its packets is acknowledged or lost, or when feedback of
+//! starts, and is complete when all of its packets are acknowledged or lost, or when feedback of
 //! later intervals implies that no more will arrive.
 
 use super::utility::Sample;
@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 /// Purpose of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// None: results of others are pending.
+    /// No purpose: results of other intervals are pending.
     Waiting,
-    /// A step of the start.
+    /// A step of the startup.
     Start,
     /// Member of a pair, with the higher or the lower rate.
     Probe { pair: usize, up: bool },
@@ -22,15 +22,15 @@ pub(super) enum Role {
     Move,
 }
 
-/// Maximum number of intervals in progress; beyond that the oldest counts as complete.
+/// Maximum number of intervals in progress; above it the oldest counts as complete.
 const CAPACITY: usize = 64;
-/// An interval is abandoned at an ACK of an interval later by this number.
+/// An interval is abandoned at an ACK of an interval with a number this much higher.
 const TIMEOUT_INTERVALS: u32 = 8;
-/// Ratio of ACK gaps to packet gaps beyond which ACKs belong to a burst.
+/// Ratio of ACK gaps to packet gaps above which ACKs belong to a burst.
 const BURST_RATIO: f64 = 50.0;
 const RATIO_GAIN: f64 = 0.1;
 
-/// Least squares of RTT over send time, both in seconds from the first sample.
+/// Least-squares regression of the RTT on the send time, both in seconds from the first sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Regression {
     n: f64,
@@ -103,8 +103,8 @@ pub(super) struct Monitor {
     ring: VecDeque<Interval>,
     next_id: u32,
     newest_acked: u32,
-    /// Feedback of a later interval completes an earlier one (UDT), rather than feedback on all its
-    /// packets.
+    /// Whether feedback of a later interval completes an earlier one (UDT), instead of feedback on
+    /// all its packets.
     by_later_feedback: bool,
     /// Send and ACK time of the previous acknowledged packet, and the mean ratio of gaps.
     last_ack: Option<(Nanos, Nanos)>,
@@ -159,12 +159,12 @@ impl Monitor {
         now.id
     }
 
-    /// Packets sent in the current interval, number of their RTTs, and start of the interval.
+    /// For the current interval: packets sent, number of RTT samples, and start.
     pub fn present(&self) -> (u32, u32, Nanos) {
         self.ring.back().map_or((0, 0, Nanos::ZERO), |i| (i.sent, i.rtts.n as u32, i.first_sent))
     }
 
-    /// Few intervals are in progress, and most feedback is for the latest.
+    /// Searched from the end: few intervals are in progress, and most feedback is for the latest.
     fn find(&mut self, tag: u32) -> Option<&mut Interval> {
         self.ring.iter_mut().rev().find(|i| i.id == tag)
     }
@@ -189,8 +189,8 @@ impl Monitor {
         }
     }
 
-    /// Whether gaps of ACKs and of their packets are similar; a burst of ACKs does not reflect the
-    /// queue.
+    /// Whether the gaps of ACKs and of their packets are similar; a burst of ACKs does not reflect
+    /// the queue.
     fn is_reliable(&mut self, now: Nanos, sent: Nanos) -> bool {
         let last = self.last_ack.replace((sent, now));
         let Some((last_sent, last_now)) = last else { return true };
@@ -213,7 +213,7 @@ impl Monitor {
         self.ring.iter().filter(|i| i.over && i.role == Role::Waiting).count()
     }
 
-    /// The oldest interval, if it is complete.
+    /// Removes the oldest interval, if it is complete.
     pub fn pop(&mut self) -> Option<Report> {
         let i = *self.ring.front()?;
         let behind = self.newest_acked.wrapping_sub(i.id);
@@ -231,7 +231,7 @@ impl Monitor {
 impl Interval {
     fn report(&self) -> Report {
         let duration_s = self.last_sent.saturating_sub(self.first_sent).as_secs_f64();
-        // The last packet ends the time without adding to it.
+        // The last packet ends the duration but does not count towards the bytes sent in it.
         let spaced = self.bytes as f64 * (self.sent.max(1) - 1) as f64 / self.sent.max(1) as f64;
         let measured = if duration_s > 0.0 { spaced * 8e-6 / duration_s } else { self.target_mbps };
         let (gradient, deviation) = self.rtts.slope();

@@ -22,14 +22,14 @@ const MIN_CHANGE_MBPS: f64 = 0.5;
 const MIN_MBPS: f64 = 0.5;
 const MAX_MBPS: f64 = 1e6;
 const AMPLIFIER_EXPONENT: f64 = 1.2;
-/// Slopes with a rise of the RTT below this over an interval have no cost in the start.
+/// During startup, slopes with a rise of the RTT below this over an interval have no cost.
 const START_RISE_S: f64 = 1e-3;
-/// Intervals over which the trend of the RTT is computed, and threshold relative to its usual
-/// range.
+/// Number of intervals over which the trend of the RTT is computed, and threshold in deviations of
+/// its usual range.
 const TREND: usize = 6;
 const TREND_DEVIATIONS: f64 = 2.0;
 const TREND_GAIN: f64 = 0.1;
-/// A trend smaller than the smallest one so far by this factor resets the usual range.
+/// A trend smaller than the previous minimum by this factor resets the usual range.
 const TREND_RESET: f64 = 100.0;
 /// Smallest trend, in seconds per interval.
 const NO_TREND_S: f64 = 1e-12;
@@ -89,7 +89,7 @@ impl RttTrend {
         false
     }
 
-    /// Slope of a line through evenly spaced points.
+    /// Slope of a line fitted to evenly spaced points.
     fn slope(&self) -> f64 {
         let center = (TREND - 1) as f64 / 2.0;
         let (mut cov, mut var) = (0.0, 0.0);
@@ -164,7 +164,7 @@ impl Newer {
         self.results = [[None; 2]; PAIRS];
     }
 
-    /// Whether results are pending, so that the next interval would be of no use.
+    /// Whether results are pending, so that the next interval would have no purpose.
     pub fn waits(&self) -> bool {
         match self.state {
             State::Starting { outstanding, .. } | State::DecisionMade { outstanding, .. } => outstanding,
@@ -179,7 +179,7 @@ impl Newer {
         }
     }
 
-    /// The sample with a slope of zero if that is noise.
+    /// The sample, with its slope set to zero if that is noise.
     fn filtered(&mut self, report: &Report) -> Sample {
         let mut s = report.sample;
         let rising = s.mean_rtt_s > 0.0 && self.trend.is_rising(s.mean_rtt_s);
@@ -245,7 +245,7 @@ impl Newer {
         self.advance(gradient, previous, up, 1);
     }
 
-    /// Continues in the chosen direction; `previous`: reference of the next result.
+    /// Continues in the selected direction; `previous`: reference of the next result.
     fn advance(&mut self, gradient: f64, previous: (f64, f64), up: bool, rounds: u32) {
         let change = self.change(gradient, up, rounds);
         self.state = State::DecisionMade { up, outstanding: false, rounds, previous };
@@ -260,7 +260,7 @@ impl Newer {
         if (gradient > 0.0) == up && gradient != 0.0 {
             self.advance(gradient, (u, s.target_mbps), up, rounds + 1);
         } else {
-            // Steps back in proportion to the loss of utility, not by the last move.
+            // Step back in proportion to the loss of utility, not by the size of the last move.
             let back = self.change(gradient, !up, 1);
             self.enter_probing();
             self.set_rate(self.rate + back);
@@ -341,7 +341,7 @@ mod tests {
             c.enter_probing();
             for pair in 0..PAIRS {
                 for up in [false, true] {
-                    // With a slope the higher rate is worth less, without it more.
+                    // With a slope the higher rate has a lower utility, without it a higher one.
                     let gradient = if pair < ups { 0.0 } else { 0.1 };
                     let rate = if up { 105.0 } else { 95.0 };
                     let role = Role::Probe { pair, up };

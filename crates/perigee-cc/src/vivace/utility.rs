@@ -55,7 +55,7 @@ pub(super) fn newer(s: &Sample, latency: bool) -> f64 {
 }
 
 /// Utility of the UDT program. `common_loss` replaces the sample's own loss ratio; `start`:
-/// leniency of the start.
+/// tolerance during startup.
 pub(super) fn udt(s: &Sample, latency: bool, start: bool, common_loss: Option<f64>) -> f64 {
     const MIBI: f64 = 1e6 / (1024.0 * 1024.0);
     let x = s.mbps * MIBI;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Player of a kernel's calls, as made by the simulator's transport, with a comparison of
-//! decisions.
+//! Player of a kernel's calls, in the order in which the simulator's transport makes them, with a
+//! comparison of decisions.
 
 use crate::recording::{Call, Recording};
 use perigee_cc::{
@@ -11,7 +11,7 @@ use perigee_cc::{BitRate, SchemeInfo};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The kernel's threshold while there is none.
+/// The kernel's threshold before the first reduction.
 const KERNEL_INFINITE: u64 = 0x7fff_ffff;
 const TX_START: i64 = 0;
 
@@ -40,7 +40,7 @@ pub struct Outcome {
     pub differences: Vec<Difference>,
 }
 
-/// An acknowledgement with further calls to come.
+/// An acknowledgement for which further calls are expected.
 struct Pending {
     call: Call,
     line: usize,
@@ -50,7 +50,7 @@ struct Pending {
     after: Call,
 }
 
-/// A connection that is replayed.
+/// A connection being replayed.
 struct Player<'a> {
     recording: &'a Recording,
     cc: Controller,
@@ -59,8 +59,8 @@ struct Player<'a> {
     outcome: Outcome,
 }
 
-/// Replays a recording with parameters that differ from the kernel's defaults, and a seed for
-/// random draws, up to `most` differences.
+/// Replays a recording with parameters that differ from the kernel's defaults and a seed for random
+/// draws, up to `most` differences.
 pub fn replay(
     recording: &Recording,
     info: &SchemeInfo,
@@ -200,7 +200,8 @@ impl Player<'_> {
         }
     }
 
-    /// An acknowledgement after which the window may not grow has no call for it, only its sample.
+    /// Handles an acknowledgement after which the window may not grow: there is no call for it,
+    /// only its sample.
     fn close(&mut self) {
         let Some(p) = self.pending.take() else { return };
         let mut w = p.before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Recordings of a kernel's calls: one line per call, each number less the one above it,
-//! compressed.
+//! Recordings of a kernel's calls: one line per call, each number as the difference from the line
+//! above, compressed.
 
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Call {
         let mut words = line.split(',');
         let kind = words.next().and_then(|w| w.chars().next()).expect("the kind of a call");
         for (value, word) in above.iter_mut().zip(words) {
-            // Most numbers are the same as in the line above.
+            // Most numbers are equal to those of the line above.
             if !word.is_empty() {
                 *value += word.parse::<i64>().expect("a number");
             }

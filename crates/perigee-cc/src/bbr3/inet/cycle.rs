@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Bandwidth probing cycle, and the bound of data in flight adapted by it.
+//! Bandwidth probing cycle, and its adaptation of the bound of data in flight.
 
 use super::{Acks, Bbr3, Mode, NONE};
 use crate::*;
@@ -106,7 +106,7 @@ impl Bbr3 {
         self.up_count = (w.cwnd / growth).max(1);
     }
 
-    /// True if the wait is over and a cycle starts.
+    /// True if the wait has expired and a cycle starts.
     fn check_wait(&mut self, cx: &Cx) -> bool {
         let over = cx.now > self.phase_at + self.wait;
         if over {
@@ -136,7 +136,7 @@ impl Bbr3 {
     pub(super) fn start_down(&mut self, cx: &Cx) {
         self.forget_signals();
         self.up_count = NONE;
-        // The first draw is for a count of rounds that is never used.
+        // The first draw is for a number of rounds that is never used.
         self.draws.up_to(2);
         self.wait = Nanos::from_secs(2 + u64::from(self.draws.up_to(1000) / 1000));
         self.acks = Acks::Stopping;

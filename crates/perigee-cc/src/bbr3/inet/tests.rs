@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3's model of the OrbCC study's simulator, rule by rule.
+//! BBRv3 in the model of the OrbCC study's simulator, rule by rule.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn a_recovery_ends_at_the_threshold_and_after_a_timeout_at_the_window_before() {
     assert_eq!(w.cwnd, 900 * MSS);
 }
 
-/// Packets of an epoch are counted up to 4096 bytes: two, or as many as one ACK delivers.
+/// An epoch counts packets up to 4096 bytes: two packets, or as many as one ACK delivers.
 #[test]
 fn aggregation_adds_two_packets_or_what_one_ack_delivers() {
     let (mut cc, mut cx, w) = filled();
