@@ -33,6 +33,7 @@ PAGES = (
     ("telemetry", "Telemetry", "In-network telemetry for the schemes that use it.", ("[telemetry]",)),
     ("app", "Applications", "Traffic of a flow: the keys of each value of `app`.", ("[[flow]] app",)),
     ("flow", "Flows", "Sender, receiver, scheme and schedule of a flow.", ("[[flow]]",)),
+    ("expect", "Expectations", "Bounds that results must meet, by metric.", ("[[expect]]",)),
     ("hosts", "Real hosts and programs", "Linux hosts, and the programs on them.", ("[hosts]", "[[program]]")),
     ("tcp", "TCP", "Transport options of all flows, and profiles of published studies.", ("[tcp]",)),
     ("cc", "Congestion controls", "Parameters of each congestion control.", ("[cc.",)),
@@ -96,6 +97,17 @@ name = "film"
 app = "video"
 ladder = ["1 Mbit", "2.5 Mbit", "5 Mbit", "8 Mbit"]
 """,
+    "expect": """[[expect]]
+metric = "share"
+at_least = "90 %"
+from = "5 s"
+
+[[expect]]
+metric = "rtt"
+quantile = "95 %"
+at_most = "80 ms"
+cc = "bbr"
+""",
     "flow": """[[flow]]
 from = "s1"
 to = "d1"
@@ -117,8 +129,8 @@ min_rtt_window = "5 s"
 
 
 def sections(reference: str) -> list[tuple[str, str]]:
-    """Heading and text of each section, in order; `###` below `## [[flow]]` count as sections."""
-    reference = re.sub(r"^### (\[\[flow\]\] app)", r"## \1", reference, flags=re.MULTILINE)
+    """Heading and text of each section, in order; `###` below `[[flow]]` and `[[expect]]` count."""
+    reference = re.sub(r"^### (\[\[flow\]\] app|\[\[expect\]\] metric)", r"## \1", reference, flags=re.MULTILINE)
     parts = HEADING.split(reference)
     return [("", parts[0]), *zip(parts[1::2], parts[2::2], strict=True)]
 

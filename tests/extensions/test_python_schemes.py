@@ -223,7 +223,9 @@ def test_the_worked_example_of_the_guide_runs(cli, tmp_path):
 def test_a_new_python_scheme_passes_its_own_test(tmp_path, cli):
     made = cli("new-cc", "my_scheme", "--python", "--in", tmp_path)
     assert made.returncode == 0, made.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"my_scheme.py", "test_my_scheme.py", "my_scheme.md"}
+    assert {p.name for p in tmp_path.iterdir()} == {
+        f"{stem}my_scheme{end}" for stem, end in (("", ".py"), ("test_", ".py"), ("", ".md"), ("", ".toml"))
+    }
     words = [sys.executable, "-m", "pytest", "-q", "test_my_scheme.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

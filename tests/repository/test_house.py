@@ -156,6 +156,7 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
+    {"judge"},
     {"learn", "view"},
     {"validation", "benchmarks"},
     {"measure"},

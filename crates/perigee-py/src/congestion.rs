@@ -291,6 +291,7 @@ struct Class {
     /// The methods that it defines, and whether it reports internals.
     defines: [bool; METHODS.len()],
     internals: bool,
+    states: bool,
 }
 
 impl Class {
@@ -316,8 +317,8 @@ impl Class {
             caps.telemetry = TelemetryNeed::Stack;
         }
         caps.per_loss = defines[Method::Loss as usize];
-        let internals = own("internals")?;
-        Ok(Class { name: name.into(), class: class.clone().unbind(), caps, defines, internals })
+        let (internals, states) = (own("internals")?, own("state")?);
+        Ok(Class { name: name.into(), class: class.clone().unbind(), caps, defines, internals, states })
     }
 }
 
@@ -506,6 +507,15 @@ impl CongestionControl for PyScheme {
     }
 
     fn mode(&self, w: &Window) -> &'static str {
+        if let (true, false, Some(live)) = (self.class.states, self.failure.happened(), &self.live) {
+            let told = Python::attach(|py| -> PyResult<String> {
+                live.instance.bind(py).call_method0("state")?.extract()
+            });
+            match told {
+                Ok(name) => return interned(&name),
+                Err(e) => self.failure.note(&self.class.name, self.init.now, e),
+            }
+        }
         if w.cwnd < w.ssthresh {
             "slow start"
         } else {

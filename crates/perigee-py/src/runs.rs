@@ -130,6 +130,16 @@ impl Scenario {
         self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
     }
 
+    /// `[[expect]]`: the keys of each with their values in SI units, as JSON.
+    fn expectations(&self) -> String {
+        self.0
+            .expect
+            .iter()
+            .map(perigee_scenario::file::expect::Expect::as_json)
+            .collect::<serde_json::Value>()
+            .to_string()
+    }
+
     /// `[cc.CLASS]` of Python classes: class, parameter, value in JSON, and its place.
     fn class_params(&self) -> Vec<(String, String, String, String)> {
         let foreign = self.0.cc.iter().filter(|(name, _)| perigee_scenario::cc::info(name).is_none());

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perigee_lab.cli.expectations import Outlets, conclude_expectations
 from perigee_lab.cli.options import count
 from perigee_lab.cli.tables import scheme_table
 from perigee_lab.common.credentials import recorded
@@ -18,6 +19,8 @@ from perigee_lab.common.files import claimed, fresh_folder, refuse_file, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
 from perigee_lab.extensions.trust import Permission
+from perigee_lab.judge import expectations as judge
+from perigee_lab.judge.verdicts import evaluate
 from perigee_lab.results import flow_file
 from perigee_lab.results.beside import beside
 from perigee_lab.results.record import in_order
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from perigee_lab.judge.expectations import Expectation
     from perigee_lab.results.record import Run
     from perigee_lab.runs.scenario import Results, Scenario
 
@@ -50,18 +54,27 @@ class Asked:
     force: bool = False
     report: bool = True
     as_json: bool = False
+    outlets: Outlets = field(default_factory=Outlets)
 
 
 def run_command(
     scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, backend: Backend = SIMULATOR
 ) -> int:
     """Runs, prints and writes. Returns the exit code."""
-    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv)), asked)
+    expectations = judge.of(scenario.core)
+
+    def planned() -> Plan:
+        plan = Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv))
+        judge.check_flows(expectations, plan.first.world())
+        judge.check_schemes(expectations, plan.jobs[0].schemes)
+        return plan
+
+    return _run(planned, asked, expectations)
 
 
 def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
     """Runs the jobs of a file. Returns the exit code."""
-    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), recorded(sys.argv)), asked)
+    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), recorded(sys.argv)), asked, None)
 
 
 def dry_command(
@@ -100,7 +113,7 @@ def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
     return (begun, False) if begun is not None else (fresh_folder(plan.jobs[0].scenario, RUNS), True)
 
 
-def _run(made: Callable[[], Plan], asked: Asked) -> int:
+def _run(made: Callable[[], Plan], asked: Asked, expectations: Sequence[Expectation] | None) -> int:
     report, as_json = asked.report, asked.as_json
     if asked.out is not None:
         # Before anything is built for the folder.
@@ -120,13 +133,16 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
             strangers = conclude(folder, results[-1], report=report)
     except Interrupted as stopped:
         return _interrupted(stopped, folder)
+    chosen = judge.of(plan.first.core) if expectations is None else expectations
+    findings = evaluate(chosen, list(results))
     if as_json:
-        print(json.dumps(as_data(results, folder), indent=1))
+        told = {"expectations": [f.as_data() for f in findings]} if findings else {}
+        print(json.dumps({**as_data(results, folder), **told}, indent=1))
     else:
         _print_results(results, folder, report=report)
         for r in strangers:
             print(f"left out of summary and report, as it is of another scenario: {r.folder}")
-    return 0
+    return conclude_expectations(plan.jobs[0].scenario, findings, asked.outlets, quiet=as_json)
 
 
 def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:

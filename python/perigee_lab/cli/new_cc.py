@@ -34,18 +34,20 @@ def command(
     if python:
         cc, test = f"{folder / name}.py:{label_of(name)}", f"; its test: pytest {folder / f'test_{name}.py'}"
         print(f"now: perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic{test}")
+        print(f"its expectations: perigee run {folder / name}.toml --cc {cc}")
     else:
         print(f"now: cargo test -p perigee-cc {name} && make setup; ", end="")
         print(f"perigee run scenarios/micro/dumbbell.toml --cc {name},cubic")
 
 
 def python_files(name: str, folder: Path) -> list[Path]:
-    """Writes a class, its test and its page. Returns the files."""
+    """Writes a class, its test, its page and a scenario with expectations. Returns the files."""
     _check(name)
     plan = {
         folder / f"{name}.py": "new_cc.py.txt",
         folder / f"test_{name}.py": "new_cc_test.py.txt",
         folder / f"{name}.md": "new_cc.md.txt",
+        folder / f"{name}.toml": "new_cc.toml.txt",
     }
     return _write(name, plan)
 

@@ -11,6 +11,7 @@ import typer
 
 from perigee_lab.cli import given
 from perigee_lab.cli.backend import BackendOption, ClockOption, HostsOption, KernelOption, chosen, name_of, refuse_idle
+from perigee_lab.cli.expectations import JunitOption, Outlets, TapOption
 from perigee_lab.cli.options import (
     CcOption,
     ClusterOption,
@@ -50,10 +51,12 @@ def command(
     clock: ClockOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
+    junit: JunitOption = None,
+    tap: TapOption = None,
 ) -> int:
     """Run a scenario; table, record and report.
 
-    Completed runs are skipped.
+    Completed runs are skipped. Exit code 4: an expectation of the scenario has failed; 5: undecided.
     """
     from perigee_lab.cli.execution import Asked, dry_command, run_command
 
@@ -72,5 +75,6 @@ def command(
         check_free(save_job, force=force)
         dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)
         return 0
-    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
+    outlets = Outlets(junit, tap)
+    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json, outlets)
     return run_command(loaded, schemes, asked, pcap=pcap, backend=on)

@@ -13,6 +13,7 @@ import typer
 
 from perigee_lab.cli.backend import BackendOption, HostsOption, KernelOption, chosen, name_of, not_in_real_time
 from perigee_lab.cli.cell_tables import finite, print_cells, usual_columns
+from perigee_lab.cli.expectations import JunitOption, Outlets, TapOption, conclude_expectations
 from perigee_lab.cli.options import (
     CcOption,
     ClusterOption,
@@ -32,6 +33,7 @@ from perigee_lab.common.files import writing
 from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
+    from perigee_lab.judge.verdicts import Finding
     from perigee_lab.results.cells import Axis, Sweep
     from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.sweep import SweepPlan
@@ -60,10 +62,13 @@ def command(
     kernel: KernelOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
+    junit: JunitOption = None,
+    tap: TapOption = None,
 ) -> int:
     """Run every combination of some values.
 
-    Values of keys (--set KEY=A,B,C) and of the scenario's [sweep]. An interrupted sweep resumes.
+    Values of keys (--set KEY=A,B,C) and of the scenario's [sweep]. An interrupted sweep resumes. Exit codes
+    4 and 5: an expectation of the scenario has failed, or is undecided.
     """
     from perigee_lab.common.files import claimed, fresh_folder, refuse_file
     from perigee_lab.common.interrupt import announce
@@ -98,15 +103,17 @@ def command(
     except Interrupted:
         announce(f"complete runs are in {folder}; the same call goes on")
         return INTERRUPTED
-    return _conclude(plan, done, folder, drawn, as_json=as_json)
+    return _conclude(plan, done, folder, drawn, Outlets(junit, tap), as_json=as_json)
 
 
-def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, as_json: bool) -> int:
+def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], outlets: Outlets, *, as_json: bool) -> int:
     from perigee_lab.results.cells import CELLS
     from perigee_lab.results.flow_file import FILE, MOST_IN_CSV
 
+    findings = _findings(plan, folder)
     if as_json:
         told = {"out": str(folder), "keys": done.keys, "cells": done.means(usual_columns(done)), "failed": plan.failed}
+        told |= {"expectations": [f.as_data() for f in findings]} if findings else {}
         print(json.dumps(finite(told), indent=1))
     else:
         print_cells(done, usual_columns(done))
@@ -122,7 +129,26 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, 
     if plan.failed:
         failed = f"{len(plan.failed)} of {plan.size} runs failed; without them there is no sweep.csv"
         complain(f"{failed}. The same call tries them again")
-    return FAILED if plan.failed else 0
+    met = conclude_expectations(done.index.scenario, findings, outlets, quiet=as_json)
+    return FAILED if plan.failed else met
+
+
+def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
+    """The verdicts of all cells with complete runs."""
+    from perigee_lab.judge import expectations
+    from perigee_lab.judge.verdicts import evaluate
+    from perigee_lab.results.cells import CELLS, bare
+    from perigee_lab.results.record import find_records, in_order, record_folders
+
+    found: list[Finding] = []
+    for one, cell in zip(plan.plans, plan.index.cells, strict=True):
+        chosen = expectations.of(one.first.core)
+        where = folder / CELLS / cell.folder
+        if chosen and record_folders(where):
+            pairs = zip(plan.index.axes, cell.values, strict=True)
+            name = ", ".join(f"{a.key.rpartition('.')[2]}={bare(v)}" for a, v in pairs)
+            found += evaluate(chosen, in_order(find_records(where)), name)
+    return found
 
 
 def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:

@@ -7,6 +7,10 @@ OUTSIDE_TOLERANCE = 3
 """A validation, or the verification of a record, has found differences."""
 INCOMPLETE = 3
 """A run with hosts that ended or hung: its partial record is kept, and the manifest notes it."""
+UNMET = 4
+"""An expectation of a scenario has failed."""
+UNDECIDED = 5
+"""No expectation has failed, but one is undecided or not observable."""
 STOPPED = 124
 """`perigee exec`: the end of the run stopped the program, as in timeout(1).
 

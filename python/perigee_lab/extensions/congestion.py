@@ -68,6 +68,13 @@ class CongestionControl:
         "handover begin" (with its expected end, ns), "handover end", "path change" or "probe rtt".
         """
 
+    def state(self) -> str:
+        """Name of the state, one of few, for the record and expectations.
+
+        Default: "slow start" or "congestion avoidance", from window and threshold.
+        """
+        return ""
+
     def internals(self) -> dict[str, float]:
         """Numbers to record with every sample of the flow."""
         return {}

@@ -262,12 +262,16 @@ def scheme_order() -> list[str]:
 
 
 def comparable(toml: str) -> list[str]:
-    """The lines of a resolved scenario without the keys that may differ within a comparison."""
+    """The lines of a resolved scenario without what may differ within a comparison.
+
+    These are some keys of `[run]`, and expectations, on which no result depends.
+    """
     kept, section = [], ""
     for line in toml.splitlines():
         section = line if line.startswith("[") else section
-        if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
-            kept.append(line)
+        if section == "[[expect]]" or (section == "[run]" and line.split(" = ")[0] in ("cc", "seed", "runs")):
+            continue
+        kept.append(line)
     return kept
 
 

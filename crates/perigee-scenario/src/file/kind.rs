@@ -18,6 +18,8 @@ pub enum Kind {
     Int(i64, i64),
     /// A finite number.
     Number(f64, f64),
+    /// A share, 0.95 or "95 %".
+    Share(f64, f64),
     /// A time, "50 ms".
     Time(Nanos, Nanos),
     /// A time, or "uniform(45 ms, 120 ms)".
@@ -162,7 +164,7 @@ impl Kind {
         let shape = match self {
             Kind::Bool => Shape::Bool,
             Kind::Int(..) => Shape::Int,
-            Kind::Number(..) => Shape::Number,
+            Kind::Number(..) | Kind::Share(..) => Shape::Number,
             Kind::Time(..) => Shape::Time,
             Kind::TimeDraw(..) => Shape::TimeDraw,
             Kind::TimeLaw | Kind::DataLaw => Shape::Law,
@@ -226,6 +228,7 @@ impl Kind {
             }
             (Kind::Number(min, max), Raw::Int(i)) => within(*i as f64, *min, *max).map(Val::Number),
             (Kind::Number(min, max), Raw::Float(x)) => within(finite(*x)?, *min, *max).map(Val::Number),
+            (Kind::Share(min, max), Raw::Int(_) | Raw::Float(_)) => Kind::Number(*min, *max).value(raw),
             (Kind::LossDraw, Raw::Int(_) | Raw::Float(_)) => {
                 let p = if let Raw::Int(i) = raw { *i as f64 } else { number(raw)? };
                 within(finite(p)?, 0.0, 1.0).map(|p| Val::LossDraw(Draw::fixed(p)))
@@ -237,6 +240,7 @@ impl Kind {
 
     fn text(&self, text: &str) -> Result<Val, Refusal> {
         match self {
+            Kind::Share(min, max) => share(text, *min, *max).map(Val::Number),
             Kind::Time(min, max) => within(parse_time(text)?, *min, *max).map(Val::Time),
             Kind::TimeDraw(min, max) => draw(text, |t| within(parse_time(t)?, *min, *max)).map(Val::TimeDraw),
             Kind::TimeLaw => {
@@ -284,6 +288,7 @@ impl Kind {
             Kind::Bool => "true or false".into(),
             Kind::Int(min, max) => format!("a whole number from {min} to {max}"),
             Kind::Number(min, max) => format!("a number from {min} to {max}"),
+            Kind::Share(min, max) => format!("a share such as 0.95 or \"95 %\", from {min} to {max}"),
             Kind::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
             Kind::TimeDraw(min, max) => {
                 format!("a time or \"uniform(45 ms, 120 ms)\", from {min} to {max}")
@@ -320,6 +325,10 @@ impl Kind {
             Kind::Bool => json!({"type": "boolean"}),
             Kind::Int(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Kind::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
+            Kind::Share(min, max) => json!({"anyOf": [
+                {"type": "number", "minimum": min, "maximum": max},
+                {"type": "string", "pattern": "^[0-9.]+ ?%?$"},
+            ]}),
             Kind::LossDraw => json!({"anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
                 {"type": "string", "pattern": "^uniform\\(.*,.*\\)$"},
@@ -457,6 +466,15 @@ fn draw<T: Copy + PartialOrd>(
         return Err(Refusal::new("the first value of uniform(low, high) is the larger one"));
     }
     Ok(draw)
+}
+
+fn share(text: &str, min: f64, max: f64) -> Result<f64, Refusal> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let x: f64 = number.trim().parse().map_err(|_| Refusal::new("not a share such as \"95 %\""))?;
+    within(finite(x)? / unit, min, max)
 }
 
 fn probability(text: &str) -> Result<f64, Refusal> {

@@ -21,6 +21,7 @@ pub mod checked;
 mod directions;
 pub mod disciplines;
 pub mod error;
+pub mod expect;
 pub mod field;
 pub mod flow;
 pub mod grammar;

@@ -7,6 +7,7 @@ use crate::file::bursts::Bursts;
 use crate::file::change::{ChangeSpec, When};
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
+use crate::file::expect::Expect;
 use crate::file::flow::FlowSpec;
 use crate::file::handover::Handover;
 use crate::file::hosts::Hosts;
@@ -74,6 +75,8 @@ pub struct Scenario {
     pub sweep: Vec<tree::Axis>,
     /// `[[flow]]`.
     pub flows: Vec<FlowSpec>,
+    /// `[[expect]]`.
+    pub expect: Vec<Expect>,
     /// `[[program]]`.
     pub programs: Vec<ProgramSpec>,
     /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
@@ -156,6 +159,7 @@ impl Reader<'_> {
     fn scenario(&mut self, name: &str, top: Top) -> Option<Scenario> {
         let run = top.run;
         run.check(self.problems);
+        top.expect.iter().for_each(|e| e.check(run.duration, self.problems));
         let source = sources::read(top.source, self.problems);
         let first_node = top.node.first().map(|(_, n)| &n.written).or(top.nodes.first().map(|n| &n.written));
         let misplaced = first_node.map(|node| {
@@ -218,6 +222,7 @@ impl Reader<'_> {
             cc: top.cc,
             sweep: top.sweep,
             flows,
+            expect: top.expect,
             programs,
             resolved_toml: String::new(),
             remarks: Vec::new(),

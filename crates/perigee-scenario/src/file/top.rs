@@ -6,6 +6,7 @@
 use crate::file::bursts::Bursts;
 use crate::file::change::Change;
 use crate::file::checked::{Axis, Given};
+use crate::file::expect::Expect;
 use crate::file::field::TcpOfAll;
 use crate::file::flow::Flow;
 use crate::file::handover::Handover;
@@ -47,5 +48,6 @@ parameters! {
     flow: Vec<Flow> = some("[[flow]]: who sends what to whom");
     hosts: Hosts = one();
     sweep: Vec<Axis> = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run");
+    expect: Vec<Expect> = list("[[expect]]: what must hold of the results");
     program: Vec<Program> = list("[[program]]: what runs on the nodes, where hosts are real");
 }

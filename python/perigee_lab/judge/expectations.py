@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Expectations of a scenario, its `[[expect]]` tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.errors import PerigeeError
+from perigee_lab.results.columns import BY_NAME
+from perigee_lab.results.paired import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from perigee_lab import _core
+
+BOUNDS = ("at_least", "at_most", "near")
+# Factor, unit and decimals for display, by the dimension of a metric.
+TIME, RATE, SHARE, NUMBER = (1e3, " ms"), (1e-6, " Mbit/s"), (100.0, " %"), (1.0, "")
+DIMENSIONS = {
+    "goodput": RATE,
+    **dict.fromkeys(("share", "loss"), SHARE),
+    **dict.fromkeys(("rtt", "queue", "completion", "convergence", "rise", "reached", "stay"), TIME),
+}
+WHITE_BOX = ("visits", "reached", "stay", "stay_rounds", "variable")
+"""Metrics of a scheme's own states and variables, which not every scheme exposes."""
+
+
+class ExpectationError(PerigeeError):
+    """An expectation that cannot be evaluated; the message has its place, the value and the remedy."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A bound on a metric. Values are in SI units: times in s, rates in bit/s."""
+
+    metric: str
+    keys: Mapping[str, Any]
+    place: str
+
+    @property
+    def title(self) -> str:
+        """One line for tables."""
+        return str(self.keys.get("title") or self.described())
+
+    @property
+    def is_white_box(self) -> bool:
+        """Whether it is about what only some schemes expose."""
+        return self.metric in WHITE_BOX and not str(self.keys.get("variable", "")).startswith(
+            ("cwnd_", "pacing_bps", "in_flight_", "delivery_", "srtt_", "rtt_", "ssthresh_")
+        )
+
+    def holds_for(self, cc: str) -> bool:
+        """Whether it applies to a scheme; `python:NAME` may be written as NAME."""
+        chosen = self.keys.get("cc")
+        return not chosen or cc in chosen or cc.removeprefix("python:") in chosen
+
+    @property
+    def low(self) -> float:
+        """Lower bound; minus infinity if there is none."""
+        if "near" in self.keys:
+            return float(self.keys["near"]) - self._deviation()
+        return float(self.keys.get("at_least", -math.inf))
+
+    @property
+    def high(self) -> float:
+        """Upper bound; infinity if there is none."""
+        if "near" in self.keys:
+            return float(self.keys["near"]) + self._deviation()
+        return float(self.keys.get("at_most", math.inf))
+
+    def _deviation(self) -> float:
+        return abs(float(self.keys["near"])) * float(self.keys["within"])
+
+    def described(self) -> str:
+        """Metric, its keys and window."""
+        k = self.keys
+        words = [k.get("column") or k.get("variable") or self.metric.replace("_", " ")]
+        if "quantile" in k and self.metric not in ("stay", "stay_rounds"):
+            words.append({0.0: "smallest", 1.0: "largest"}.get(k["quantile"], f"{100 * k['quantile']:g} %"))
+        if "state" in k:
+            words.append(f"{'of' if self.metric in ('visits', 'stay', 'stay_rounds') else 'in'} {k['state']}")
+        if "previous" in k:
+            words.append(f"from {k['previous']}")
+        if k.get("flow"):
+            words.append(f"({', '.join(k['flow'])})")
+        if "from" in k:
+            words.append(f"after {k['from']:g} s")
+        if "until" in k:
+            words.append(f"until {k['until']:g} s")
+        return " ".join(map(str, words))
+
+    def bound(self) -> str:
+        """The bounds as text."""
+        k = self.keys
+        if k.get("order"):
+            return " ≥ ".join(k["order"])
+        if "near" in k:
+            return f"{self.shown(k['near'])} ± {100 * k['within']:g} %"
+        parts = [("at_least", "≥"), ("at_most", "≤")]
+        return ", ".join(f"{sign} {self.shown(k[name])}" for name, sign in parts if name in k)
+
+    def shown(self, value: float) -> str:
+        """A value with its unit."""
+        factor, unit = DIMENSIONS.get(self.metric, NUMBER)
+        if not math.isfinite(value):
+            return "never" if value > 0 else "-"
+        value *= factor
+        if unit == " ms" and abs(value) >= 1e3:
+            value, unit = value / 1e3, " s"
+        return f"{value:.4g}{unit}" if abs(value) < 1e5 else f"{value:.6g}{unit}"
+
+
+def of(core: _core.Scenario) -> list[Expectation]:
+    """The expectations of a scenario. Raises ExpectationError for unknown columns."""
+    found = [Expectation(k["metric"], k, k["place"]) for k in json.loads(core.expectations())]
+    for e in found:
+        _check_column(e)
+    return found
+
+
+def check_flows(expectations: Collection[Expectation], world: _core.World) -> None:
+    """Raises ExpectationError for flows that the network does not have."""
+    if not any(e.keys.get("flow") for e in expectations):
+        return
+    names = [f["name"] for f in json.loads(world.describe())["flows"]]
+    for e in expectations:
+        missing = [name for name in e.keys.get("flow", ()) if name not in names]
+        if missing:
+            some = ", ".join(names[:10]) + (" and others" if len(names) > 10 else "")
+            raise ExpectationError(f"{e.place}: expect.flow = {missing[0]!r}: no such flow; there are {some}")
+
+
+def check_schemes(expectations: Collection[Expectation], compared: Collection[str]) -> None:
+    """Raises ExpectationError for an order over schemes that are not compared."""
+    names = {cc.removeprefix("python:") for cc in compared} | set(compared)
+    for e in expectations:
+        missing = [cc for cc in e.keys.get("order", ()) if cc not in names]
+        if missing:
+            there = ", ".join(compared)
+            raise ExpectationError(
+                f"{e.place}: expect.order names {missing[0]!r}, which is not compared (compared: {there}): "
+                "add it to run.cc or --cc, or leave it out"
+            )
+
+
+def _check_column(e: Expectation) -> None:
+    name = e.keys.get("column")
+    if name is None:
+        return
+    if name not in BY_NAME or "run" not in BY_NAME[name].rows or name in WORDS:
+        raise ExpectationError(
+            f"{e.place}: expect.column = {name!r} is no column of numbers in rows of runs: `perigee columns` lists them"
+        )

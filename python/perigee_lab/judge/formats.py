@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Findings as JUnit XML and TAP, for continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from perigee_lab.common import names
+from perigee_lab.common.files import write_text
+from perigee_lab.judge.verdicts import Finding, Verdict
+
+
+def write(groups: Mapping[str, Sequence[Finding]], junit: Path | None, tap: Path | None) -> None:
+    """Writes findings, grouped by scenario or case, into the requested files."""
+    if junit is not None:
+        write_text(junit, as_junit(groups))
+    if tap is not None:
+        write_text(tap, as_tap(groups))
+
+
+def as_junit(groups: Mapping[str, Sequence[Finding]]) -> str:
+    """JUnit XML: a test suite per group, a test case per finding.
+
+    Undecided findings are errors, and those that cannot be observed are skipped.
+    """
+    root = ElementTree.Element("testsuites", name="perigee")
+    for group, findings in groups.items():
+        counts = {v: str(sum(f.verdict is v for f in findings)) for v in Verdict}
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=names.visible(group),
+            tests=str(len(findings)),
+            failures=counts[Verdict.FAILED],
+            errors=counts[Verdict.UNDECIDED],
+            skipped=counts[Verdict.NOT_OBSERVABLE],
+        )
+        for f in findings:
+            case = ElementTree.SubElement(suite, "testcase", classname=names.visible(f"{group}.{f.cc}"), name=_name(f))
+            tag = {Verdict.FAILED: "failure", Verdict.UNDECIDED: "error", Verdict.NOT_OBSERVABLE: "skipped"}.get(
+                f.verdict
+            )
+            if tag is not None:
+                found = ElementTree.SubElement(case, tag, message=_result(f))
+                found.text = names.visible(f.expectation.place)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def as_tap(groups: Mapping[str, Sequence[Finding]]) -> str:
+    """TAP version 13: a line per finding; not observable ones have the directive SKIP."""
+    findings = [(group, f) for group, every in groups.items() for f in every]
+    lines = ["TAP version 13", f"1..{len(findings)}"]
+    for n, (group, f) in enumerate(findings, start=1):
+        bad = f.verdict in (Verdict.FAILED, Verdict.UNDECIDED)
+        name = f"{names.visible(group)}: {names.visible(f.cc)}: {_name(f)}".replace("#", "\\#")
+        skip = " # SKIP " + _result(f) if f.verdict is Verdict.NOT_OBSERVABLE else ""
+        lines.append(f"{'not ok' if bad else 'ok'} {n} - {name}{skip}")
+        if bad:
+            lines += ["  ---", f"  message: {_quoted(_result(f))}", f"  at: {_quoted(f.expectation.place)}", "  ..."]
+    return "\n".join(lines) + "\n"
+
+
+def _name(f: Finding) -> str:
+    cell = f"[{f.cell}] " if f.cell else ""
+    return names.visible(f"{cell}{f.expectation.title}: {f.expectation.bound()}")
+
+
+def _result(f: Finding) -> str:
+    detail = f" ({f.detail})" if f.detail else ""
+    return names.visible(f"{f.verdict.value}: {f.shown()}, expected {f.expectation.bound()}{detail}")
+
+
+def _quoted(text: str) -> str:
+    return '"' + names.visible(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Expectations: values against the record, verdicts over seeds, files for CI, exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import perigee_lab as perigee
+from conftest import ROOT, SMALL, Cli
+from perigee_lab.judge import expectations, measures
+from perigee_lab.judge.expectations import Expectation, ExpectationError
+from perigee_lab.judge.verdicts import Verdict, evaluate, seeds_needed
+from perigee_lab.results.metrics import run_summary
+
+BBR = """
+[run]
+duration = "8 s"
+sample = "10 ms"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "2 bdp"
+[[flow]]
+name = "one"
+cc = "*"
+"""
+
+
+def expect(**keys: Any) -> Expectation:
+    """An expectation with its defaults, in SI units."""
+    return Expectation(keys["metric"], {"seeds": "mean", **keys}, "here:1")
+
+
+@pytest.fixture(scope="module")
+def bbr3() -> perigee.Run:
+    """A BBRv3 flow alone."""
+    return perigee.loads(BBR).run("bbr3")
+
+
+def test_values_without_a_window_are_those_of_the_tables(bbr3: perigee.Run) -> None:
+    summary = run_summary(bbr3)
+    of = lambda **keys: measures.value(bbr3, expect(**keys))  # noqa: E731
+    assert of(metric="goodput") == pytest.approx(summary["goodput_mbps"] * 1e6)
+    assert of(metric="share") == pytest.approx(summary["share"])
+    assert of(metric="rtt") == pytest.approx(summary["rtt_mean_ms"] / 1e3)
+    assert of(metric="rtt", quantile=0.99) == pytest.approx(summary["rtt_p99_ms"] / 1e3)
+    assert of(metric="column", column="retransmits") == summary["retransmits"]
+    assert of(metric="loss") == pytest.approx(summary["retransmit_pct"] / 100, rel=0.05)
+
+
+def test_a_window_has_its_own_values(bbr3: perigee.Run) -> None:
+    rows = bbr3.table("flows").to_pylist()
+    at = {row["t_ns"] / 1e9: row["delivered_bytes"] for row in rows}
+    goodput = (at[6.0] - at[4.0]) * 8 / 2
+    assert measures.value(bbr3, expect(metric="goodput", **{"from": 4.0, "until": 6.0})) == pytest.approx(goodput)
+    share = measures.value(bbr3, expect(metric="share", **{"from": 4.0, "until": 6.0}))
+    assert share == pytest.approx(goodput / (20e6 * 1448 / 1500), rel=1e-3)
+    smallest = measures.value(bbr3, expect(metric="queue", quantile=0.0))
+    assert smallest is not None
+    assert 0 <= smallest < 0.002
+
+
+def test_states_have_the_times_of_their_events(bbr3: perigee.Run) -> None:
+    events = [e for e in bbr3.table("events").to_pylist() if e["kind"] == "mode"]
+    assert [e["text"] for e in events[:2]] == ["drain", "probe_down"] or events[0]["text"] == "drain", events[:2]
+    drain = events[0]["t_ns"] / 1e9
+    of = lambda **keys: measures.value(bbr3, expect(**keys))  # noqa: E731
+    begin = bbr3.table("flow_totals").to_pylist()[0]["started_ns"] / 1e9
+    assert of(metric="reached", state="drain") == pytest.approx(drain - begin)
+    assert of(metric="visits", state="drain", previous="startup") == 1
+    assert of(metric="visits", state="drain", previous="cruise") == 0
+    assert of(metric="visits", state="startup") == 1
+    assert of(metric="stay", state="drain", quantile=1.0) == pytest.approx(events[1]["t_ns"] / 1e9 - drain)
+    assert of(metric="reached", state="nirvana") == math.inf
+    assert of(metric="variable", variable="max_bw_bps", **{"from": 4.0}) == pytest.approx(20e6, rel=0.08)
+    assert of(metric="variable", variable="wishes") is None
+
+
+def test_what_a_scheme_does_not_expose_is_not_observable() -> None:
+    class Silent(perigee.CongestionControl):
+        """Says nothing about itself."""
+
+    run = perigee.loads(BBR, run__duration="1 s").run(Silent)
+    never = expect(metric="visits", state="probe_rtt", at_most=0)
+    [finding] = evaluate([never], [run])
+    assert finding.verdict is Verdict.NOT_OBSERVABLE
+
+
+def test_a_class_names_its_states() -> None:
+    class Talking(perigee.CongestionControl):
+        """Two states of its own."""
+
+        def state(self) -> str:
+            """Grows at first."""
+            return "young" if self.acks < 50 else "old"
+
+        def __init__(self) -> None:
+            """No ACK yet."""
+            self.acks = 0
+
+        def on_ack(self, cx: Any, window: Any, ack: Any) -> None:
+            """Counts."""
+            self.acks += 1
+
+    run = perigee.loads(BBR, run__duration="2 s").run(Talking)
+    assert measures.value(run, expect(metric="visits", state="old", previous="young")) == 1
+    assert measures.value(run, expect(metric="visits", state="young")) == 1
+
+
+def test_bounds_decide(bbr3: perigee.Run) -> None:
+    verdict = lambda **keys: evaluate([expect(metric="share", **keys)], [bbr3])[0].verdict  # noqa: E731
+    assert verdict(at_least=0.5) is Verdict.PASSED
+    assert verdict(at_most=0.5) is Verdict.FAILED
+    assert verdict(near=1.0, within=0.2) is Verdict.PASSED
+    assert verdict(near=2.0, within=0.2) is Verdict.FAILED
+
+
+class Fake:
+    """A run with a value of its own."""
+
+    def __init__(self, cc: str, seed: int, value: float) -> None:
+        """Its only column is jain."""
+        self.cc, self.seed, self.summary = cc, seed, {"jain": value}
+
+
+def verdicts(values: dict[str, list[float]], **keys: Any) -> list[tuple[Verdict, str]]:
+    """Verdicts on the column jain of made-up runs."""
+    runs: Any = [Fake(cc, k, v) for cc, every in values.items() for k, v in enumerate(every)]
+    found = evaluate([expect(metric="column", column="jain", **keys)], runs)
+    return [(f.verdict, f.detail) for f in found]
+
+
+def test_intervals_over_seeds_decide() -> None:
+    values = {"x": [0.90, 0.94, 0.92, 0.96]}
+    assert verdicts(values, at_least=0.85)[0][0] is Verdict.PASSED
+    assert verdicts(values, at_least=0.99)[0][0] is Verdict.FAILED
+    undecided, detail = verdicts(values, at_least=0.92)[0]
+    assert undecided is Verdict.UNDECIDED
+    assert detail.startswith("about ")
+    assert verdicts(values, at_least=0.92, seeds="each") == [(Verdict.FAILED, "not with seed 0")]
+    assert verdicts({"x": [0.9, 0.9]}, at_least=0.9)[0][0] is Verdict.PASSED, "nothing random has a part"
+
+
+def test_the_number_of_seeds_decides() -> None:
+    """With that many seeds of the same spread half of the interval is just below the distance."""
+    values = [0.0, 2.0] * 5
+    n = seeds_needed(values, 0.5)
+    half = lambda k: measures_half([0.0, 2.0] * (k // 2) + [1.0] * (k % 2))  # noqa: E731
+    assert half(n + 2) < 0.5 < half(n - 4)
+
+
+def measures_half(values: list[float]) -> float:
+    """Half of the 95 % interval."""
+    from perigee_lab.results.metrics import mean_and_interval
+
+    return mean_and_interval(values)[1]
+
+
+def test_an_order_is_decided_seed_by_seed() -> None:
+    """The seeds differ more than the schemes: only pairs show the order."""
+    values = {"a": [1.0, 5.0, 9.0], "b": [0.9, 4.85, 8.88]}
+    assert [v for v, _ in verdicts(values, order=["a", "b"])] == [Verdict.PASSED]
+    assert [v for v, _ in verdicts(values, order=["b", "a"])] == [Verdict.FAILED]
+
+
+def test_unknown_flows_columns_and_schemes_are_errors_with_their_place(tmp_path: Path) -> None:
+    def load(keys: str) -> perigee.Scenario:
+        return perigee.loads(f"{BBR}[[expect]]\n{keys}")
+
+    with pytest.raises(ExpectationError, match=r":14: expect.column = 'speed' is no column"):
+        expectations.of(load('metric = "column"\ncolumn = "speed"\nat_least = 1').core)
+    loaded = load('metric = "share"\nflow = "two"\nat_least = 0.1')
+    with pytest.raises(ExpectationError, match="'two': no such flow; there are one"):
+        expectations.check_flows(expectations.of(loaded.core), loaded.core.world(1))
+    loaded = load('metric = "share"\norder = ["bbr3", "cubic"]')
+    with pytest.raises(ExpectationError, match="names 'cubic', which is not compared"):
+        expectations.check_schemes(expectations.of(loaded.core), ["bbr3"])
+
+
+MET = '[[expect]]\nmetric = "goodput"\nat_least = "1 Mbit"\n'
+MISSED = '[[expect]]\ntitle = "fast <enough>"\nmetric = "goodput"\nat_least = "100 Mbit"\ncc = "cubic"\n'
+HIDDEN = '[[expect]]\nmetric = "variable"\nvariable = "luck"\nat_least = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", 0), (MET, 0), (MET + MISSED, 4), (MET + HIDDEN, 5)], ids=["none", "met", "missed", "hidden"]
+)
+def test_exit_codes(tmp_path: Path, cli: Cli, text: str, code: int) -> None:
+    (tmp_path / "s.toml").write_text(SMALL + text, encoding="utf-8")
+    done = cli("run", "s.toml", "--no-report", "--out", "o")
+    assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_files_for_ci_and_runs_that_are_not_repeated(tmp_path: Path, cli: Cli) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SMALL + MET, encoding="utf-8")
+    assert cli("run", scenario, "--no-report", "--out", tmp_path / "o").returncode == 0
+    scenario.write_text(SMALL + MET + MISSED + HIDDEN, encoding="utf-8")
+    files = ["--junit", tmp_path / "j.xml", "--tap", tmp_path / "t.tap"]
+    done = cli("run", scenario, "--no-report", "--out", tmp_path / "o", *files)
+    assert done.returncode == 4
+    assert "from an earlier call: 2 of 2 runs" in done.stderr, "expectations are no part of a run"
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
+    counts = {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "5", "failures": "1", "errors": "0", "skipped": "2"}
+    failed = next(c for c in suite if c.find("failure") is not None)
+    assert failed.get("name") == "fast <enough>: ≥ 100 Mbit/s"
+    lines = (tmp_path / "t.tap").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["TAP version 13", "1..5"]
+    assert sum(line.startswith("not ok") for line in lines) == 1
+    assert sum("# SKIP" in line for line in lines) == 2
+    told = json.loads(cli("run", scenario, "--no-report", "--out", tmp_path / "o", "--json").stdout)
+    assert [e["verdict"] for e in told["expectations"]].count("not observable") == 2
+
+
+def test_cells_of_a_sweep_have_verdicts(tmp_path: Path, cli: Cli) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SMALL + MISSED.replace("100 Mbit", "5 Mbit"), encoding="utf-8")
+    words = ["sweep", scenario, "--set", "port.bottleneck.rate=2Mbit,20Mbit", "--no-plots", "--out", tmp_path / "o"]
+    done = cli(*words, "--json")
+    assert done.returncode == 4
+    found = {e["cell"]: e["verdict"] for e in json.loads(done.stdout)["expectations"]}
+    assert found == {"rate=2Mbit": "failed", "rate=20Mbit": "passed"}
+
+
+def test_the_example_meets_its_expectations(tmp_path: Path, cli: Cli) -> None:
+    done = cli("run", ROOT / "scenarios/micro/expectations.toml", "--no-report", "--out", tmp_path / "o")
+    assert done.returncode == 0, done.stdout + done.stderr
