@@ -9,12 +9,13 @@ use perigee_record::Collector;
 use perigee_units::Nanos;
 use std::io::Cursor;
 
-/// Small captures: our pcapng, pcap of either byte order with Ethernet and cooked headers.
+/// Small captures: pcapng as written by Perigee, and pcap in both byte orders with Ethernet and
+/// cooked headers.
 pub fn seeds() -> Vec<Vec<u8>> {
     vec![pcapng(), pcap(1, true), pcap(113, false), quic()]
 }
 
-/// Imports one; true if it holds a flow.
+/// Imports a capture; true if it contains a flow.
 pub fn feed(bytes: &[u8]) -> bool {
     let options =
         Options { place: None, cc: "x".into(), sample: Nanos::from_millis(100), warmup: Nanos::ZERO };

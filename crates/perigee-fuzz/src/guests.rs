@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fuzz targets: input from real hosts, that is, devices and clocks in shared memory, reports,
-//! frames. An input is a list of steps of a guest, each a letter, the length of its payload (two
-//! bytes, little-endian), and the payload.
+//! Fuzz targets for input from real hosts: devices and clocks in shared memory, reports, frames. An
+//! input is a list of a guest's steps, each a letter, the length of its payload (two bytes,
+//! little-endian), and the payload.
 
 use perigee_guest::clock::{Clock, Doorbell};
 use perigee_guest::device::Device;
@@ -20,9 +20,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 
-/// Memory of the guest.
+/// Memory size of the guest.
 const MEMORY: u64 = 1 << 16;
-/// Bound on the frames that an input can make a ring deliver: a full queue per step.
+/// Maximum number of frames that an input can make a ring deliver: a full queue per step.
 const MOST_FRAMES: usize = 1024;
 
 fn steps(mut input: &[u8]) -> Vec<(u8, &[u8])> {
@@ -68,8 +68,8 @@ fn message(what: u32, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The memory of a guest and its rings: descriptors at 0, available at 0x1000, used at 0x2000,
-/// buffers at 0x4000.
+/// Memory of a guest and its rings: descriptors at 0, available at 0x1000, used at 0x2000, buffers
+/// at 0x4000.
 pub fn devices() -> Vec<Vec<u8>> {
     let longs = |values: &[u64]| values.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
     let pair = |a: u32, b: u32| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
@@ -104,7 +104,7 @@ pub fn devices() -> Vec<Vec<u8>> {
     vec![sends, receives, both, carrier.concat()]
 }
 
-/// Damaged messages, rings and buffers. True if the device served all steps.
+/// Processes damaged messages, rings and buffers. True if the device served all steps.
 pub fn device(input: &[u8]) -> bool {
     let Ok((ours, mut guest)) = UnixStream::pair() else { return false };
     let Ok(memory) = memfd_create("fuzz", MemfdFlags::CLOEXEC) else { return false };
@@ -142,7 +142,8 @@ pub fn device(input: &[u8]) -> bool {
     steps(input).into_iter().filter(inside).try_for_each(served).is_ok()
 }
 
-/// Sends a message with its true size, or one that is too large; memory tables carry the memory.
+/// Sends a message with its true size, or with one that is too large; memory tables carry the
+/// memory.
 fn send(guest: &UnixStream, memory: &File, payload: &[u8]) {
     let mut bytes = payload.to_vec();
     bytes.resize(bytes.len().max(12), 0);
@@ -176,7 +177,7 @@ pub fn clocks() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Damaged messages and memory of a clock. True if all steps were served.
+/// Processes damaged messages and memory of a clock. True if all steps were served.
 pub fn clock(input: &[u8]) -> bool {
     let Ok((ours, mut guest)) = UnixStream::pair() else { return false };
     let Ok(mut clock) = Clock::new(ours) else { return false };
@@ -219,7 +220,7 @@ pub fn clock(input: &[u8]) -> bool {
     steps(input).into_iter().try_for_each(served).is_ok()
 }
 
-/// The memory of a clock, as its guest gets it.
+/// Memory of a clock, as received by its guest.
 fn shared(clock: &mut Clock, guest: &mut UnixStream) -> Option<File> {
     let mut start = [0; 16];
     start[..4].copy_from_slice(&1u32.to_ne_bytes());
@@ -256,7 +257,7 @@ pub fn reports() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Damaged reports.
+/// Processes damaged reports.
 pub fn report(input: &[u8]) -> bool {
     report::read(input).is_ok_and(|reports| reports.iter().all(|r| !format!("{r:?}").is_empty()))
 }
@@ -273,7 +274,7 @@ pub fn frames() -> Vec<Vec<u8>> {
     [four, six].map(|packet| frames::frame(&packet, 0, 1).into()).into()
 }
 
-/// Damaged frames, in both directions.
+/// Processes damaged frames, in both directions.
 pub fn frame(input: &[u8]) -> bool {
     let plan = Plan { carriers: vec![0], ends: vec![Some((0, 1)), Some((0, 1))], ..Plan::default() };
     let Some(packet) = frames::ip_packet(input) else { return false };

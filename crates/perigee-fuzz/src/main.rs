@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fuzzer of every parser and codec with damaged input: none may panic or take long.
+//! Fuzzer that feeds damaged input to every parser and codec: none may panic or take long.
 //!
 //! ```sh
 //! cargo run --release -p perigee-fuzz -- all 1000000       # every target, a million inputs each
 //! cargo run --release -p perigee-fuzz -- scenario 5000 7   # one target, number of inputs, seed
 //! ```
 //!
-//! Inputs are mutations of small valid ones (`targets.rs`), drawn from the seed, so that findings
-//! are reproducible. Inputs that cause a panic are written to
+//! Inputs are mutations of small valid ones (`targets.rs`), determined by the seed, so that
+//! findings are reproducible. Inputs that cause a panic are written to
 //! `crates/perigee-fuzz/found/TARGET-SEED-NUMBER`, and the exit code is 1.
 
 #![expect(clippy::disallowed_methods, reason = "fuzzing reports its speed and finds hangs")]
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use targets::{Target, TARGETS};
 
-/// Taking longer than this on one input is a finding as well.
+/// Processing time of an input above which it is a finding.
 const SLOW: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {

@@ -3,8 +3,8 @@
 
 use perigee_units::draw::mix;
 
-/// Strings that break parsers: numbers at their limits, signs, quotes, line ends, characters of
-/// several bytes.
+/// Strings that break parsers: numbers at their limits, signs, quotes, line ends, multi-byte
+/// characters.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -49,7 +49,7 @@ const WORDS: &[&str] = &[
 /// Maximum number of mutations per input: most inputs stay close to a valid one.
 const MOST: u64 = 6;
 
-/// Inputs longer than this are cut.
+/// Maximum length of an input; longer ones are truncated.
 const LONGEST: usize = 1 << 14;
 
 /// Generator of damaged inputs.
@@ -59,7 +59,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// A generator from valid inputs; `seed` determines all draws.
+    /// Generator from valid inputs; `seed` determines all draws.
     pub fn new(seeds: Vec<Vec<u8>>, seed: u64) -> Self {
         assert!(!seeds.is_empty());
         Mutator { seeds, state: mix(seed) }
@@ -103,7 +103,7 @@ impl Mutator {
             }
             6 => input.truncate(at),
             _ => {
-                // A piece of another valid input.
+                // Insert a piece of another valid input.
                 let other = self.draw(self.seeds.len());
                 let from = self.draw(self.seeds[other].len() + 1);
                 let to = (from + self.draw(64)).min(self.seeds[other].len());

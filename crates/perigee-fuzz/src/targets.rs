@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fuzz targets: each parser and codec of foreign input, with small valid inputs. Records and job
-//! files are read in Python; `tests/results/test_manifest.py` and `tests/common/test_damage.py` spoil those.
+//! Fuzz targets: each parser and codec of untrusted input, with small valid inputs. Records and job
+//! files are read in Python; `tests/results/test_manifest.py` and `tests/common/test_damage.py`
+//! damage those.
 
 use crate::{captures, guests};
 use perigee_orbit::interop::hypatia;
@@ -24,11 +25,11 @@ pub struct Target {
     pub name: &'static str,
     /// Valid inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Reads an input; true if it was accepted.
+    /// Parses an input; true if it was accepted.
     pub feed: fn(&[u8]) -> bool,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "quantity", seeds: quantities, feed: quantity },
     Target { name: "scenario", seeds: scenarios, feed: scenario },
@@ -76,7 +77,7 @@ fn quantity(bytes: &[u8]) -> bool {
     parse_time(t).is_ok() | parse_rate(t).is_ok() | parse_size(t).is_ok()
 }
 
-/// The shipped scenarios that name no file.
+/// Bundled scenarios that name no file.
 fn scenarios() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut found = Vec::new();
@@ -90,7 +91,7 @@ fn scenarios() -> Vec<Vec<u8>> {
     found
 }
 
-/// Keys that the shipped ones do not use.
+/// Keys not used by the bundled scenarios.
 const GRAMMAR: &str = r#"[run]
 duration = "9 s"
 warmup = "1 s"
@@ -207,7 +208,7 @@ fn timeline(bytes: &[u8]) -> bool {
     store::load(BufReader::new(bytes)).is_ok_and(|t| store::check(&t).is_ok())
 }
 
-/// A folder in one text: files start with a line `== NAME`.
+/// A folder as a single text: files start with a line `== NAME`.
 fn hypatia_folders() -> Vec<Vec<u8>> {
     let tles = TWO_LINES.replace("STARLINK-24", "Starlink-550 0").replace("STARLINK-71", "Starlink-550 1");
     vec![format!(
@@ -227,7 +228,7 @@ fn hypatia_folder(bytes: &[u8]) -> bool {
     }
     for part in t.split("== ").skip(1) {
         let (name, content) = part.split_once('\n').unwrap_or((part, ""));
-        // Only names of the format: a mutated one must not reach out of the folder.
+        // Only names of the format are accepted: a mutated name must not reach outside the folder.
         let path = match name.trim() {
             known @ ("tles.txt" | "isls.txt" | "ground_stations.txt" | "description.txt") => {
                 folder.join(known)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A guest's clock: messages of 16 bytes over a socket, and the memory that both sides share.
+//! Clock of a guest: messages of 16 bytes over a socket, and memory shared by both sides.
 
 use crate::types::GuestError;
 use crate::wire::{read_exactly, send_with_files};
@@ -38,7 +38,7 @@ mod at {
     pub const CAPABILITIES: usize = 0;
     pub const FLAGS: usize = 4;
     pub const REQUEST: usize = 8;
-    /// `struct um_timetravel_doorbells` of our patch to the kernel: four counters and two rings.
+    /// `struct um_timetravel_doorbells`, added by the kernel patch: four counters and two rings.
     pub const DOORBELLS: usize = 8192;
     pub const ARRIVALS_PUT: usize = DOORBELLS;
     pub const ARRIVALS_TAKEN: usize = DOORBELLS + 4;
@@ -84,12 +84,12 @@ pub struct Clock {
     socket: UnixStream,
     shared: MmapRegion,
     file: OwnedFd,
-    /// Doorbells put for the guest, and doorbells of the guest taken, so far.
+    /// Number of doorbells put for the guest, and taken from the guest, so far.
     arrivals_put: u32,
     sends_taken: u32,
 }
 
-/// Messages of a guest over its clock's socket.
+/// Messages of a guest over the socket of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// It waits for the time requested in shared memory, or for an interrupt.
@@ -106,7 +106,7 @@ impl Clock {
     pub fn new(socket: UnixStream) -> Result<Self, GuestError> {
         let file = memfd_create("perigee-clock", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, SIZE as u64)?;
-        // Truncation by a guest would raise SIGBUS at our next access.
+        // Truncation by a guest would raise SIGBUS at the next access.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mapped = FileOffset::new(File::from(file.try_clone()?), 0);
         let shared = MmapRegion::from_file(mapped, SIZE)
@@ -130,12 +130,12 @@ impl Clock {
         self.get64(at::CURRENT_TIME)
     }
 
-    /// When the guest requests to run; `None` = it waits for an interrupt only.
+    /// Time at which the guest requests to run; `None` = it waits only for an interrupt.
     pub fn request_ns(&self) -> Option<u64> {
         (self.flags() & REQUESTED != 0).then(|| self.get64(Self::client(at::REQUEST)))
     }
 
-    /// Number of doorbells that the guest has not taken.
+    /// Number of doorbells that the guest has not taken yet.
     ///
     /// # Errors
     /// If the guest's counter is invalid.
@@ -155,7 +155,7 @@ impl Clock {
         Ok(self.expected()? < BELLS)
     }
 
-    /// Announces an arrival no earlier than those announced before. False if no room is left.
+    /// Announces an arrival no earlier than those announced before. False if there is no room.
     ///
     /// # Errors
     /// As [`expected`](Clock::expected).
@@ -169,8 +169,8 @@ impl Clock {
         Ok(true)
     }
 
-    /// Announces an arrival earlier than all that are announced and not taken. False if no room is
-    /// left.
+    /// Announces an arrival earlier than all those announced but not taken. False if there is no
+    /// room.
     ///
     /// # Errors
     /// As [`expected`](Clock::expected).
@@ -185,7 +185,7 @@ impl Clock {
         Ok(true)
     }
 
-    /// The next doorbell that the guest has put.
+    /// Takes the next doorbell of the guest.
     ///
     /// # Errors
     /// If the guest's counter is invalid.
@@ -252,7 +252,7 @@ impl Clock {
         Ok(Message::Answered)
     }
 
-    /// Sends the guest's number, and two descriptors: the shared memory, and a log that is never
+    /// Sends the guest's number and two descriptors: the shared memory, and a log that is never
     /// read.
     fn start(&mut self, number: u32) -> Result<Message, GuestError> {
         let answer = message(op::ACK, number, GUEST as u64);
@@ -348,7 +348,7 @@ mod tests {
         assert!(ftruncate(&clock.file, 2 * SIZE as u64).is_err());
     }
 
-    /// The instants of the doorbells that the guest would take, in order.
+    /// Instants of the doorbells that the guest would take, in order.
     fn announced(clock: &Clock) -> Vec<u64> {
         let taken = clock.get32(at::ARRIVALS_TAKEN);
         let place = |i: u32| at::ARRIVALS + (taken.wrapping_add(i) % BELLS) as usize * at::BELL;
@@ -365,7 +365,7 @@ mod tests {
         assert!(!clock.announce(bell(9_999)).unwrap());
         assert!(!clock.announce_first(bell(1)).unwrap());
         assert_eq!(announced(&clock), (5..5 + u64::from(BELLS)).collect::<Vec<_>>());
-        // The guest takes two.
+        // The guest takes two doorbells.
         clock.set32(at::ARRIVALS_TAKEN, 1);
         assert!(clock.announce_first(bell(2)).unwrap());
         assert_eq!(announced(&clock)[..2], [2, 7]);

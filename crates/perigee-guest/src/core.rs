@@ -6,17 +6,18 @@ use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet,
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// A core for the guests of one run, as long as this lives. The calling thread stays on it.
+/// A core reserved for the guests of one run while this value exists. The calling thread stays on
+/// it.
 pub struct Core {
-    /// Former affinity of the thread.
+    /// Previous affinity of the thread.
     before: CpuSet,
     only: CpuSet,
-    /// A socket name that only one process of the machine can have, released when it ends.
+    /// A socket name that only one process on the machine can hold, released when the process ends.
     _claim: UnixListener,
 }
 
 impl Core {
-    /// The core that the calling thread runs on, or else another one; `None` if all are taken or
+    /// Claims the core on which the calling thread runs, or another one; `None` if all are taken or
     /// the affinity cannot be set.
     pub fn claim() -> Option<Core> {
         let before = sched_getaffinity(None).ok()?;
@@ -59,7 +60,7 @@ mod tests {
         let first = Core::claim();
         if let Some(first) = &first {
             assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
-            // The thread is pinned to that core now, which is taken.
+            // The thread is now pinned to that core, which is taken.
             assert!(Core::claim().is_none());
             assert_eq!(first.only.count(), 1);
         }

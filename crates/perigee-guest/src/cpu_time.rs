@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CPU time used by a guest: that of all processes of its session. Wall-clock time is no measure of
-//! it on a loaded machine.
+//! CPU time used by a guest: that of all processes of its session. Wall-clock time is not a measure
+//! of it on a loaded machine.
 
 use std::time::Duration;
 
-/// Ticks per second in /proc, on every Linux for x86-64 (proc_pid_stat(5)).
+/// Ticks per second in /proc on Linux for x86-64 (proc_pid_stat(5)).
 const TICKS_PER_SECOND: u64 = 100;
 
 /// CPU time used so far by the processes of a session, and by those that its leader has waited for.
@@ -17,8 +17,8 @@ pub fn used_by(leader: u32) -> Duration {
 
 fn ticks_of(pid: u32, leader: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Names may have spaces and parentheses: fields are counted after the last parenthesis, from
-    // the third on.
+    // Names may contain spaces and parentheses: fields are counted after the last parenthesis,
+    // starting with the third.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     (field(6)? == u64::from(leader)).then_some(())?;

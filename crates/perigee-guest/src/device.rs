@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A network interface of a guest: vhost-user messages and two rings in the guest's memory.
+//! Network interface of a guest: vhost-user messages, and two rings in the guest's memory.
 //!
-//! Everything that comes from the guest is untrusted: `vm-memory` rejects addresses outside of the
-//! shared memory, `virtio-queue` endless chains.
+//! All data from the guest is untrusted: `vm-memory` rejects addresses outside the shared memory,
+//! `virtio-queue` endless chains.
 
 use crate::offload;
 use crate::shared_memory::Watched;
@@ -36,12 +36,12 @@ mod request {
     pub const VRING_KICK: u32 = 35;
 }
 
-/// Features: version 1, protocol features, a fixed address, received checksums that need no check.
+/// Features: version 1, protocol features, fixed address, received checksums that need no check.
 const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 1;
-/// Protocol features: replies on request, a back channel, configuration, in-band notifications.
-/// With offload also: checksums of sent frames, large TCP segments of both versions, with ECN.
+/// Protocol features: replies on request, back channel, configuration, in-band notifications. With
+/// offload also: checksums of sent frames, and large TCP segments of both IP versions, with ECN.
 const OFFLOAD: u64 = 1 | 1 << 11 | 1 << 12 | 1 << 13;
-/// With a changing carrier: the configuration has the link state.
+/// With a changing carrier: the configuration contains the link state.
 const STATUS: u64 = 1 << 16;
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 const REPLY: u32 = 4;
@@ -49,18 +49,18 @@ const NEED_REPLY: u32 = 8;
 const HEADER_BYTES: usize = 12;
 const MAX_PAYLOAD: usize = 4096;
 
-/// Ring of frames for the guest.
+/// Ring of frames to the guest.
 pub const RECEIVE: usize = 0;
-/// Ring of the guest's frames.
+/// Ring of frames from the guest.
 pub const TRANSMIT: usize = 1;
 const MAX_QUEUE: u16 = 1024;
-/// Largest frame with its virtio header.
+/// Maximum frame size with its virtio header.
 const MAX_FRAME: usize = 65_600;
 /// `struct virtio_net_hdr_v1`: valid checksum (DATA_VALID), one buffer.
 const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
 /// Offset of the index in a used ring (section 2.7.8).
 const USED_INDEX: u64 = 2;
-/// The driver wants no interrupt (virtio 1.2, section 2.7.6).
+/// Flag by which the driver suppresses interrupts (virtio 1.2, section 2.7.6).
 const NO_INTERRUPT: u16 = 1;
 
 /// One interface.
@@ -199,7 +199,7 @@ impl Device {
         Ok(None)
     }
 
-    /// The ring that a message refers to, and its number.
+    /// Ring that a message refers to, and the message's value.
     fn queue(&mut self, payload: &[u8]) -> Result<(&mut Queue, u32), GuestError> {
         let (index, value) = (word(payload, 0)?, word(payload, 4)?);
         let queue = self.queues.get_mut(index as usize).ok_or_else(|| wrong("the number of a ring"))?;
@@ -289,7 +289,7 @@ impl Device {
     }
 
     /// Puts a frame into the guest's buffers, not yet visible to it; returns the index of the
-    /// receive ring that makes it visible. `None` = there is no room.
+    /// receive ring that makes it visible. `None` = no room.
     ///
     /// # Errors
     /// If the ring violates the standard, or the memory has been truncated.
@@ -320,7 +320,7 @@ impl Device {
         Ok(Some(index))
     }
 
-    /// The index of the receive ring that the guest sees.
+    /// Index of the receive ring as visible to the guest.
     ///
     /// # Errors
     /// If the ring violates the standard.
@@ -334,8 +334,7 @@ impl Device {
     }
 }
 
-/// Maps the memory that a guest shares: ranges of its addresses, with a descriptor and an offset
-/// each.
+/// Maps the memory shared by a guest: address ranges, with a descriptor and an offset each.
 fn map(payload: &[u8], files: Vec<File>) -> Result<GuestMemoryMmap, GuestError> {
     let count = word(payload, 0)? as usize;
     if count == 0 || count != files.len() {

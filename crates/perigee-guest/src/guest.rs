@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A guest: the process of a kernel, with its clock and interfaces.
+//! Guest: the process of a kernel, with its clock and interfaces.
 
 use crate::clock::{Clock, Doorbell, Message, BELLS, MAX_DEVICES};
 use crate::core::Core;
@@ -25,22 +25,22 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between checks of the guest's process while it is silent.
+/// Interval between checks of the guest's process while it is silent.
 const LOOK: Duration = Duration::from_millis(200);
-/// Silence after which CPU time is checked.
+/// Silence after which the CPU time is checked.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Timeout factor for a mostly idle guest.
 const STARVED: u32 = 10;
-/// Milliseconds between a guest's last message and its end.
+/// Maximum time in milliseconds between a guest's last message and its exit.
 const ENDING_TIMEOUT_MS: u32 = 100;
-/// Bound on the bytes in a guest's rings as it waits; more is an error.
+/// Maximum number of bytes in a guest's rings when it waits; more is an error.
 const MOST_SENT: usize = 256 << 20;
-/// Lines of its console in an error.
+/// Number of console lines in an error message.
 const CONSOLE_LINES: usize = 12;
-/// Bytes at the console's end searched for them.
+/// Number of bytes at the end of the console that are searched for them.
 const CONSOLE_BYTES: u64 = 8192;
-/// Replaces the ring's number in an announcement: the configuration has changed
-/// (`UM_TIMETRAVEL_DOORBELL_CONFIG` of our patch).
+/// In place of a ring number in an announcement: the configuration has changed
+/// (`UM_TIMETRAVEL_DOORBELL_CONFIG` of the kernel patch).
 const CONFIGURATION: u16 = 0xffff;
 
 impl From<Errno> for GuestError {
@@ -61,7 +61,7 @@ impl GuestError {
 
 /// A future event at an interface of a guest.
 struct Expected {
-    /// In the guest's time.
+    /// Instant, in the guest's time.
     at: Nanos,
     interface: usize,
     what: What,
@@ -85,20 +85,20 @@ pub struct Guest {
     refused: bool,
     overruns: u64,
     sent: Vec<SentFrame>,
-    /// Interfaces (bits) with a driver that requested an interrupt after sending.
+    /// Interfaces (bits) whose driver requested an interrupt after sending.
     interrupts: u64,
-    /// A driver may request its interface's configuration.
+    /// A driver may request the configuration of its interface.
     configuration_pending: bool,
     console: File,
     offer: Offer,
     patience: Duration,
-    /// Start of its silence, and its CPU time then.
+    /// Start of its silence, and its CPU time at that instant.
     quiet: Option<(Instant, Duration)>,
     core: Option<Arc<Core>>,
 }
 
 impl Guest {
-    /// Boots a guest and runs it until it waits for the first time.
+    /// Boots a guest and runs it until it first waits.
     ///
     /// # Errors
     /// If a system call fails, or the guest does not boot.
@@ -106,7 +106,7 @@ impl Guest {
         Guest::boot_on(Core::claim().map(Arc::new), spec)
     }
 
-    /// Like [`boot`](Guest::boot), on the core of a guest that alternates with this one.
+    /// Like [`boot`](Guest::boot), on the core of another guest with which this one alternates.
     ///
     /// # Errors
     /// If a system call fails, or the guest does not boot.
@@ -166,7 +166,7 @@ impl Guest {
     fn bring_up(&mut self, listeners: &[UnixListener], macs: &[Mac]) -> Result<(), GuestError> {
         let mut quiet_since = crate::wall_clock::now();
         loop {
-            // Interfaces connect in order: accepts the next one.
+            // Interfaces connect in order: the next one is accepted.
             let waiting = listeners.get(self.devices.len());
             let (clock, ready, next) = {
                 let mut fds = vec![PollFd::new(self.clock.socket(), PollFlags::IN)];
@@ -179,7 +179,7 @@ impl Guest {
             };
             if next {
                 let (socket, _) = listeners[self.devices.len()].accept()?;
-                // A timeout for the rest of a partial message.
+                // Timeout for the remainder of a partial message.
                 socket.set_read_timeout(Some(self.patience))?;
                 socket.set_write_timeout(Some(self.patience))?;
                 let of_host = self.devices.len() != job::REPORTS;
@@ -189,7 +189,7 @@ impl Guest {
             for &i in &ready {
                 self.devices[i].receive()?;
             }
-            // The clock last: messages of an interface before a WAIT precede it.
+            // The clock last: messages of an interface before a WAIT come first.
             if clock && ready.is_empty() && !next && self.clock.receive()? == Message::Waits {
                 if self.devices.len() == listeners.len() {
                     return Ok(());
@@ -209,12 +209,12 @@ impl Guest {
         Nanos(self.clock.now_ns())
     }
 
-    /// Next activity of the guest: the requested time, or the next frame; `None` = nothing.
+    /// Time of the guest's next activity: the requested time, or the next frame; `None` = none.
     pub fn wakes_at(&self) -> Option<Nanos> {
         let now = self.now();
         let frame = self.backlog.front().map(|frame| frame.at.max(now));
         let interrupt = (self.interrupts != 0).then_some(now);
-        // Frames in its memory are among its own requests.
+        // Frames already in its memory are included in its own requests.
         [self.clock.request_ns().map(Nanos), frame, interrupt].into_iter().flatten().min()
     }
 
@@ -224,18 +224,17 @@ impl Guest {
         self.backlog.push_back(Expected { at, interface, what: What::Frame(bytes) });
     }
 
-    /// An interface loses its carrier at an instant of the guest's time, or gets it back; in order
-    /// with frames.
+    /// Changes the carrier of an interface at an instant of the guest's time, in order with frames.
     pub fn set_carrier(&mut self, interface: usize, at: Nanos, carrier: bool) {
         self.backlog.push_back(Expected { at, interface, what: What::Carrier(carrier) });
     }
 
     /// Runs the guest from the instant at which it wakes until it waits: without synchronisation
-    /// while its time is below `free_until`, unless its rings are full. `go_on` is called regularly
-    /// meanwhile.
+    /// while its time is below `free_until`, unless its rings are full. `go_on` is called
+    /// regularly.
     ///
     /// # Errors
-    /// If it has exited, violates the protocol, its time does not advance, or `go_on` returns
+    /// If it has exited or violates the protocol, its time does not advance, or `go_on` returns
     /// false.
     pub fn run(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         self.slice(free_until, go_on).map_err(|e| self.explained(e))
@@ -246,7 +245,7 @@ impl Guest {
         let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
         self.clock.run(at.0, free_until.0)?;
         let went = self.until_it_waits(at, go_on);
-        // The last frames of a guest that exits count as well.
+        // The last frames of a guest that exits also count.
         let collected = self.collect(at, free_until);
         went.and(collected)
     }
@@ -265,7 +264,7 @@ impl Guest {
             }
             match self.clock.receive() {
                 Ok(Message::Waits) => return Ok(()),
-                // A guest that sends messages while its time does not advance is stuck as well.
+                // A guest that sends messages while its time does not advance is also stuck.
                 Ok(Message::Answered) if self.now() == last_time => self.watch(since)?,
                 Ok(Message::Answered) => (since, last_time) = (crate::wall_clock::now(), self.now()),
                 Err(GuestError::Quiet) => {
@@ -308,13 +307,14 @@ impl Guest {
                     self.clock.announce(bell)?;
                     self.refused = false;
                     if bell.queue == CONFIGURATION {
-                        // The driver reads the carrier soon: later changes are announced later.
+                        // The driver will read the carrier soon: later changes are announced
+                        // separately.
                         self.backlog.pop_front();
                         return Ok(free_until.min(due + Nanos(1)));
                     }
                 }
-                // It has run since and made no room: the frame is lost, as on a card without
-                // receive buffers.
+                // The guest has run since and freed no buffers: the frame is lost, as on a card
+                // without receive buffers.
                 None if self.refused && due == at && matches!(next.what, What::Frame(_)) => {
                     self.overruns += 1
                 }
@@ -328,18 +328,17 @@ impl Guest {
         Ok(free_until)
     }
 
-    /// Frames lost because the guest had no buffers for them.
+    /// Number of frames lost because the guest had no buffers for them.
     pub fn overruns(&self) -> u64 {
         self.overruns
     }
 
-    /// Frames that the guest has sent since the latest call, in order of time.
+    /// Drains the frames that the guest has sent since the latest call, in order of time.
     pub fn sent(&mut self) -> impl Iterator<Item = SentFrame> + '_ {
         self.sent.drain(..)
     }
 
-    /// Takes the frames that the guest has put into its transmit rings from one instant to before
-    /// another.
+    /// Takes the frames in the guest's transmit rings from one instant to before another.
     fn collect(&mut self, from: Nanos, until: Nanos) -> Result<(), GuestError> {
         let mut latest = from;
         let (mut rings, mut bytes_taken) = (0, 0);
@@ -373,7 +372,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Messages of interfaces after the boot are rare: an interface goes down or up.
+    /// Handles messages of interfaces after the boot, which are rare: an interface goes down or up.
     fn receive_from_devices(&mut self) -> Result<(), GuestError> {
         for device in &mut self.devices {
             let mut fds = [PollFd::new(device.socket(), PollFlags::IN)];
@@ -386,7 +385,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Waits for the clock, and answers interfaces meanwhile, as their driver waits for that.
+    /// Waits for the clock and answers interfaces in the meantime, as their driver waits for that.
     fn wait_for_both(&mut self) -> Result<(), GuestError> {
         loop {
             let clock = {
@@ -426,7 +425,7 @@ impl Guest {
         if quiet <= self.patience {
             return Ok(());
         }
-        // A guest without CPU time on a loaded machine is not stuck.
+        // A guest that gets no CPU time on a loaded machine is not stuck.
         let busy = used_by(leader).saturating_sub(before) > self.patience / 2;
         if busy || quiet > self.patience * STARVED {
             return Err(GuestError::Stuck { seconds: quiet.as_secs(), console: String::new() });
@@ -434,7 +433,7 @@ impl Guest {
         Ok(())
     }
 
-    /// An error with the last lines of the guest's console.
+    /// Adds the last lines of the guest's console to an error.
     fn explained(&mut self, e: GuestError) -> GuestError {
         match e {
             GuestError::Gone { .. } => {
@@ -480,7 +479,8 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Command line of the guest, with relative names, as it feeds the kernel's random pool.
+/// Command line of the guest, with relative names because it is an input of the kernel's random
+/// pool.
 fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Result<Command> {
     let mut command = Command::new(&spec.kernel);
     command
@@ -513,8 +513,8 @@ fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Resul
     Ok(command)
 }
 
-/// Checks for the system call that confines paths of a guest to its mounts: without it the kernel
-/// would panic without an explanation.
+/// Checks for the system call that confines paths of a guest to its mounts, without which the
+/// kernel would panic unexplained.
 fn check_confinement() -> Result<(), GuestError> {
     let opened = openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::BENEATH);
     match opened {
@@ -553,7 +553,7 @@ fn accept(
     }
 }
 
-/// Last lines of the console; its file may have been removed.
+/// Last lines of the console, whose file may have been removed.
 fn last_lines(console: &File) -> String {
     let size = console.metadata().map_or(0, |m| m.len());
     let from = size.saturating_sub(CONSOLE_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Jobs of the agent in a guest: the file `/job` of the guest's root, one line per item.
+//! Jobs of the agent in a guest: the file `/job` in the guest's root, one item per line.
 
 use crate::types::Mac;
 use perigee_units::Nanos;
@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The guest's time at simulated time zero: by then it has booted and created its namespaces, which
-/// takes some ticks.
+/// Guest time at simulated time zero: booting and creating namespaces, which take some ticks, are
+/// complete by then.
 pub const EPOCH: Nanos = Nanos(4_000_000_000);
 
-/// Maximum number of hosts of a guest: one interface each and one for reports, limited by the
+/// Maximum number of hosts of a guest: one interface per host and one for reports, limited by the
 /// kernel's interrupts.
 pub const MAX_HOSTS: usize = 48;
 
@@ -26,12 +26,12 @@ pub const FIRST_PORT: u16 = 5001;
 /// Ethernet header of frames with notices, addressed to the agent's interface.
 const NOTICE: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb7];
 
-/// A frame with a notice to the agent for a host, by its number in that guest: a line of text.
+/// Frame with a notice, a line of text, to the agent for a host, by its number in that guest.
 pub fn notice(host: usize, text: &str) -> Box<[u8]> {
     [&NOTICE[..], format!("{host} {text}\n").as_bytes()].concat().into()
 }
 
-/// The interface that reports come from; host `i` has number `i + 1`.
+/// Interface for reports; that of host `i` has number `i + 1`.
 pub const REPORTS: usize = 0;
 
 /// A host of the scenario.
@@ -41,9 +41,9 @@ pub struct Host {
     pub name: String,
     /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
     pub sysctls: Vec<(String, String)>,
-    /// Attributes of its route to the others.
+    /// Attributes of its routes to the others.
     pub route: Route,
-    /// The default congestion control; `None` = that of the kernel.
+    /// Default congestion control; `None` = that of the kernel.
     pub scheme: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Host {
 pub struct Route {
     /// Initial window in segments; 0 = the kernel's default.
     pub initial_window: u32,
-    /// Every segment is acknowledged at once.
+    /// Whether every segment is acknowledged at once.
     pub quick_acks: bool,
 }
 
@@ -81,13 +81,13 @@ pub struct Transfer {
     pub from: usize,
     /// Number of the receiving host.
     pub to: usize,
-    /// When it connects, in simulated time.
+    /// Time at which it connects, in simulated time.
     pub start: Nanos,
-    /// When it stops writing data.
+    /// Time at which it stops writing data.
     pub stop: Nanos,
-    /// Number of bytes to send; `None` = until it stops.
+    /// Number of bytes to send; `None` = unlimited.
     pub bytes: Option<u64>,
-    /// The kernel's name of its congestion control.
+    /// Kernel name of its congestion control.
     pub scheme: String,
     /// Its application.
     pub application: Application,
@@ -102,15 +102,15 @@ pub struct Probe {
     pub from: usize,
     /// Number of the receiving host.
     pub to: usize,
-    /// When the first packet is sent, in simulated time.
+    /// Time of the first packet, in simulated time.
     pub start: Nanos,
-    /// When sending ends.
+    /// End of sending.
     pub stop: Nanos,
-    /// Time between two packets.
+    /// Interval between packets.
     pub interval: Nanos,
-    /// Bytes of the payload.
+    /// Payload bytes.
     pub payload: u32,
-    /// The receiver sends them back.
+    /// Whether the receiver echoes the packets.
     pub echoed: bool,
 }
 
@@ -126,16 +126,16 @@ pub enum Application {
     Request {
         /// Total number; `u64::MAX` = until the flow stops.
         wanted: u64,
-        /// Shortest time between two requests.
+        /// Minimum time between two requests.
         period: Nanos,
-        /// Bytes of each, and the time from its end to the next request; fewer than `wanted` if the
-        /// flow stops earlier.
+        /// Bytes of each object, and the time from its end to the next request; fewer entries than
+        /// `wanted` if the flow stops earlier.
         objects: Vec<(u64, Nanos)>,
     },
 }
 
 impl Application {
-    /// Its line of the job, if it has one.
+    /// Line of the job for the application, if it has one.
     fn text(&self, flow: u32) -> Option<String> {
         let join = |numbers: &mut dyn Iterator<Item = u64>| {
             numbers.fold(String::new(), |mut line, n| {
@@ -156,7 +156,7 @@ impl Application {
     }
 }
 
-/// A proxy at the end of one flow that forwards its data over another, which starts there.
+/// Proxy at the end of one flow that forwards its data over another flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relay {
     /// Number of the flow that it receives.
@@ -165,15 +165,16 @@ pub struct Relay {
     pub next: u32,
     /// Its buffer in bytes.
     pub buffer: u64,
-    /// That connection is opened at the start of the run rather than on demand.
+    /// Whether that connection is opened at the start of the run instead of on demand.
     pub standing: bool,
 }
 
-/// Bytes that a proxy reads at once, and of a segment before segmentation (`relay.c`).
+/// Number of bytes that a proxy reads at once, and maximum size of a segment before segmentation
+/// (`relay.c`).
 const BLOCK: u64 = 1 << 15;
 const LARGEST_SEGMENT: u64 = 1 << 16;
 
-/// Bytes of the receive buffer of one leg and of the send buffer of the next, for a proxy with a
+/// Sizes of the receive buffer of one leg and the send buffer of the next, for a proxy with a
 /// buffer of `held` bytes: half each, less the data being read or in transit between the two.
 pub fn proxy_buffers(held: u64) -> (u64, u64) {
     let half = held / 2;
@@ -187,7 +188,7 @@ pub struct Command {
     pub id: u32,
     /// Number of its host.
     pub host: usize,
-    /// When it starts, in simulated time.
+    /// Start time, in simulated time.
     pub start: Nanos,
     /// Its working directory, on this machine.
     pub folder: PathBuf,
@@ -197,8 +198,8 @@ pub struct Command {
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// It runs in the kernel's first network namespace, where modules have their netlink sockets,
-    /// not in that of its host.
+    /// Whether it runs in the kernel's first network namespace, where modules have their netlink
+    /// sockets, instead of that of its host.
     pub first_namespace: bool,
 }
 
@@ -223,33 +224,33 @@ pub struct Ping {
     pub number: u16,
     /// Number of the requesting host.
     pub from: usize,
-    /// Address of the other.
+    /// Address of the pinged host.
     pub to: IpAddr,
 }
 
 /// The job of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
-    /// Time between samples; zero = none.
+    /// Time between samples; zero = no samples.
     pub sample: Nanos,
     /// Simulated time of the final reports.
     pub end: Nanos,
     /// Hosts, by number.
     pub hosts: Vec<Host>,
-    /// Flows, by rising number.
+    /// Flows, in ascending order.
     pub transfers: Vec<Transfer>,
-    /// Flows of UDP, by rising number.
+    /// UDP flows, in ascending order.
     pub probes: Vec<Probe>,
-    /// Largest windows advertised by receivers of transfers, in bytes, by number of the flow.
+    /// Maximum windows advertised by receivers of transfers, in bytes, by flow number.
     pub windows: Vec<(u32, u32)>,
     /// Proxies of split connections.
     pub relays: Vec<Relay>,
-    /// Programs, in the order in which those of the same instant start.
+    /// Programs; those of the same instant start in this order.
     pub commands: Vec<Command>,
-    /// Folders of this machine that programs may change; all others are read-only below an
+    /// Folders of this machine that programs may modify; all others are read-only below an
     /// in-memory layer.
     pub writable: Vec<PathBuf>,
-    /// Echo requests that hosts send at their start.
+    /// Echo requests that hosts send when they start.
     pub pings: Vec<Ping>,
 }
 
@@ -259,7 +260,7 @@ pub fn mac(host: usize) -> Mac {
     [2, 0, 0, 0, (n >> 8) as u8, n as u8]
 }
 
-/// The number of the host with a hardware address.
+/// Number of the host with a hardware address.
 pub fn host_of(mac: &[u8]) -> Option<usize> {
     match mac {
         [2, 0, 0, 0, high, low] => (usize::from(*high) << 8 | usize::from(*low)).checked_sub(1),
@@ -284,14 +285,14 @@ pub fn port(flow: u32) -> Option<u16> {
 }
 
 impl Job {
-    /// Hardware addresses of all interfaces of the guest with the hosts `here`, that of reports
+    /// Hardware addresses of all interfaces of the guest with the hosts `here`, that for reports
     /// first.
     pub fn interfaces(&self, here: &Range<usize>) -> Vec<Mac> {
         let reports = [2, 0, 0, 0, 0xff, 0xfe];
         std::iter::once(reports).chain(here.clone().map(mac)).collect()
     }
 
-    /// The job file of the guest with the hosts `here`, numbered from 0 in it.
+    /// Job file of the guest with the hosts `here`, which are numbered from 0 in it.
     pub fn text(&self, here: &Range<usize>) -> String {
         let mut out = format!("epoch {}\nsample {}\nend {}\n", EPOCH.0, self.sample.0, self.end.0);
         for (i, host) in here.clone().zip(&self.hosts[here.clone()]) {
@@ -370,7 +371,7 @@ impl Job {
         for c in self.commands.iter().filter(|c| here.contains(&c.host)) {
             let input = match &c.input {
                 None => Vec::new(),
-                // The machine's files at the agent's mount point.
+                // The machine's files, at the agent's mount point.
                 Some(Input::File(path)) => [b"/world", path.as_os_str().as_bytes()].concat(),
                 Some(Input::Terminal) => TERMINAL.into(),
                 Some(Input::Bytes(_)) => format!("/{}", input_name(c.id)).into_bytes(),
@@ -388,12 +389,13 @@ impl Job {
     }
 }
 
-/// The file of a guest's root with the input of a program.
+/// Name of the file in a guest's root that holds the input of a program.
 pub(crate) fn input_name(program: u32) -> String {
     format!("input-{program}")
 }
 
-/// Bytes as a word of the job: separators and non-ASCII bytes as %XX, the empty string as %00.
+/// Encodes bytes as a word of the job: separators and non-ASCII bytes as %XX, the empty string as
+/// %00.
 pub(crate) fn plain(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "%00".into();
@@ -461,7 +463,8 @@ mod tests {
             text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\nturns 3 7 8\nrelay 3 4 1000 1\n"),
             "{text}"
         );
-        // In a separate kernel the second one is number 0, and the other end is none of its hosts.
+        // In a separate kernel the second host has number 0, and the other end is not one of its
+        // hosts.
         let text = job.text(&(1..2));
         assert!(text.contains("host b eth1 10.0.0.2/16 fd00::2/64\n") && !text.contains("host a"), "{text}");
         assert!(text.contains("neighbour 0 10.0.0.1 02:00:00:00:00:01\n"), "{text}");
@@ -470,7 +473,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(job.interfaces(&(1..2)), [[2, 0, 0, 0, 0xff, 0xfe], mac(1)]);
-        // The proxy is with the hosts of the flow's end.
+        // The proxy is in the kernel with the hosts of the flow's end.
         assert!(!job.text(&(0..1)).contains("relay"));
     }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Real Linux hosts in virtual time: User-Mode Linux as a process of this machine, without root
-//! privileges, with emulated clock and network interfaces.
+//! privileges, with an emulated clock and emulated network interfaces.
 //!
 //! A [`Guest`] is one kernel with one or more interfaces. [`Guest::run`] runs it from an instant
-//! until it waits or has reached the end of its unsynchronised time; [`Guest::deliver`] delivers a
-//! frame to an interface, [`Guest::sent`] drains the frames sent, each with its instant in
+//! until it waits or reaches the end of its unsynchronised time; [`Guest::deliver`] delivers a
+//! frame to an interface; [`Guest::sent`] drains the frames sent, each with its instant in
 //! nanoseconds. This crate depends on neither simulator nor scenario.
 //!
 //! Layers:
-//! * [`guest`]: the process: boot, slices of time, its end.
+//! * [`guest`]: the process: boot, slices of time, exit.
 //! * [`clock`]: the time-travel protocol of `arch/um` (Linux's
 //!   `include/uapi/linux/um_timetravel.h`), over shared memory.
 //! * [`device`]: a network interface: the vhost-user protocol (QEMU's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Real hosts in real time: network namespaces of this machine's kernel. A separate process creates
-//! them and runs the programs in them (`python/perigee_lab/hosts/namespaces.py`); this one has a
-//! packet socket at each host's interface.
+//! Real hosts in real time: network namespaces of this machine's kernel. A separate process
+//! (`python/perigee_lab/hosts/namespaces.py`) creates them and runs the programs in them; this
+//! process has a packet socket at each host's interface.
 
 use crate::job::{self, Input, Job};
 use crate::report::{self, Report};
@@ -23,14 +23,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
-/// Largest frame of an interface without segmentation offload, with room for VLANs.
+/// Maximum frame size of an interface without segmentation offload, with room for VLAN tags.
 const MAX_FRAME: usize = 2048;
-/// Largest report with its Ethernet header.
+/// Maximum size of a report with its Ethernet header.
 const MAX_REPORT: usize = 1 << 17;
-/// Socket buffer for frames that arrive while this process is not running, with root privileges:
-/// some 14,000 frames. Other users get twice net.core.rmem_max.
+/// Size of the socket buffer for frames that arrive while this process is not running: some 14,000
+/// frames with root privileges. Other users get twice net.core.rmem_max.
 const SOCKET_BYTES: usize = 16 << 20;
-/// Frames taken from one interface before the others have their turn.
+/// Maximum number of frames taken from one interface before the others get their turn.
 const TURN: usize = 64;
 
 /// Namespaces of a run.
@@ -40,10 +40,10 @@ pub struct Live {
     /// Bytes of incomplete reports.
     told: Vec<u8>,
     sockets: Vec<OwnedFd>,
-    /// By socket: hardware addresses other than those of hosts, of devices attached to interfaces
-    /// of the machine.
+    /// Per socket: hardware address of a device attached to an interface of the machine, if frames
+    /// from it have arrived.
     devices: Vec<Option<Mac>>,
-    /// By socket: frames lost for lack of buffer space.
+    /// Per socket: number of frames lost for lack of buffer space.
     lost: Vec<u32>,
     /// Wall-clock time at time zero of the run.
     zero: Nanos,
@@ -52,7 +52,7 @@ pub struct Live {
 
 impl Live {
     /// Creates the hosts of a job with a command that executes `namespaces.py`. Programs with a
-    /// terminal use our standard input.
+    /// terminal use the standard input of this process.
     ///
     /// # Errors
     /// Errors of system calls.
@@ -111,7 +111,7 @@ impl Live {
             }
         }
         for file in &files {
-            // Not permitted to users, among them root of a user namespace.
+            // Not permitted to ordinary users, including root of a user namespace.
             let _ = set_socket_recv_buffer_size_force(file, SOCKET_BYTES);
         }
         self.sockets.extend(files);
@@ -123,7 +123,7 @@ impl Live {
     /// # Errors
     /// If the other process has exited.
     pub fn start(&mut self) -> Result<(), GuestError> {
-        // By default timers of a thread expire up to 50 us late, to be coalesced.
+        // By default timers of a thread expire up to 50 us late, so that they can be coalesced.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         self.zero = clock(ClockId::Monotonic);
         self.control.write_all(&self.zero.0.to_ne_bytes()).map_err(GuestError::gone)
@@ -160,7 +160,7 @@ impl Live {
             for _ in 0..TURN {
                 let Some((stamp, lost, bytes)) = receive_one(socket)? else { break };
                 self.lost[interface] = lost.unwrap_or(self.lost[interface]);
-                // If the time of day was set back meanwhile, timestamps are in the future.
+                // If the time of day was set back in the meantime, timestamps are in the future.
                 let now = self.now();
                 let at = stamp.map_or(now, |stamp| stamp.saturating_sub(offset).min(now));
                 self.devices[interface] = device(&bytes, interface);
@@ -179,11 +179,11 @@ impl Live {
         }
     }
 
-    /// Takes down or restores the carrier of a host's interface now, with some tenths of a
-    /// millisecond of delay in the other process.
+    /// Changes the carrier of a host's interface now; the other process adds a delay of some tenths
+    /// of a millisecond.
     ///
     /// # Errors
-    /// If that has exited.
+    /// If the other process has exited.
     pub fn set_carrier(&mut self, host: usize, carrier: bool) -> Result<(), GuestError> {
         let words = [host as u32, u32::from(carrier)].map(u32::to_ne_bytes);
         self.control.write_all(&words.concat()).map_err(GuestError::gone)
@@ -199,15 +199,15 @@ impl Live {
         }
     }
 
-    /// Frames of hosts lost because they arrived faster than they were taken.
+    /// Number of frames of hosts lost because they arrived faster than they were read.
     pub fn overruns(&self) -> u64 {
         self.lost.iter().map(|n| u64::from(*n)).sum()
     }
 
-    /// Reports of programs since the latest call.
+    /// Reports about programs since the latest call.
     ///
     /// # Errors
-    /// If the other process has exited: it never exits by itself.
+    /// If the other process has exited, which it never does by itself.
     pub fn reports(&mut self) -> Result<Vec<Report>, GuestError> {
         let mut part = [0; 1 << 16];
         while !self.ended {
@@ -239,7 +239,7 @@ impl Drop for Live {
     }
 }
 
-/// The job with settings that interfaces of a guest have by default.
+/// Job with the settings that a guest's interfaces have by default.
 fn text(job: &Job) -> String {
     let mut out = String::new();
     for line in job.text(&(0..job.hosts.len())).lines() {
@@ -257,7 +257,7 @@ fn text(job: &Job) -> String {
     out
 }
 
-/// Source address of a frame, if not that of the host itself.
+/// Source address of a frame, if it differs from that of the host.
 fn device(frame: &[u8], host: usize) -> Option<Mac> {
     let sender: Mac = frame.get(6..12)?.try_into().ok()?;
     (sender != job::mac(host)).then_some(sender)
@@ -279,8 +279,8 @@ fn next_report(told: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
     Ok(Some(frame))
 }
 
-/// A frame of an interface: the kernel's timestamp (time of day), number of frames lost before it,
-/// its bytes.
+/// A received frame: the kernel's timestamp (time of day), number of frames lost before it, and its
+/// bytes.
 type Received = (Option<Nanos>, Option<u32>, Box<[u8]>);
 
 fn receive_one(socket: &OwnedFd) -> Result<Option<Received>, GuestError> {
@@ -305,7 +305,7 @@ fn receive_one(socket: &OwnedFd) -> Result<Option<Received>, GuestError> {
             }
             Err(nix::Error::EAGAIN) => return Ok(None),
             Err(nix::Error::EINTR) => {}
-            // The interface is down: a program can do that to its host.
+            // The interface is down, as a program can do to its host.
             Err(nix::Error::ENETDOWN) => return Ok(None),
             Err(e) => return Err(GuestError::Machine(format!("a host's interface: {e}"))),
         }

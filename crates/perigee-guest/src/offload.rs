@@ -2,13 +2,13 @@
 //! Offload functions of a network card: checksums and TCP segmentation (virtio 1.2, section
 //! 5.1.6.2). The guest's header of a frame is untrusted.
 
-/// `struct virtio_net_hdr_v1` of a frame that is sent.
+/// Fields of `struct virtio_net_hdr_v1` of a frame to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {
     needs_checksum: bool,
-    /// Bytes of TCP payload in each segment; 0 = the frame is sent unchanged.
+    /// TCP payload bytes per segment; 0 = the frame is sent unchanged.
     segment: usize,
-    /// Start of the data for the missing checksum, and offset of the field from there.
+    /// Start of the data for the missing checksum, and offset of the checksum field from there.
     sum_from: usize,
     sum_at: usize,
 }
@@ -27,7 +27,7 @@ const CWR: u8 = 0x80;
 /// (`TCP_MIN_SND_MSS`).
 const MOST: usize = 65_536 / 48;
 
-/// The frames that a card would send for a frame and its header of 12 bytes, in order.
+/// Emits the frames that a card would send for a frame and its header of 12 bytes, in order.
 ///
 /// # Errors
 /// An invalid header, or one that does not match the frame.
@@ -42,7 +42,7 @@ pub fn send(header: &[u8; 12], frame: &mut [u8], mut out: impl FnMut(&[u8])) -> 
             return Err("a checksum beyond its end");
         }
         let udp = header.sum_at == 6;
-        // The field has the sum of the pseudo-header.
+        // The field contains the sum of the pseudo-header.
         let sum = !fold(add(0, rest));
         // In UDP a checksum of zero means none (RFC 768).
         let sum = if udp && sum == 0 { 0xffff } else { sum };
@@ -99,7 +99,7 @@ fn cut(header: &Header, frame: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), 
     Ok(())
 }
 
-/// Sets lengths, identification and checksums of one segment out of several.
+/// Sets lengths, identification and checksums of one of several segments.
 fn address(segment: &mut [u8], version: u8, tcp: usize, number: u16) {
     let (length, size) = ((segment.len() - ETHERNET) as u16, segment.len() - tcp);
     let ip = &mut segment[ETHERNET..];
@@ -142,7 +142,7 @@ fn fold(mut sum: u32) -> u16 {
 mod tests {
     use super::*;
 
-    /// A TCP segment over IP version 4 or 6 with options of 12 bytes and `payload` bytes.
+    /// A TCP segment over IPv4 or IPv6 with 12 bytes of options and `payload` bytes.
     fn frame(version: u8, flags: u8, payload: usize) -> Vec<u8> {
         let ip = if version == 4 { 20 } else { 40 };
         let mut frame = vec![0; ETHERNET + ip + 32];
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(cut.iter().map(|f| f.len() - tcp - 32).collect::<Vec<_>>(), [1000, 1000, 500]);
             assert!(cut.iter().all(|f| is_whole(f)), "version {version}");
             let field = |at: usize| cut.iter().map(|f| f[tcp + at]).collect::<Vec<_>>();
-            // CWR in the first, FIN and PSH in the last, ACK in all.
+            // CWR in the first segment, FIN and PSH in the last, ACK in all.
             assert_eq!(field(13), [0x90, 0x10, 0x19]);
             let sequence = |f: &Vec<u8>| u32::from_be_bytes(f[tcp + 4..tcp + 8].try_into().unwrap());
             assert_eq!(cut.iter().map(sequence).collect::<Vec<_>>(), [0xffff_ff00, 744, 1744], "it wraps");
@@ -201,13 +201,13 @@ mod tests {
     fn a_small_one_gets_its_checksum_only() {
         let mut small = frame(4, 0x18, 101);
         let tcp = ETHERNET + 20;
-        // The driver leaves the sum of the pseudo-header there.
+        // The driver leaves the sum of the pseudo-header in the field.
         let pseudo = fold(add(6 + 133, &small[ETHERNET + 12..ETHERNET + 20]));
         small[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
         let all = sent(&header(0, 0, tcp), &small).unwrap();
         let sum = add(add(6 + 133, &all[0][ETHERNET + 12..ETHERNET + 20]), &all[0][tcp..]);
         assert_eq!((all.len(), fold(sum)), (1, 0xffff));
-        // Without an offload request nothing is changed.
+        // Without an offload request the frame is unchanged.
         assert_eq!(sent(&[0; 12], &small).unwrap(), [small]);
     }
 

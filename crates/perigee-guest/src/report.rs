@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reports of the agent in a guest: frames of the interface for reports, with records of a kind, a
-//! length and a payload. They come from the guest and are untrusted.
+//! Reports of the agent in a guest: frames on the report interface with records of kind, length and
+//! payload. They come from the guest and are untrusted.
 
 use perigee_units::Nanos;
 
@@ -11,7 +11,7 @@ const ETHERNET: usize = 14;
 /// One record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
-    /// A socket of a flow: at a sampling instant, as it stops, or at the end.
+    /// State of a flow's socket: at a sampling instant, when the flow stops, or at the end.
     Sample(When, Box<Sample>),
     /// A flow's sender opens its connection.
     Started(Nanos, u32),
@@ -25,7 +25,7 @@ pub enum Report {
     Silence(Nanos, u32, bool),
     /// An object requested by a flow's receiver is complete.
     Object(Nanos, u32, Object),
-    /// The answer to a ping has arrived.
+    /// The reply to a ping has arrived.
     Answered(Nanos, u32),
     /// A program has started.
     Begun(Nanos, u32),
@@ -40,11 +40,11 @@ pub enum Report {
 pub struct Object {
     /// Number, from 0.
     pub number: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it was requested.
+    /// Time of the request.
     pub asked: Nanos,
-    /// When its first data arrived.
+    /// Arrival of its first data.
     pub first: Nanos,
 }
 
@@ -76,7 +76,8 @@ impl Exit {
     }
 }
 
-/// Flags in the number of a report's subject: it is a program; it wrote to standard error.
+/// Flags in the number of a report's subject: the subject is a program; the output is standard
+/// error.
 const PROGRAM: u32 = 1 << 30;
 const ERRORS: u32 = 1 << 29;
 
@@ -98,7 +99,7 @@ pub struct Sample {
     pub at: Nanos,
     /// Number of the flow.
     pub flow: u32,
-    /// Payload bytes that the receiving program has read.
+    /// Payload bytes read by the receiving program.
     pub received: u64,
     /// Name of its congestion control.
     pub scheme: String,
@@ -118,7 +119,7 @@ macro_rules! tcp_info {
         }
 
         impl TcpInfo {
-            /// From the kernel's bytes, of which there may be fewer or more than expected.
+            /// Reads the kernel's structure, which may be shorter or longer than expected.
             pub fn read(raw: &[u8]) -> Self {
                 TcpInfo { $($name: {
                     let bytes = raw.get($offset..$offset + size_of::<$type>());
@@ -164,9 +165,9 @@ tcp_info! {
     delivery_rate: u64 = 160,
     /// Time during which it had data to send, in microseconds.
     busy_us: u64 = 168,
-    /// Of that, limited by the receiver's window.
+    /// Part of that time limited by the receiver's window.
     rwnd_limited_us: u64 = 176,
-    /// Of that, limited by the send buffer.
+    /// Part of that time limited by the send buffer.
     sndbuf_limited_us: u64 = 184,
     /// Segments delivered with a congestion mark.
     delivered_ce: u32 = 196,

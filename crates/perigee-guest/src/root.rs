@@ -12,22 +12,22 @@ use std::{fs, io};
 #[derive(Debug)]
 pub struct Root(PathBuf);
 
-/// Paths of sockets have 107 bytes at most (unix(7)).
+/// Maximum length of the path, as paths of sockets have at most 107 bytes (unix(7)).
 const LONGEST_ROOT: usize = 95;
 
-/// Digits of the random number in its name.
+/// Number of digits of the random number in its name.
 const DIGITS: usize = 16;
 
 impl Root {
-    /// Creates a root with the part of a job for the hosts `here`, and the agent and modules of a
-    /// kernel's folder.
+    /// Creates a root with the job of the hosts `here`, and the agent and modules from a kernel's
+    /// folder.
     ///
     /// # Errors
     /// If the folder for temporary files is not writable.
     pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
         remove_stale(&std::env::temp_dir());
         let root = Root(own_folder(&std::env::temp_dir())?);
-        // Mount points of the agent.
+        // Mount points used by the agent.
         for folder in ["proc", "machine", "layer", "world"] {
             fs::create_dir(root.0.join(folder))?;
         }
@@ -47,8 +47,8 @@ impl Root {
         Ok(root)
     }
 
-    /// Removes it from disk: a booted guest no longer needs it, and nothing is left even if this
-    /// process is killed.
+    /// Removes the folder from disk: a booted guest no longer needs it, and nothing is left behind
+    /// even if this process is killed.
     pub fn unlink(&self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -59,8 +59,8 @@ impl Root {
     }
 }
 
-/// Creates a folder for this user alone, since it has environments and inputs of programs, with an
-/// unpredictable name. The process id in the name is for `remove_stale`.
+/// Creates a folder with an unpredictable name, accessible only to this user, as it contains
+/// environments and inputs of programs. The process id in the name is for `remove_stale`.
 fn own_folder(base: &Path) -> io::Result<PathBuf> {
     let prefix = format!("perigee-{}-", std::process::id());
     let unusable = |e: io::Error| {
@@ -75,7 +75,7 @@ fn own_folder(base: &Path) -> io::Result<PathBuf> {
     private_folder(base, &prefix).map_err(unusable)
 }
 
-/// Removes roots of this user's processes that were killed while their guests booted.
+/// Removes roots left by processes of this user that were killed while their guests booted.
 fn remove_stale(folder: &Path) {
     let Ok(own) = fs::metadata("/proc/self").map(|m| m.uid()) else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -83,7 +83,7 @@ fn remove_stale(folder: &Path) {
         let process = name.to_str().and_then(|n| n.strip_prefix("perigee-")?.split_once('-'));
         let Some((process, number)) = process else { continue };
         let ours = process.parse::<u32>().is_ok() && u64::from_str_radix(number, 16).is_ok();
-        // For a symbolic link these are the metadata of the link itself, which is no folder.
+        // For a symbolic link this is the metadata of the link itself, which is not a folder.
         let mine = entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own);
         if ours && mine && !Path::new("/proc").join(process).exists() {
             let _ = fs::remove_dir_all(entry.path());
@@ -124,8 +124,8 @@ mod tests {
         let root = Root::make(&kernel, &Job::default(), &(0..0)).expect("there is room");
         assert_eq!(fs::metadata(root.path()).expect("it is there").mode() & 0o7777, 0o700);
         drop(root);
-        // A process that cannot exist: its folder is removed, links and folders of running
-        // processes are kept.
+        // A process id that cannot exist: the folder is removed, whereas links and folders of
+        // running processes are kept.
         let dead = base.join("perigee-4294967295-00000000000000aa");
         let alive = base.join(format!("perigee-{}-00000000000000aa", std::process::id()));
         fs::create_dir(&dead).expect("it is new");

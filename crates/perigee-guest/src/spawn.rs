@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Start of guests as processes that end with this one, however it ends.
+//! Start of guests as processes that end with this process, however it ends.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex};
 
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// A thread that lives as long as the process: a child's parent-death signal comes when the
+/// Thread that exists as long as the process: a child receives its parent-death signal when the
 /// *thread* that started it ends (prctl(2), PR_SET_PDEATHSIG), and threads that run simulations are
 /// short-lived.
 static STARTER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
@@ -28,13 +28,13 @@ static STARTER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
 /// Starts a process that is killed when this one ends.
 ///
 /// # Errors
-/// If it cannot be started.
+/// If the process cannot be started.
 #[allow(unsafe_code)] // the code between fork and exec makes system calls only
 pub fn spawn(mut command: Command) -> io::Result<Child> {
     let parent = rustix::process::getpid();
     let set = move || {
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // The parent may have ended before the line above.
+        // The parent may have ended before the previous line.
         if rustix::process::getppid() != Some(parent) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A hardware address.
 pub type Mac = [u8; 6];
 
-/// Default timeout of a guest that is silent while its time does not advance.
+/// Default timeout for a guest that is silent while its time does not advance.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Optional features of a guest's interfaces.
@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Offer {
     /// Checksum and TCP segmentation offload.
     pub offload: bool,
-    /// The carrier can be lost.
+    /// Whether the carrier can be lost.
     pub carrier: bool,
 }
 
@@ -27,25 +27,25 @@ const NO_ROOM: &str = "enlarge it (mount -o remount,size=2G /dev/shm; docker run
 /// Configuration of a guest.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
-    /// The kernel's binary.
+    /// Path of the kernel's binary.
     pub kernel: PathBuf,
-    /// Its root: a folder with an `init`, and with room for sockets and the console's file.
+    /// Root folder with an `init`, and with room for sockets and the console's file.
     pub folder: PathBuf,
-    /// The program that it starts, as a path in the guest.
+    /// Program to start, as a path in the guest.
     pub init: String,
     /// Memory in MiB.
     pub memory_mib: u32,
-    /// Seed of all of its randomness.
+    /// Seed of all its randomness.
     pub seed: u64,
     /// Hardware addresses of its interfaces.
     pub interfaces: Vec<Mac>,
-    /// Features of its interfaces, except that of reports.
+    /// Features of its interfaces, except that for reports.
     pub offer: Offer,
-    /// Wall-clock timeout of a guest that neither waits nor advances.
+    /// Wall-clock timeout for a guest that neither waits nor advances.
     pub patience: Duration,
 }
 
-/// A frame that a guest has sent.
+/// A frame sent by a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentFrame {
     /// Send time, in the guest's time.

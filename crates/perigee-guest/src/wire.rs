@@ -13,13 +13,14 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Maximum number of descriptors with one message.
+/// Maximum number of descriptors in a message.
 const MAX_FILES: usize = 8;
 
 /// Fills `buffer`.
 ///
 /// # Errors
-/// `Gone` if the other side has closed; `Quiet` if nothing arrived within the socket's timeout.
+/// `Gone` if the other side has closed the socket; `Quiet` if nothing arrived within the socket's
+/// timeout.
 pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), GuestError> {
     let mut filled = 0;
     let since = crate::wall_clock::now();
@@ -28,7 +29,7 @@ pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Gu
             Ok(0) => return Err(GuestError::closed()),
             Ok(n) => filled += n,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            // The rest of a partial message is on its way.
+            // The remainder of a partial message will follow.
             Err(e) if e.kind() == ErrorKind::WouldBlock && filled == 0 => return Err(GuestError::Quiet),
             Err(e) if e.kind() == ErrorKind::WouldBlock && since.elapsed() < PATIENCE => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -71,7 +72,7 @@ pub fn read_with_files(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<Vec
 /// Sends a message with descriptors.
 ///
 /// # Errors
-/// If the other side has closed.
+/// If the other side has closed the socket.
 pub fn send_with_files(
     socket: &UnixStream,
     message: &[u8],

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications of real hosts: random draws that the simulator makes as it runs are made before the
-//! run, with the same seed.
+//! Applications of real hosts: random draws that the simulator makes during a run are made before
+//! it, with the same seed.
 
 use perigee_guest::job::Application;
 use perigee_timeline::workload::{object_bytes, think_time, turn, SHORTEST};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
-/// Most draws of a flow: they are written into the job.
+/// Maximum number of draws of a flow, as they are written into the job.
 const MOST: usize = 200_000;
 
-/// Application of a flow for `time`; `seed` seeds its draws.
+/// Application of a flow for `time`; `seed` determines its draws.
 ///
 /// # Errors
-/// More changes of an on/off source than a job can hold.
+/// If an on/off source changes more often than a job can hold.
 pub fn of(app: &App, seed: u64, time: Nanos) -> Result<Application, String> {
     match app {
         App::OnOff { on, off } => {

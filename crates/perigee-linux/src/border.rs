@@ -13,30 +13,30 @@ use perigee_sim::{Content, Delivery, EndpointId, OutsidePacket, Side, Simulation
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
+/// Number of frames that belong to no flow, and are therefore not carried, by sending and receiving
+/// host.
 pub type Strays = BTreeMap<(usize, usize), u64>;
 
-/// A network, and those who watch what crosses its edge.
+/// A network with observers of the packets that cross its edge.
 pub struct Border<'a, 'p, 's, O> {
     /// Assignment of frames to flows.
     pub plan: &'p Plan,
     /// The network.
     pub simulation: &'a mut Simulation<'s>,
-    /// Is shown packets and RTTs.
+    /// Receives packets and RTT samples.
     pub observer: &'a mut Hosted<'p, O>,
-    /// Counts of frames that belong to no flow.
+    /// Counters of frames that belong to no flow.
     pub strays: &'a mut Strays,
 }
 
 impl<O: FrameTap> Border<'_, '_, '_, O> {
-    /// A frame of a host enters the network.
+    /// Passes a frame of a host to the network.
     ///
     /// # Errors
-    /// Those of the simulator.
+    /// Errors of the simulator.
     pub fn enter(&mut self, from: usize, at: Nanos, frame: &[u8]) -> Result<(), BackendError> {
         let to = job::host_of(&frame[..6.min(frame.len())]);
-        // Frames without a unicast destination query routers and neighbours, of which there are
-        // none.
+        // Frames without a unicast destination look for routers and neighbours, which do not exist.
         let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };
         let found = frames::ip_packet(frame)
             .and_then(|packet| Some((frames::place(self.plan, from, to, packet)?, packet)));
@@ -60,7 +60,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
-    /// Measures and shows delivered packets and passes them to hosts as time, host, and a function
+    /// Measures and records delivered packets, and passes them on as time, host, and a function
     /// that builds the frame (which costs a copy).
     pub fn leave(&mut self, mut give: impl FnMut(Nanos, usize, &dyn Fn() -> Box<[u8]>)) {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
@@ -83,7 +83,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
     }
 
-    /// An RTT sample, if what arrived at a flow's source acknowledges something.
+    /// Takes an RTT sample if a packet that arrived at a flow's source acknowledges data.
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
         let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
         let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
@@ -94,7 +94,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
     }
 
-    /// A packet of a flow over UDP has arrived, or its echo.
+    /// Handles the arrival of a packet of a UDP flow, or of its echo.
     fn note_probe(&mut self, end: EndpointId, at: Nanos, sent: Nanos, way: (usize, usize), packet: &[u8]) {
         let Some(number) = frames::place(self.plan, way.0, way.1, packet).and_then(|p| p.probe) else {
             return;
@@ -113,7 +113,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
     }
 
-    /// Counts a packet at the receiver of a flow with separate kernels at its ends.
+    /// Counts a packet at the receiver of a flow whose ends are on different kernels.
     fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
         if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
             if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Carriers of interfaces: a host configured for it has no carrier during an outage of its node,
-//! and while none of the node's links is up. A listener reads outages from the notes of a timeline
-//! on its way to the simulator.
+//! nor while all links of the node are down. A listener reads outages from the notes of a timeline
+//! on their way to the simulator.
 
 use crate::plan::Plan;
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, Link, LinkId, NodeId, Note, NoteKind, Port};
@@ -9,14 +9,14 @@ use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An interface gets its carrier, or loses it.
+/// A change of an interface's carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarrierChange {
-    /// When.
+    /// Time of the change.
     pub at: Nanos,
     /// Number of the host.
     pub host: usize,
-    /// It has one from then on.
+    /// Whether the carrier is up from then on.
     pub carrier: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Carriers {
 }
 
 impl Carriers {
-    /// Changes before an instant that have not been taken yet.
+    /// Takes the changes before an instant that have not been taken yet.
     pub fn due(&mut self, before: Nanos) -> Vec<CarrierChange> {
         let mut found = lock(&self.found);
         let count = found.partition_point(|change| change.at < before.max(Nanos(1)));
@@ -50,31 +50,31 @@ impl Carriers {
     }
 }
 
-/// A node that is watched.
+/// A node being watched.
 struct Watched {
     host: usize,
     node: NodeId,
-    /// Its links, those that are up.
+    /// Number of its links, and of those that are up.
     links: usize,
     up: usize,
-    /// Outages that last.
+    /// Number of outages in progress.
     outages: usize,
     carrier: bool,
 }
 
-/// Passes chunks on and finds out when interfaces lose their carrier.
+/// Forwards chunks, and determines when interfaces lose their carrier.
 pub struct Listener<S> {
     inner: S,
     watched: Vec<Watched>,
     /// Node of each port.
     ports: Vec<NodeId>,
-    /// Near end of each link, and whether it is up.
+    /// Near end of each link, and whether the link is up.
     links: Vec<(NodeId, bool)>,
     found: Arc<Mutex<VecDeque<CarrierChange>>>,
 }
 
 impl<S: ChunkSource> Listener<S> {
-    /// Watches the nodes of some hosts; `carrier` has the numbers of these hosts, `nodes` the node
+    /// Watches the nodes of some hosts: `carrier` has the numbers of these hosts, `nodes` the node
     /// of each host.
     pub fn new(inner: S, header: &Header, nodes: &[NodeId], carrier: &[usize]) -> Self {
         let watch =
@@ -117,13 +117,13 @@ impl<S: ChunkSource> Listener<S> {
             NoteKind::OutageEnd => false,
             _ => return,
         };
-        // Notes without a node concern the entire path.
+        // Notes without a node apply to the entire path.
         for node in self.watched.iter_mut().filter(|w| note.node.is_none_or(|node| node == w.node)) {
             node.outages = if begins { node.outages + 1 } else { node.outages.saturating_sub(1) };
         }
     }
 
-    /// Records carrier changes at an instant at which everything has happened.
+    /// Records carrier changes at an instant whose events are complete.
     fn settle(&mut self, at: Nanos) {
         for node in &mut self.watched {
             let carrier = node.outages == 0 && (node.up > 0 || node.links == 0);
@@ -177,7 +177,7 @@ mod tests {
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    /// A network of two nodes with a link from the first to the second, up or not.
+    /// A network of two nodes with a link from the first to the second, which is up or down.
     fn header(up: bool) -> Header {
         let queue = Queue::drop_tail(QueueLimit::Packets(1));
         let port = Port {
@@ -212,7 +212,7 @@ mod tests {
             note(20, OutageBegin, Some(0)),
             note(30, OutageEnd, None),
             note(40, OutageEnd, Some(0)),
-            // Another node's, and one that is over at once.
+            // An outage of another node, and an outage that ends at once.
             note(50, OutageBegin, Some(1)),
             note(60, OutageBegin, None),
             note(60, OutageEnd, None),
@@ -225,7 +225,8 @@ mod tests {
         let change = |at, change| Timed { at: MS(at), change };
         let down = |at| change(at, Change::Down(LinkId(0), OutageMode::Flush));
         let up = |at| change(at, Change::Up(LinkId(0)));
-        // At one instant only the outcome counts, and what is down stays so.
+        // Only the outcome at an instant counts; changes that leave the carrier as it is are not
+        // reported.
         let changes = vec![down(10), up(10), down(20), down(25), up(30)];
         assert_eq!(heard(true, changes), [(20, false), (30, true)]);
         assert_eq!(heard(false, vec![up(5)]), [(0, false), (5, true)]);

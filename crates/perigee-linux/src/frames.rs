@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Frames of real hosts as packets of the simulated network, and back.
+//! Conversion between frames of real hosts and packets of the simulated network.
 
 use crate::plan::Plan;
 use perigee_guest::job;
@@ -9,25 +9,25 @@ use perigee_telemetry::ipv6;
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// The smallest.
+/// Minimum size.
 const IP_HEADER: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Congestion experienced (RFC 3168 section 5).
 const CE: u8 = 3;
 
-/// Where a frame belongs in the simulation.
+/// Place of a frame in the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The end that sent it.
+    /// End that sent it.
     pub from: EndpointId,
-    /// Start of the TCP header in the IP packet, if it is TCP.
+    /// Offset of the TCP header in the IP packet, if it is TCP.
     pub tcp: Option<usize>,
-    /// It is of a flow over UDP, with this number.
+    /// Packet number, if it belongs to a UDP flow.
     pub probe: Option<u64>,
 }
 
-/// The IP packet of a frame, without what Ethernet pads; `None` = neither IPv4 nor IPv6.
+/// IP packet of a frame, without Ethernet padding; `None` = neither IPv4 nor IPv6.
 pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
     let packet = frame.get(ETHERNET..)?;
     let length = match [frame[12], frame[13]] {
@@ -38,9 +38,9 @@ pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
     packet.get(..length).filter(|packet| packet.len() >= IP_HEADER)
 }
 
-/// The end of a flow that sent an IP packet from one host to another: that of the packet's port, or
-/// of a flow that carries whatever programs send between these hosts; `None` = it belongs to no
-/// flow.
+/// End of a flow that sent an IP packet from one host to another: that of the flow with the
+/// packet's port, or of a flow that carries all traffic of programs between these hosts; `None` =
+/// no flow.
 pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
     transfer(plan, from, to, packet).or_else(|| {
         let carrier = |ends: (usize, usize), side: Side| {
@@ -72,18 +72,18 @@ fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place>
     found(destination, (from, to), Side::Source).or_else(|| found(source, (to, from), Side::Destination))
 }
 
-/// The number that the agent writes into a packet of a flow over UDP; 0 where there is no room.
+/// Number that the agent writes into a packet of a UDP flow; 0 if there is no room.
 fn probe_number(packet: &[u8], udp: usize) -> u64 {
     let payload = packet.get(udp + 8..).and_then(|payload| payload.first_chunk::<8>());
     payload.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// The telemetry of an IP packet as its sender made it; `None` = it has none.
+/// Telemetry of an IP packet as created by its sender; `None` = no telemetry.
 pub fn telemetry(packet: &[u8]) -> Option<TelemetryStack> {
     ipv6::read(packet).map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
 }
 
-/// An IP packet for a host as a frame from another.
+/// Frame from one host to another that contains an IP packet.
 pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     let mut out = Vec::with_capacity(ETHERNET + packet.len());
     out.extend(job::mac(to));
@@ -93,8 +93,8 @@ pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     out.into()
 }
 
-/// The same for a packet that the network has delivered, perhaps marked on its way, with what ports
-/// wrote into it.
+/// The same for a packet delivered by the network, which may be marked, with telemetry written by
+/// ports.
 pub fn delivered(
     packet: &[u8],
     from: usize,
@@ -127,7 +127,7 @@ pub fn mark(packet: &mut [u8]) {
     }
 }
 
-/// The checksum of a header in which one word has changed (RFC 1624, equation 3).
+/// Checksum of a header after a change of one word (RFC 1624, equation 3).
 fn updated_checksum(sum: u16, before: u16, after: u16) -> u16 {
     let mut new = u32::from(!sum) + u32::from(!before) + u32::from(after);
     while new > 0xffff {
@@ -153,7 +153,7 @@ mod tests {
         !(sum as u16)
     }
 
-    /// An IPv4 packet with a TCP header and 100 bytes.
+    /// An IPv4 packet with a TCP header and 100 bytes of payload.
     fn segment(source: u16, destination: u16) -> Vec<u8> {
         let mut packet = vec![0x45, 2, 0, 140, 7, 7, 0x40, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let sum = checksum(&packet);
@@ -174,11 +174,11 @@ mod tests {
         let end = |side| Some(EndpointId { flow: 1, side });
         assert_eq!(at(0, 1, 40_000, 5002), end(Side::Source));
         assert_eq!(at(1, 0, 5002, 40_000), end(Side::Destination));
-        // Other ports, flows that are simulated, and hosts that are not at its ends.
+        // Other ports, simulated flows, and hosts that are not its ends.
         assert_eq!(at(0, 1, 40_000, 80), None);
         assert_eq!(at(0, 1, 40_000, 5001), None);
         assert_eq!(at(1, 0, 40_000, 5002), None);
-        // With a carrier, whatever else is between its ends.
+        // With a carrier flow, all other traffic between its ends.
         let plan =
             Plan { carriers: vec![2], ends: vec![None, Some((0, 1)), Some((0, 1))], ..Plan::default() };
         let at = |from, to, s, d| place(&plan, from, to, &segment(s, d)).map(|p| (p.from.flow, p.from.side));

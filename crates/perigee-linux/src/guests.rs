@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Kernels of a run: one for all hosts, one for each, or as many as the hosts need. Before an
-//! instant at which the network can reach any of them they are independent: each runs up to it on
-//! its own, and their frames are merged in order of time.
+//! Kernels of a run: one for all hosts, one per host, or as many as the hosts need. Before an
+//! instant at which the network can reach any of them they are independent: each runs up to that
+//! instant on its own, and their frames are merged in order of time.
 
 use perigee_backend::BackendError;
 use perigee_guest::guest::PATIENCE;
@@ -14,16 +14,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
 
-/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs
-/// cannot be repeated.
+/// Memory of a guest. With less memory, flows at gigabits per second reach TCP's memory limits, and
+/// runs are no longer reproducible.
 const MEMORY_MIB: u32 = 1024;
-/// Most kernels of a run: each is some processes and a hundred MB of memory.
+/// Maximum number of kernels of a run: each takes several processes and a hundred MB of memory.
 const MAX_KERNELS: usize = 64;
 
 /// Frame sent by a host.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// When, in the guests' time.
+    /// Send time, in the guests' time.
     pub at: Nanos,
     /// Number of the host; `None` = a report of an agent.
     pub host: Option<usize>,
@@ -31,10 +31,10 @@ pub struct Sent {
     pub bytes: Box<[u8]>,
 }
 
-/// Ranges of hosts, of `hosts` in all, for each kernel; `own` = one kernel for each host.
+/// Ranges of hosts, of `hosts` in total, for each kernel; `own` = one kernel per host.
 ///
 /// # Errors
-/// More kernels than a run may have.
+/// If the run would need too many kernels.
 pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError> {
     let each = if own { 1 } else { MAX_HOSTS };
     let kernels = hosts.div_ceil(each);
@@ -45,11 +45,11 @@ pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError
             MAX_KERNELS * each
         )));
     }
-    // None of them is much smaller than the others.
+    // The ranges differ by at most one host in size.
     Ok((0..kernels).map(|k| k * hosts / kernels..(k + 1) * hosts / kernels).collect())
 }
 
-/// Error in the hosts before a run has started.
+/// Error of the hosts before a run has started.
 pub fn refused(e: impl ToString) -> BackendError {
     BackendError::Hosts(e.to_string())
 }
@@ -61,14 +61,14 @@ struct Member {
     hosts: Range<usize>,
 }
 
-/// All of them, in the order of their hosts.
+/// All kernels, in the order of their hosts.
 pub struct Guests(Vec<Member>);
 
 impl Guests {
-    /// Boots them, one after the other, on one core: they never work at the same time.
+    /// Boots the kernels one after the other, on one core: they never run at the same time.
     ///
     /// # Errors
-    /// When the machine rejects one, or it does not come up.
+    /// If the machine rejects one, or one does not boot.
     pub fn boot(
         kernel: &Path,
         job: &Job,
@@ -84,7 +84,7 @@ impl Guests {
                 folder: root.path().to_path_buf(),
                 init: "/agent".into(),
                 memory_mib: MEMORY_MIB,
-                // Kernels with one seed would draw the same ports and sequence numbers.
+                // Kernels with the same seed would draw the same ports and sequence numbers.
                 seed: if number == 0 { seed } else { mix(seed ^ mix(number)) },
                 interfaces: job.interfaces(hosts),
                 offer,
@@ -99,46 +99,46 @@ impl Guests {
         Ok(Guests(all))
     }
 
-    /// When one of them next does something, in their time.
+    /// Time of the next activity of any of them, in their time.
     pub fn wakes_at(&self) -> Option<Nanos> {
         self.0.iter().filter_map(|member| member.guest.wakes_at()).min()
     }
 
-    /// A frame reaches a host at an instant of the guests' time. Calls come in the order of these
-    /// instants.
+    /// Delivers a frame to a host at an instant of the guests' time. Calls must be in order of
+    /// these instants.
     pub fn deliver(&mut self, host: usize, at: Nanos, frame: Box<[u8]>) {
         if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
             member.guest.deliver(1 + host - member.hosts.start, at, frame);
         }
     }
 
-    /// A frame reaches the agents of all kernels at an instant of their time, in order with those
-    /// that are delivered.
+    /// Delivers a frame to the agents of all kernels at an instant of their time, in order with
+    /// other frames.
     pub fn tell(&mut self, at: Nanos, frame: &[u8]) {
         self.0.iter_mut().for_each(|member| member.guest.deliver(REPORTS, at, frame.into()));
     }
 
-    /// A host gets a notice, a line of text, at an instant of the guests' time.
+    /// Delivers a notice, a line of text, to a host at an instant of the guests' time.
     pub fn notify(&mut self, host: usize, at: Nanos, text: &str) {
         if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
             member.guest.deliver(REPORTS, at, job::notice(host - member.hosts.start, text));
         }
     }
 
-    /// A host's interface loses its carrier at an instant of the guests' time, or gets it back; in
-    /// order with frames.
+    /// Changes the carrier of a host's interface at an instant of the guests' time, in order with
+    /// frames.
     pub fn set_carrier(&mut self, host: usize, at: Nanos, carrier: bool) {
         if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
             member.guest.set_carrier(1 + host - member.hosts.start, at, carrier);
         }
     }
 
-    /// Lets all of them work up to an instant of their time; appends the frames sent to `all`, in
-    /// order of time, those of one instant in the order of the kernels.
+    /// Runs all kernels up to an instant of their time; appends the frames they send to `all`, in
+    /// order of time and, at one instant, of the kernels.
     ///
     /// # Errors
-    /// When one has ended or sends an invalid message, its time does not advance, or `go_on`
-    /// returns false.
+    /// If one has exited or sends an invalid message, its time does not advance, or `go_on` returns
+    /// false.
     pub fn run(
         &mut self,
         until: Nanos,
@@ -160,12 +160,12 @@ impl Guests {
         went
     }
 
-    /// Frames that were lost because a host gave its interface no buffers.
+    /// Number of frames lost because a host had provided no buffers for them.
     pub fn overruns(&self) -> u64 {
         self.0.iter().map(|member| member.guest.overruns()).sum()
     }
 
-    /// Removes their files from disk, which they need no longer once they have booted.
+    /// Removes their files from disk, which are no longer needed after booting.
     pub fn unlink(&self) {
         self.0.iter().for_each(|member| member.root.unlink());
     }

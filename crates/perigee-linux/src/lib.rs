@@ -3,25 +3,25 @@
 //! virtual time.
 //!
 //! Layers:
-//! * [`plan`]: which flows are real, and the jobs of their hosts; [`options`]: of the transport;
+//! * [`plan`]: selection of real flows, and the jobs of their hosts; [`options`]: transport
+//!   options;
 //! * [`guests`]: their kernels;
 //! * [`applications`]: draws made in advance for those that do not send all the time;
-//! * [`programs`]: which of them run, and how they ended;
+//! * [`programs`]: state of programs, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: measurements
 //!   from packets;
-//! * [`ping`]: whether hosts and network are connected as they should be, before a run;
+//! * [`ping`]: check before a run that hosts and network are connected as configured;
 //! * [`carrier`]: carrier loss of interfaces;
-//! * [`border`]: where frames enter the network and leave it; [`notices`]: notices of handovers to
-//!   programs;
+//! * [`border`]: frame ingress and egress; [`notices`]: notices of handovers to programs;
 //! * [`real_time`]: the same network driven by wall-clock time, for namespaces instead of guests;
-//! * [`observe`]: reports of hosts, merged into those of the simulator.
+//! * [`observe`]: reports of hosts, merged with those of the simulator.
 //!
-//! Simulator and kernel take turns. The network reports the packets that will certainly arrive at
-//! hosts, which are those on their last links, and the time up to which this is complete; the
-//! kernel runs freely until then, and then the network does, with the packets that the kernel sent.
-//! Packets that leave the kernel enter the network at the nanosecond of their kick; packets that
-//! the network delivers at an instant reach the kernel one nanosecond later, when everything at
-//! that instant has happened.
+//! Simulator and kernel take turns. The network reports the packets that are certain to arrive at
+//! hosts, which are those on their last links, and the time up to which this is complete. The
+//! kernel runs freely until then, followed by the network, with the packets that the kernel has
+//! sent. Packets from the kernel enter the network at the nanosecond of their kick; packets
+//! delivered by the network at an instant reach the kernel one nanosecond later, when all events of
+//! that instant have been executed.
 
 pub mod applications;
 pub mod arrivals;
@@ -66,45 +66,45 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The scheme of a run with flows that carry the traffic of programs.
+/// Scheme of flows that carry the traffic of programs.
 pub const PROGRAMS: &str = "programs";
 
-/// Wall time between two calls of the progress function.
+/// Wall-clock time between two calls of the progress callback.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Delay from the delivery of a packet to its arrival at a host.
+/// Delay from the delivery of a packet by the network to its arrival at a host.
 const HAND_OVER: Nanos = Nanos(1);
 
-/// Seconds of one core per frame of a real host, all of it together (design/performance.md).
+/// CPU seconds per frame of a real host, in total (design/performance.md).
 pub const FRAME_CPU_S: f64 = 7e-6;
 
 /// Linux hosts.
 #[derive(Clone, Default)]
 pub struct LinuxHosts {
-    /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as `perigee kernel build`
-    /// makes it.
+    /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as created by `perigee
+    /// kernel build`.
     pub kernel: PathBuf,
-    /// Congestion controls of that kernel in addition to those of our configuration.
+    /// Congestion controls of that kernel in addition to those of the default configuration.
     pub modules: Vec<String>,
-    /// Schemes of flows that stay simulated.
+    /// Schemes of simulated flows.
     pub plugins: Plugins,
-    /// Programs on its hosts.
+    /// Programs on the hosts.
     pub programs: Vec<Program>,
-    /// Folders of this machine that programs may change.
+    /// Folders of this machine that programs may modify.
     pub writable: Vec<PathBuf>,
-    /// Each host has a kernel of its own.
+    /// Whether each host has its own kernel.
     pub own_kernels: bool,
-    /// Interfaces cut large TCP segments into packets.
+    /// Whether interfaces segment large TCP packets.
     pub offload: bool,
-    /// Nodes with interfaces that lose their carrier in outages.
+    /// Nodes whose interfaces lose their carrier in outages.
     pub carrier: Vec<String>,
-    /// Receives the reports of programs, in order of simulated time.
+    /// Receives reports about programs, in order of simulated time.
     pub listener: Option<Listener>,
-    /// The keyboard of a program with a terminal.
+    /// Keyboard of a program with a terminal.
     pub keyboard: Option<Keyboard>,
 }
 
-/// Receiver of reports of programs: start, output, exit.
+/// Receiver of reports about programs: start, output, exit.
 pub type Listener = Arc<Mutex<dyn FnMut(&Report) + Send>>;
 
 impl Backend for LinuxHosts {
@@ -204,8 +204,8 @@ impl Records for LinuxHosts {
 }
 
 impl LinuxHosts {
-    /// Pings between the hosts of all flows, over the network at time zero. Returns the pings with
-    /// an unknown outcome.
+    /// Pings between the hosts of all flows, over the network at time zero. Returns the pings whose
+    /// outcome is unknown.
     fn ping(
         &self,
         header: &Header,
@@ -226,19 +226,19 @@ impl LinuxHosts {
         Offer { offload: self.offload, carrier: !self.carrier.is_empty() }
     }
 
-    /// The kernel's congestion controls, by its own names.
+    /// Congestion controls of the kernel, by their names in the kernel.
     pub fn schemes(&self) -> Vec<String> {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
     }
 
-    /// Whether the kernel has a congestion control, by our name or its own; with programs,
-    /// [`PROGRAMS`] stands for whatever they use.
+    /// Whether the kernel has a congestion control, by Perigee's name or its own; with programs,
+    /// [`PROGRAMS`] represents whatever they use.
     pub fn has(&self, scheme: &str) -> bool {
         let theirs = scheme == PROGRAMS && !self.programs.is_empty();
         theirs || Schemes::Built(&self.modules).find(scheme).is_ok()
     }
 
-    /// The plan of real flows, and all flows as the simulator takes them.
+    /// Plan of the real flows, and all flows as set up for the simulator.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
@@ -257,15 +257,15 @@ impl LinuxHosts {
 /// # Errors
 /// See [`drawn`].
 fn check_draws(plan: &Plan, setups: &[FlowSetup]) -> Result<(), BackendError> {
-    // Draws with other seeds have about the same length.
+    // The number of draws hardly depends on the seed.
     let options = RunOptions::default();
     drawn(plan, setups, &simulator_options(&options), &options).map(|_| ())
 }
 
-/// The plan's job with all draws made for a run.
+/// Job of the plan with all draws made for a run.
 ///
 /// # Errors
-/// A flow that draws more than a job can hold.
+/// If a flow draws more values than a job can hold.
 fn drawn(
     plan: &Plan,
     setups: &[FlowSetup],
@@ -287,7 +287,7 @@ fn drawn(
     Ok(job)
 }
 
-/// Why a run ended early, if it did; its results until then are kept.
+/// Reason if a run ended early; its results until then are kept.
 fn broken(went: &Result<bool, BackendError>) -> Option<String> {
     went.as_ref().err().map(|e| e.to_string().trim_end().to_owned())
 }
@@ -300,23 +300,23 @@ struct Turns<'p, 's, O> {
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
-    /// Where a person looks on.
+    /// Pacing, if a user watches the run.
     pace: Option<Pace>,
-    /// The last simulated instant.
+    /// Last simulated instant.
     end: Nanos,
-    /// Frames that the kernel has sent and the network has not processed, in order of time.
+    /// Frames sent by the kernel that the network has not processed, in order of time.
     outgoing: VecDeque<Sent>,
     /// Hosts have received all arrivals before this instant.
     given_until: Nanos,
-    /// Packets that they were given and that the network has not delivered yet.
+    /// Number of packets that hosts have received but the network has not delivered yet.
     given: u64,
-    /// When the progress function was called last.
+    /// Time of the latest call of the progress callback.
     looked: Instant,
     strays: Strays,
 }
 
 impl<'p, O: FrameTap> Turns<'p, '_, O> {
-    /// Runs to the end, or until `progress` returns false: true then.
+    /// Runs to the end, or until `progress` returns false, in which case it returns true.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
         self.set_carriers();
         loop {
@@ -358,8 +358,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         self.pace.as_mut().map_or(Waited::Due, |pace| pace.wait(now, due))
     }
 
-    /// Passes hosts the packets that will certainly be delivered to them; before the returned
-    /// instant nothing else can reach them.
+    /// Passes packets to hosts that are certain to be delivered to them; no other packet can reach
+    /// them before the returned instant.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
         // Notices are delivered when the network reaches them.
@@ -377,7 +377,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         certain.min(self.end) + HAND_OVER
     }
 
-    /// Calls the progress function from time to time and returns its result.
+    /// Calls the progress callback at intervals and returns its result.
     fn goes_on(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> bool {
         if self.looked.elapsed() < LOOK {
             return true;
@@ -386,7 +386,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         progress(self.simulation.reached())
     }
 
-    /// Lets kernels run up to an instant and keeps the frames they send. Returns false if
+    /// Runs the kernels up to an instant and stores the frames they send. Returns false if
     /// `progress` does.
     fn let_guests_run(
         &mut self,
@@ -411,7 +411,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// Lets the network run up to an instant, with all that the kernel has sent until then.
+    /// Runs the network up to an instant, with all frames that the kernel has sent until then.
     fn let_network_run(&mut self, until: Nanos) -> Result<(), BackendError> {
         loop {
             let next = self.simulation.next_event();
@@ -442,12 +442,12 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         border::remarks(self.plan, &self.strays).chain(lost).chain(self.programs.remarks()).collect()
     }
 
-    /// Ends the guest; returns the observer and the network's outcome.
+    /// Ends the guests; returns the observer and the network's outcome.
     fn finish(self) -> (Hosted<'p, O>, RunOutcome) {
         (self.observer, self.simulation.finish())
     }
 
-    /// The agent makes its hosts before time zero; nothing is carried then.
+    /// Lets the agents set up their hosts before time zero, when no packets are carried.
     fn set_up(&mut self) -> Result<(), BackendError> {
         let mut sent = VecDeque::new();
         self.guests.run(EPOCH, &mut || true, &mut sent).map_err(guests::refused)?;
@@ -458,11 +458,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         Ok(())
     }
 
-    /// Passes delivered packets to those hosts that did not receive them ahead of their time.
+    /// Passes delivered packets to the hosts that have not received them ahead of time.
     ///
     /// # Errors
-    /// When the network delivers a packet that it had not announced: a bug, with which hosts would
-    /// miss packets.
+    /// If the network delivers a packet that it had not announced, which is a bug: hosts would miss
+    /// packets.
     fn reach_hosts(&mut self) -> Result<(), BackendError> {
         let Turns { plan, simulation, observer, strays, guests, given_until, given, .. } = self;
         let mut unforeseen = None;
@@ -482,7 +482,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         unforeseen.map_or(Ok(()), fault)
     }
 
-    /// Passes the notices of a flow to the programs at both of its ends.
+    /// Passes notices of a flow to the programs at both of its ends.
     fn notify(&mut self) {
         let Turns { plan, guests, simulation, .. } = self;
         for told in simulation.told().filter(|_| !plan.job.commands.is_empty()) {
@@ -494,7 +494,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// Applies the timeline's carrier changes to interfaces, which receive no frames beyond a
+    /// Applies carrier changes of the timeline to interfaces, which receive no frames beyond a
     /// change.
     fn set_carriers(&mut self) {
         let Turns { guests, simulation, carriers, .. } = self;
@@ -503,7 +503,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// A frame of a host is a report of the agent, or enters the network.
+    /// Handles a frame of a host: a report of the agent, or a packet that enters the network.
     fn leave_host(&mut self, frame: &Sent) -> Result<(), BackendError> {
         match frame.host {
             None => self.hear(&frame.bytes),
@@ -515,7 +515,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    /// A guest's error, with the programs that run in it.
+    /// Adds the programs that run in a guest to its error.
     fn blamed(&self, e: GuestError) -> BackendError {
         match &self.programs.running()[..] {
             [] => failed(e),
@@ -527,7 +527,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         let reports = report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))?;
         for report in reports {
             if self.programs.hear(&report) {
-                // Nothing is left to wait for: the run ends now.
+                // No awaited program is left: the run ends now.
                 self.end = self.end.min(self.simulation.reached());
             }
             self.observer.hear(report);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RTT samples of a real flow, from its packets at its sender's interface: the kernel takes the
-//! same samples, but TCP_INFO has only a smoothed value now and then. The rule is that of captures.
+//! same samples, but TCP_INFO contains only an occasional smoothed value. The rules are those for
+//! captures.
 
 use perigee_capture::sent::Sent;
 use perigee_units::Nanos;
@@ -18,17 +19,17 @@ const TIMESTAMPS: u8 = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     sent: Sent,
-    /// Packets with data.
+    /// Number of packets with data.
     pub data_packets: u64,
 }
 
-/// An IP packet's TCP header, as far as it is needed.
+/// Fields of an IP packet's TCP header.
 pub(super) struct Header<'a> {
     pub(super) sequence: u32,
     ack: u32,
     pub(super) flags: u8,
     options: &'a [u8],
-    /// In bytes.
+    /// Size in bytes.
     pub(super) payload: u64,
 }
 
@@ -83,7 +84,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl Meter {
-    /// The sender has sent a packet.
+    /// Handles a packet sent by the sender.
     pub fn sent(&mut self, at: Nanos, packet: &[u8], tcp: usize) {
         let Some(h) = Header::read(packet, tcp) else { return };
         if let Some((stamp, _)) = h.timestamps() {
@@ -97,7 +98,8 @@ impl Meter {
         }
     }
 
-    /// A packet of the receiver has reached the sender. Returns Linux's sample.
+    /// Handles a packet of the receiver that has reached the sender. Returns the sample that Linux
+    /// takes.
     pub fn arrived(&mut self, at: Nanos, packet: &[u8], tcp: usize) -> Option<Nanos> {
         let h = Header::read(packet, tcp)?;
         let blocks: Vec<_> = h.sack().collect();
@@ -112,7 +114,7 @@ pub(super) mod tests {
     const NOW: Nanos = Nanos(100);
     const NS_PER_MS: u64 = 1_000_000;
 
-    /// A TCP segment without what comes before it.
+    /// A TCP segment without preceding headers.
     pub fn packet(sequence: u32, ack: u32, flags: u8, payload: usize) -> Vec<u8> {
         let mut p = vec![0; 4];
         p.extend(sequence.to_be_bytes());
@@ -122,7 +124,7 @@ pub(super) mod tests {
         p
     }
 
-    /// A meter that has seen a SYN with this number.
+    /// A meter after a SYN with this sequence number.
     fn meter(isn: u32) -> Meter {
         let mut m = Meter::default();
         m.sent(Nanos(0), &packet(isn, 0, SYN, 0), 0);
@@ -131,7 +133,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_ack_gives_the_time_of_the_first_segment_that_it_covers() {
-        // Numbers wrap within the first segment.
+        // Sequence numbers wrap within the first segment.
         let isn = u32::MAX - 500;
         let mut m = meter(isn);
         let at = |n: u32| isn.wrapping_add(1 + n * 1000);
@@ -158,7 +160,7 @@ pub(super) mod tests {
         assert_eq!(m.arrived(NOW, &packet(0, 1001, 16, 0), 0), None);
         assert_eq!(m.arrived(NOW, &packet(0, 3001, 16, 0), 0), Some(Nanos(90)));
         assert_eq!(m.data_packets, 4);
-        // An ACK that covers it and others may answer either transmission
+        // An ACK that covers it along with other segments may answer either transmission
         // (FLAG_RETRANS_DATA_ACKED).
         assert_eq!(sent().arrived(NOW, &packet(0, 3001, 16, 0), 0), None);
     }
@@ -179,7 +181,7 @@ pub(super) mod tests {
         m.sent(ms(10), &stamped(packet(1, 0, 16, 1000), 1009, 0), 0);
         m.sent(ms(30) + Nanos(700), &stamped(packet(1, 0, 16, 1000), 1030, 0), 0);
         let ack = |echo| stamped(packet(0, 1001, 16, 0), 5, echo);
-        // Nothing is acknowledged that was not before.
+        // The ACK acknowledges nothing new.
         assert_eq!(m.arrived(ms(60), &stamped(packet(0, 1, 16, 0), 5, 1030), 0), None);
         assert_eq!(m.clone().arrived(ms(61) - Nanos(1), &ack(1030), 0), Some(ms(30)));
         assert_eq!(m.clone().arrived(ms(30) + Nanos(900), &ack(1030), 0), Some(ms(1)));
@@ -199,7 +201,7 @@ pub(super) mod tests {
         assert_eq!(m.arrived(NOW, &ack, 0), Some(Nanos(88)));
         assert_eq!(m.arrived(NOW, &ack, 0), None);
         assert_eq!(m.arrived(NOW, &packet(0, 3001, 16, 0), 0), Some(Nanos(90)));
-        // Options that are cut short end the list.
+        // Truncated options end the list.
         ack.truncate(25);
         assert_eq!(m.arrived(NOW, &ack, 0), None);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Notices as programs on real hosts get them: a line of JSON each.
+//! Notices for programs on real hosts: one line of JSON each.
 
 use perigee_sim::{Notice, Told};
 use serde_json::{json, Value};
 
-/// Notice to a host about a flow that starts or ends there.
+/// Notice for a host about a flow that starts or ends there.
 pub fn line(told: &Told, host: &str, flow: &str) -> String {
     let mut fields = json!({ "t_ns": told.at.0, "node": host, "flow": flow, "event": event(told.notice) });
     if let (Notice::Begin(end), Value::Object(fields)) = (told.notice, &mut fields) {

@@ -15,20 +15,20 @@ use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent};
 use perigee_timeline::Workload;
 use perigee_units::Nanos;
 
-/// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
+/// `snd_ssthresh` of a connection without a threshold (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// A real flow.
+/// State of a real flow.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Its packets at its sender.
+    /// Meter of its packets at its sender.
     pub meter: Meter,
-    /// Its packets, where they are UDP.
+    /// Counters of its packets, for a UDP flow.
     pub probes: Probes,
-    /// Arrivals at its receiver, where that has another kernel than the sender.
+    /// Arrivals at its receiver, if that is on another kernel than the sender.
     pub arrivals: Option<Arrivals>,
     latest: Option<Box<Sample>>,
-    /// Its last sample is there: it was taken at the end of the run.
+    /// Whether its last sample, taken at the end of the run, has arrived.
     ended: bool,
     goodput: ByteRate,
     rtt_sum_ns: u128,
@@ -38,17 +38,17 @@ pub struct Known {
     bytes: Option<u64>,
 }
 
-/// An observer that receives simulated flows from the simulator and real ones from their hosts.
+/// Observer that receives simulated flows from the simulator and real flows from their hosts.
 pub struct Hosted<'p, O> {
     inner: O,
     plan: &'p Plan,
     known: Vec<Known>,
-    /// Flows with a failed connection, and the cause.
+    /// Flows whose connection failed, and the cause.
     failed: Vec<(u32, String)>,
 }
 
 impl<'p, O: FrameTap> Hosted<'p, O> {
-    /// Hands everything on to `inner`.
+    /// Forwards all observations to `inner`.
     pub fn new(inner: O, plan: &'p Plan, workload: &Workload) -> Self {
         let mut known = vec![Known::default(); plan.ends.len()];
         for (known, flow) in known.iter_mut().zip(&workload.flows) {
@@ -64,7 +64,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Rejects a run in which a connection failed.
     ///
     /// # Errors
-    /// The first of them, and its cause.
+    /// The first failure, with its cause.
     pub fn check_connections(&self, workload: &Workload) -> Result<(), BackendError> {
         let Some((flow, why)) = self.failed.first() else { return Ok(()) };
         let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
@@ -76,7 +76,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         &mut self.known[flow as usize]
     }
 
-    /// Shows a packet at an end of a flow; `tcp` = start of the TCP header of a transfer in it.
+    /// Records a packet at an end of a flow; `tcp`: offset of the TCP header, for a transfer.
     pub fn show(&mut self, at: Nanos, end: EndpointId, packet: &[u8], tcp: Option<usize>) {
         if O::PACKETS {
             let telling = tcp.map_or(packet.len(), |at| headers(packet, at));
@@ -85,7 +85,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         }
     }
 
-    /// An RTT sample of a real flow: the packet left at `sent`.
+    /// Takes an RTT sample of a real flow; the packet was sent at `sent`.
     pub fn measured(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         let known = &mut self.known[flow as usize];
         known.rtt_sum_ns += u128::from(rtt.0);
@@ -93,7 +93,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.rtt(flow, sent, rtt, base);
     }
 
-    /// A packet of an unanswered UDP flow has arrived.
+    /// Handles the arrival of a packet of a UDP flow without replies.
     pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
         self.known[flow as usize].probes.arrived(ip_bytes);
         self.inner.datagram(flow, 0, sent, at);
@@ -134,7 +134,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         known.latest = Some(sample);
     }
 
-    /// Whether the last sample of a transfer that has started is still to come.
+    /// Whether the last sample of a transfer that has started is still outstanding.
     pub fn awaits_last_samples(&self) -> bool {
         let begun = |flow: u32| self.plan.is_real(flow) && self.known[flow as usize].latest.is_some();
         self.plan.job.transfers.iter().any(|t| begun(t.flow) && !self.known[t.flow as usize].ended)
@@ -145,7 +145,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         let (Some(bytes), None) = (known.bytes, known.completed) else { return };
         known.completed = Some(at);
         self.inner.event(at, &SimEvent::FlowComplete(flow));
-        // Of a split connection the last leg's end counts, from the first leg's beginning.
+        // For a split connection the end of the last leg counts, measured from the start of the
+        // first leg.
         if self.plan.job.relays.iter().any(|r| r.flow == flow) {
             return;
         }
@@ -154,8 +155,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.completion(&CompletionRow { flow, object: 0, bytes, asked_ns, first_ns, done_ns });
     }
 
-    /// The first leg of the split connection that ends with a flow; the flow itself where it is
-    /// none.
+    /// First leg of the split connection that ends with a flow; the flow itself if it is not split.
     fn first_leg(&self, mut flow: u32) -> u32 {
         while let Some(relay) = self.plan.job.relays.iter().find(|r| r.next == flow) {
             flow = relay.flow;
@@ -163,8 +163,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         flow
     }
 
-    /// Adds the values reported by hosts to the totals of their flows, and returns the inner
-    /// observer.
+    /// Adds the values reported by hosts to the totals of their flows; returns the inner observer.
     pub fn finish(self, totals: &mut [FlowTotals]) -> O {
         for (flow, (known, totals)) in self.known.into_iter().zip(totals).enumerate() {
             if !self.plan.is_real(flow as u32) {
@@ -192,7 +191,7 @@ fn headers(packet: &[u8], tcp: usize) -> usize {
     packet.get(tcp + 12).map_or(packet.len(), |byte| tcp + usize::from(byte >> 4) * 4)
 }
 
-/// Linux's values in addition to those of every backend.
+/// Values of Linux in addition to those of every backend.
 fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
     let t = &s.tcp;
     let mut out = vec![
@@ -203,7 +202,7 @@ fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
         ("linux.delivered_ce", f64::from(t.delivered_ce)),
     ];
     let word = |i: usize| s.scheme_info.get(4 * i..4 * i + 4)?.try_into().ok().map(u32::from_ne_bytes);
-    // struct tcp_bbr_info: bandwidth in bytes per second, smallest RTT in us, gains in 1/256.
+    // struct tcp_bbr_info: bandwidth in bytes per second, minimum RTT in us, gains in 1/256.
     if let ("bbr", [Some(low), Some(high), Some(rtt), Some(pacing), Some(cwnd)]) =
         (s.scheme.as_str(), [0, 1, 2, 3, 4].map(word))
     {
@@ -217,7 +216,7 @@ fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
 }
 
 fn state(linux: u8) -> CaState {
-    // The state shares its byte with nothing, but a guest may write any value.
+    // The state has a byte of its own, but a guest may write any value.
     match linux {
         1 => CaState::Disorder,
         2 => CaState::Cwr,
@@ -251,7 +250,8 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             delivered_bytes: sample.received,
             sent_packets: known.meter.data_packets,
             retransmits: u64::from(t.total_retrans),
-            // The kernel reports how many are lost now, not how many were marked.
+            // The kernel reports how many packets are currently lost, not how many have been
+            // marked.
             lost_packets: None,
             timeouts: u64::from(t.total_rto),
             cwnd_bytes: Some(u64::from(t.snd_cwnd) * mss),

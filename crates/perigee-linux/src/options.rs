@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Options of the transport as hosts have them: settings of the kernel, attributes of routes.
+//! Transport options in the form of hosts: kernel settings and route attributes.
 
 use perigee_guest::job::Route;
 use perigee_tcp::Config;
@@ -7,28 +7,28 @@ use perigee_timeline::Flow;
 use perigee_units::params::Value;
 use perigee_units::parse_time;
 
-/// Linux's least buffer, and a send buffer with room for several gigabits: at the start, and at
-/// most.
+/// Minimum receive buffer of Linux, and a send buffer with room for several gigabits: initial and
+/// maximum size.
 pub const LEAST_RECEIVE_MEMORY: u64 = 4096;
 const SEND_MEMORY: (u64, u64) = (262_144, 67_108_864);
-/// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives
-/// one back.
+/// Number of immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window
+/// grows restores one.
 const QUICK_ACKS: i64 = 16;
-/// Memory that a full packet takes of a receive buffer fed by the guests' devices.
+/// Memory of a full packet in a receive buffer fed by the guests' devices.
 const TRUESIZE: i64 = 2176;
-/// Largest value of a kernel setting of this type.
+/// Maximum value of a kernel setting of this type.
 pub const LARGEST_MEMORY: u64 = i32::MAX as u64;
 
 /// Transport options as kernel settings.
 ///
 /// # Errors
-/// Options without an equivalent in the kernel.
+/// If an option has no equivalent in the kernel.
 pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
     set("tcp_rmem", receive_memory(flow)?);
     set("tcp_wmem", send_memory(flow)?);
-    // A second flow to the same host starts as the first did.
+    // Otherwise a second flow to the same host would start with metrics of the first one.
     set("tcp_no_metrics_save", "1".into());
     for (name, value) in &flow.tcp {
         let on = |v: &Value| String::from(if *v == Value::Bool(true) { "1" } else { "0" });
@@ -45,14 +45,14 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
                 let time = parse_time(text).map_err(|e| e.to_string())?;
                 set("tcp_rto_min_us", (time.0 / 1_000).to_string());
             }
-            // Defaults of a kernel with a thousand ticks.
+            // These are defaults of a kernel with a thousand ticks per second.
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
             ("quickack", Value::Int(QUICK_ACKS)) | ("truesize", Value::Int(TRUESIZE)) => {}
-            // Set above.
+            // Already set above.
             ("rmem" | "rmem_max" | "wmem", Value::Int(_)) => {}
-            // The cap that they set together is a window of the receiver's, flow by flow.
+            // The resulting cap is set as the receiver's window, flow by flow.
             ("send_buffer" | "receive_buffer" | "buffer_factor", _) => {}
-            // They belong to the route.
+            // These are route attributes.
             ("init_cwnd", Value::Int(_)) | ("delayed_ack", Value::Int(1 | 2)) => {}
             _ => return Err(format!("the kernel has no equivalent of tcp.{name} = {value}")),
         }
@@ -60,7 +60,7 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
     Ok(out)
 }
 
-/// Send buffers: least, at the start, largest.
+/// Send buffer: minimum, initial and maximum size.
 fn send_memory(flow: &Flow) -> Result<String, String> {
     let first = match flow.tcp.get("wmem") {
         Some(Value::Int(n)) if *n != 0 => u64::try_from(*n).unwrap_or(0),
@@ -74,7 +74,7 @@ fn send_memory(flow: &Flow) -> Result<String, String> {
     Ok(format!("{LEAST_RECEIVE_MEMORY} {first} {}", SEND_MEMORY.1.max(first)))
 }
 
-/// Receive buffers: least, at the start, largest.
+/// Receive buffer: minimum, initial and maximum size.
 fn receive_memory(flow: &Flow) -> Result<String, String> {
     let own = Config::default();
     let given = |name: &str, default: u64| match flow.tcp.get(name) {
@@ -90,7 +90,7 @@ fn receive_memory(flow: &Flow) -> Result<String, String> {
     Ok(format!("{LEAST_RECEIVE_MEMORY} {first} {}", most.max(first)))
 }
 
-/// Transport options as attributes of a route.
+/// Transport options as route attributes.
 pub fn route(flow: &Flow) -> Route {
     let given = |name: &str| match flow.tcp.get(name) {
         Some(Value::Int(n)) => u32::try_from(*n).unwrap_or(0),

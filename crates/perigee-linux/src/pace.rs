@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Pacing of a run with a person at a terminal of a host: virtual time is no faster than wall-clock
+//! Pacing of a run with a user at the terminal of a host: virtual time is no faster than wall-clock
 //! time, and keys reach the host at the instant at which they are pressed.
 
 use perigee_units::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Waits for keys up to a time: returns a message to the agent (`keys` of its terminal.c), nothing,
-/// or `None` = the end.
+/// Waits for keys for up to this time: returns a message to the agent (`keys` of its terminal.c),
+/// an empty message, or `None` = the end.
 pub type Keyboard = Arc<Mutex<dyn FnMut(Duration) -> Option<Vec<u8>> + Send>>;
 
-/// A host runs this long on its own, so that keys are not pressed in its past.
+/// Maximum time that a host runs ahead, so that keys are not pressed in its past.
 const AHEAD: Nanos = Nanos::from_millis(5);
 
-/// Longest wait, and time between looks at the keyboard.
+/// Maximum wait, and interval of keyboard checks.
 const LOOK: Duration = Duration::from_millis(20);
-/// Virtual time that lags by more than this does not catch up.
+/// Lag of virtual time beyond which it does not catch up.
 const LAG: Duration = Duration::from_millis(50);
 
-/// Ethernet header of frames to the agent: its interface of reports, and an EtherType for
+/// Ethernet header of frames to the agent: its report interface, and an EtherType for local
 /// experiments (IEEE 802).
 const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb6];
 
@@ -27,33 +27,34 @@ const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88
 pub enum Waited {
     /// It is time to continue.
     Due,
-    /// This frame is for the agent, now.
+    /// Frame to deliver to the agent now.
     Keys(Nanos, Box<[u8]>),
-    /// The person is gone.
+    /// The user has left.
     Ended,
 }
 
-/// Wall-clock time compared with virtual time.
+/// Wall-clock time in relation to virtual time.
 pub struct Pace {
     keyboard: Keyboard,
-    /// When virtual time zero was.
+    /// Wall-clock time at virtual time zero.
     zero: Option<Instant>,
     looked: Instant,
 }
 
 impl Pace {
-    /// With a keyboard.
+    /// Pacing with a keyboard.
     pub fn new(keyboard: Keyboard) -> Self {
         Pace { keyboard, zero: None, looked: perigee_guest::wall_clock::now() }
     }
 
-    /// Hosts may run up to this instant.
+    /// Instant up to which hosts may run.
     pub fn limit(&self) -> Nanos {
         let clock = self.zero.map_or(Duration::ZERO, |zero| zero.elapsed());
         Nanos(clock.as_nanos() as u64) + AHEAD
     }
 
-    /// Waits until virtual time may reach `due`, or keys come; it has reached `now`.
+    /// Waits until virtual time may reach `due`, or until keys arrive; virtual time has reached
+    /// `now`.
     pub fn wait(&mut self, now: Nanos, due: Nanos) -> Waited {
         let zero = *self.zero.get_or_insert_with(perigee_guest::wall_clock::now);
         loop {

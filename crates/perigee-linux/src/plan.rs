@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Plan of the flows on real hosts: a workload → a job for the hosts.
+//! Plan of the flows on real hosts: converts a workload into a job for the hosts.
 
 use crate::options::{route, sysctls};
 use crate::pace::Keyboard;
@@ -14,10 +14,10 @@ use perigee_units::Nanos;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Names of schemes that differ between us and Linux; all others are the same.
+/// Schemes whose names differ between Perigee and Linux; all other names are identical.
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
 
-/// Congestion controls of our configuration of the kernel.
+/// Congestion controls in the default kernel configuration.
 pub const IN_KERNEL: [&str; 17] = [
     "bbr",
     "bic",
@@ -38,39 +38,40 @@ pub const IN_KERNEL: [&str; 17] = [
     "yeah",
 ];
 
-/// Where a machine lists its congestion controls.
+/// File that lists the congestion controls of a machine.
 const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-/// IPv4 and UDP.
+/// Length of the IPv4 and UDP headers.
 const PROBE_HEADER: u32 = 28;
 
-/// Largest value of TCP's window (RFC 7323 section 2.3).
+/// Maximum TCP window (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
 
-/// A proxy's socket buffers hold full packets of up to 64 KiB, before segmentation.
+/// Minimum buffer of a proxy: its socket buffers hold full packets of up to 64 KiB, before
+/// segmentation.
 const LEAST_BUFFER: u64 = 256_000;
 
-/// Environment of a program; nothing of the machine, so that runs can be repeated elsewhere.
+/// Environment of a program: independent of the machine, so that runs can be repeated elsewhere.
 pub const ENVIRONMENT: [&str; 3] =
     ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"];
 
-/// A program of this machine on a host.
+/// A program of this machine that runs on a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     /// Name of its node, an end of some flow.
     pub node: String,
-    /// When it starts.
+    /// Start time.
     pub start: Nanos,
-    /// Where it starts, a folder of this machine.
+    /// Working directory, a folder of this machine.
     pub folder: PathBuf,
-    /// Variables of its environment, `NAME=VALUE`.
+    /// Environment variables, `NAME=VALUE`.
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Its standard input.
+    /// Standard input.
     pub input: Option<Input>,
-    /// The run ends when all programs with this have ended.
+    /// The run ends when all programs with this flag have ended.
     pub awaited: bool,
-    /// It sees the first network namespace of its host's kernel.
+    /// Whether it runs in the first network namespace of its host's kernel.
     pub first_namespace: bool,
 }
 
@@ -79,23 +80,23 @@ pub struct Program {
 pub struct HostPrograms {
     /// The programs.
     pub programs: Vec<Program>,
-    /// Folders of this machine that programs may change.
+    /// Folders of this machine that programs may modify.
     pub writable: Vec<PathBuf>,
-    /// Receives what programs do, in order of simulated time.
+    /// Receives reports about programs, in order of simulated time.
     pub listener: Option<Listener>,
-    /// The keyboard of a program with a terminal.
+    /// Keyboard of a program with a terminal.
     pub keyboard: Option<Keyboard>,
 }
 
 impl HostPrograms {
-    /// The programs, after those of a scenario.
+    /// Programs of a scenario, followed by these.
     pub fn with_scenario(&self, specs: &[ProgramSpec]) -> Vec<Program> {
         specs.iter().map(Program::of).chain(self.programs.iter().cloned()).collect()
     }
 }
 
 impl Program {
-    /// As a scenario has it.
+    /// A program of a scenario.
     pub fn of(spec: &ProgramSpec) -> Program {
         let input = spec.input.clone().map(|input| match input {
             programs::Input::File(path) => Input::File(path),
@@ -115,23 +116,23 @@ impl Program {
     }
 }
 
-/// Where the congestion controls of hosts are.
+/// Kernel that provides the congestion controls of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schemes<'a> {
-    /// In a kernel of our configuration, with these modules.
+    /// A kernel with the default configuration and these modules.
     Built(&'a [String]),
-    /// In the kernel of this machine, which has these.
+    /// The kernel of this machine, which has these.
     Machine(Vec<String>),
 }
 
 impl Schemes<'_> {
-    /// Those of this machine.
+    /// Congestion controls of this machine.
     pub fn of_machine() -> Schemes<'static> {
         let text = std::fs::read_to_string(OF_MACHINE).unwrap_or_default();
         Schemes::Machine(text.split_whitespace().map(String::from).collect())
     }
 
-    /// All of them, by the kernel's names.
+    /// All congestion controls, by the kernel's names.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Schemes::Built(modules) => {
@@ -141,10 +142,10 @@ impl Schemes<'_> {
         }
     }
 
-    /// The kernel's name of a scheme.
+    /// Kernel name of a scheme.
     ///
     /// # Errors
-    /// The kernel does not have it; lists the available schemes.
+    /// If the kernel does not have it; the message lists the available schemes.
     pub fn find(&self, name: &str) -> Result<String, String> {
         let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
         let mut all = self.names();
@@ -163,7 +164,7 @@ impl Schemes<'_> {
     }
 }
 
-/// Settings that a host has for all of its connections.
+/// Settings shared by all connections of a host.
 struct Kept {
     sysctls: Vec<(String, String)>,
     route: Route,
@@ -172,46 +173,45 @@ struct Kept {
 /// Real hosts and their flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// Nodes of the timeline that are real hosts, by number of the host.
+    /// Node of each host in the timeline, by host number.
     pub nodes: Vec<NodeId>,
-    /// By flow: numbers of the hosts at its source and its destination; `None` = the flow is
-    /// simulated.
+    /// Per flow: host numbers of source and destination; `None` = simulated.
     pub ends: Vec<Option<(usize, usize)>>,
-    /// Flows that carry all packets of programs between their ends, instead of a transfer of their
-    /// own.
+    /// Flows that carry all packets of programs between their ends, instead of a transfer.
     pub carriers: Vec<u32>,
-    /// The hosts of each kernel.
+    /// Hosts of each kernel.
     pub kernels: Vec<Range<usize>>,
     /// Names of all flows.
     pub names: Vec<String>,
-    /// Hosts connected to an interface of the machine: without programs of ours, and never pinged.
+    /// Hosts connected to an interface of the machine: without programs from the scenario, and
+    /// never pinged.
     pub apart: Vec<usize>,
-    /// Hosts with interfaces that lose their carrier in outages, by rising number.
+    /// Hosts whose interfaces lose their carrier in outages, in ascending order.
     pub carrier: Vec<usize>,
     /// Job of the agents.
     pub job: Job,
 }
 
 impl Plan {
-    /// Whether a flow is a transfer of real hosts.
+    /// Whether a flow is a transfer between real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
     }
 
-    /// Whether a flow is one over UDP.
+    /// Whether a flow uses UDP.
     pub fn is_probe(&self, flow: u32) -> bool {
         self.job.probes.binary_search_by_key(&flow, |p| p.flow).is_ok()
     }
 
-    /// Whether the ends of a flow are hosts of different kernels.
+    /// Whether the ends of a flow are on different kernels.
     pub fn is_between_kernels(&self, flow: u32) -> bool {
         let kernel = |host: &usize| self.kernels.iter().position(|hosts| hosts.contains(host));
         let ends = self.ends.get(flow as usize).copied().flatten();
         ends.is_some_and(|(from, to)| kernel(&from) != kernel(&to))
     }
 
-    /// The hosts that a packet comes from and goes to which arrives at an end of a flow; `None` =
-    /// that is simulated.
+    /// Source and destination host of a packet that arrives at an end of a flow; `None` =
+    /// simulated.
     pub fn way_to(&self, end: EndpointId) -> Option<(usize, usize)> {
         let (source, destination) = self.ends.get(end.flow as usize).copied().flatten()?;
         Some(match end.side {
@@ -220,12 +220,12 @@ impl Plan {
         })
     }
 
-    /// For a workload and the congestion controls of its hosts. Packets of programs are carried by
-    /// the flows that represent them, and by those with the scheme [`PROGRAMS`].
+    /// Plan for a workload and the congestion controls of its hosts. Packets of programs are
+    /// carried by the flows that represent them, and by those with the scheme [`PROGRAMS`].
     ///
     /// # Errors
-    /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads
-    /// to.
+    /// The first flow that real hosts cannot carry, and the reason; programs at nodes without a
+    /// flow.
     pub fn new(
         header: &Header,
         workload: &Workload,
@@ -277,7 +277,7 @@ impl Plan {
                 let window = u32::try_from(flow.buffer_bytes).unwrap_or(u32::MAX).min(LARGEST_WINDOW);
                 plan.job.windows.push((id as u32, window));
             }
-            // A proxy carries on its buffered data when the application has stopped.
+            // A proxy continues to forward its buffered data after the application has stopped.
             let carries_on = flow.leg.is_some_and(|leg| leg.before.is_some());
             let stop = if carries_on { header.duration } else { flow.stop.min(header.duration) };
             let start = flow.start;
@@ -293,10 +293,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the hosts with interfaces that lose their carrier.
+    /// Sets the hosts whose interfaces lose their carrier.
     ///
     /// # Errors
-    /// No such host, or one with an interface of the machine.
+    /// If there is no such host, or it is connected to an interface of the machine.
     pub fn set_carrier(&mut self, names: &[String]) -> Result<(), BackendError> {
         for name in names {
             let host =
@@ -313,7 +313,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of a host.
+    /// Number of a host.
     pub(super) fn host_named(&self, name: &str) -> Result<usize, BackendError> {
         let known = || self.job.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let found = self.job.hosts.iter().position(|h| h.name == name);
@@ -322,10 +322,10 @@ impl Plan {
         })
     }
 
-    /// Rejects flows that need both of their ends in one kernel.
+    /// Rejects flows whose ends must be on the same kernel.
     ///
     /// # Errors
-    /// On-off sources between kernels: neither agent could detect that everything has arrived.
+    /// On/off sources between kernels: no agent could detect that all data has arrived.
     pub fn check_kernels(&self, workload: &Workload) -> Result<(), BackendError> {
         for (id, flow) in (0..).zip(&workload.flows) {
             let on_off = matches!(flow.app, App::OnOff { .. }) && self.is_real(id);
@@ -338,7 +338,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Programs at hosts use a congestion control unless they choose.
+    /// Sets the congestion control that programs at these hosts use by default.
     fn use_by_default(&mut self, hosts: &[usize], scheme: String) -> Result<(), String> {
         for &i in hosts {
             let host = &mut self.job.hosts[i];
@@ -387,7 +387,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of the host at a node.
+    /// Number of the host at a node.
     fn host(&mut self, header: &Header, node: NodeId, kept: &Kept) -> Result<usize, String> {
         let known = self.nodes.iter().position(|n| *n == node);
         if let Some(i) = known {
@@ -411,17 +411,17 @@ impl Plan {
 }
 
 impl Plan {
-    /// All flows as the simulator takes them: real ones have both ends outside.
+    /// All flows as set up for the simulator: real ones have both ends outside.
     ///
     /// # Errors
-    /// Those of the simulator's own flows.
+    /// Errors of the simulator's own flows.
     pub fn setups(
         &self,
         header: &Header,
         workload: &Workload,
         plugins: &Plugins,
     ) -> Result<Vec<FlowSetup>, BackendError> {
-        // Real flows need no scheme of ours, but the simulator wants one.
+        // Real flows need no built-in scheme, but the simulator requires one.
         let mut simulated = workload.clone();
         for (flow, ends) in simulated.flows.iter_mut().zip(&self.ends) {
             if ends.is_some() && perigee_cc::info(&flow.cc).is_none() {
@@ -436,8 +436,8 @@ impl Plan {
         Ok(setups)
     }
 
-    /// Legs downstream of a standing connection are standing as well: its SYN, when the run starts,
-    /// opens them.
+    /// Legs downstream of a permanent connection are also permanent: its SYN, at the start of the
+    /// run, opens them.
     fn mark_standing(&self, setups: &mut [FlowSetup]) {
         for relay in &self.job.relays {
             let standing = |id: u32| setups[id as usize].leg.is_some_and(|l| l.standing);
@@ -448,7 +448,7 @@ impl Plan {
         }
     }
 
-    /// Names of hosts, where nodes are called otherwise.
+    /// Names of hosts whose nodes have different names.
     pub fn renamed(&self, header: &Header) -> Vec<String> {
         let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
         let both = self.nodes.iter().map(name).zip(&self.job.hosts);
@@ -461,7 +461,7 @@ fn absolute(path: &Path) -> Result<PathBuf, BackendError> {
     std::path::absolute(path).map_err(|e| BackendError::Failed(format!("{}: {e}", path.display())))
 }
 
-/// A node's name as hosts may be called (RFC 1123): letters, digits and hyphens.
+/// Converts a node's name to a valid host name (RFC 1123): letters, digits and hyphens.
 fn host_name(node: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = node.chars().map(plain).take(60).collect();
@@ -473,12 +473,12 @@ fn host_name(node: &str) -> String {
     }
 }
 
-/// Our name of a kernel's scheme.
+/// Perigee's name of a kernel's scheme.
 pub fn our_name(linux: &str) -> &str {
     NAMES.iter().find(|(_, theirs)| *theirs == linux).map_or(linux, |(ours, _)| ours)
 }
 
-/// Why real hosts cannot carry an application.
+/// Reason why real hosts cannot carry an application.
 fn only_simulated(app: &App) -> Option<String> {
     let name = match app {
         App::Web(_) => "web",
@@ -492,7 +492,7 @@ fn only_simulated(app: &App) -> Option<String> {
     ))
 }
 
-/// Interval, size of IP packets and whether they are sent back, of flows without TCP.
+/// Interval, size of IP packets and whether they are echoed, for flows without TCP.
 fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
     match *app {
         App::Ping { interval, size } => Some((interval, size, true)),
@@ -501,7 +501,7 @@ fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
     }
 }
 
-/// Size of its transfer.
+/// Size of the transfer.
 fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
     if let Some(name) = flow.cc_params.keys().next() {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));
@@ -512,7 +512,7 @@ fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
     }
 }
 
-/// The proxy at the end of a leg.
+/// Proxy at the end of a leg.
 fn relay(id: u32, flow: &Flow, workload: &Workload) -> Result<Option<Relay>, String> {
     let Some((leg, next)) = flow.leg.and_then(|leg| Some((leg, leg.after?))) else { return Ok(None) };
     if !leg.spoof {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Flows of real hosts over UDP, from their packets: datagrams at a constant rate, and pings.
+//! UDP flows of real hosts, measured from their packets: constant-rate datagrams, and pings.
 
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Most packets with a reply outstanding; older ones have been lost.
+/// Maximum number of packets with an outstanding reply; older ones count as lost.
 const MOST_WAITING: usize = 10_000;
-/// IPv4 and UDP.
+/// Length of the IPv4 and UDP headers.
 const HEADERS: usize = 28;
 
-/// The packets of one flow.
+/// Packets of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Probes {
-    /// Packets sent.
+    /// Number of packets sent.
     pub packets: u64,
-    /// Payload bytes that have arrived at the receiver; of pings, bytes of the IP packets that came
-    /// back.
+    /// Payload bytes that have arrived at the receiver; for pings, bytes of the IP packets that
+    /// came back.
     pub received_bytes: u64,
-    /// When those were sent that were not answered, by number.
+    /// Send times of the packets without a reply, by number.
     waiting: BTreeMap<u64, Nanos>,
 }
 
 impl Probes {
-    /// A packet leaves its sender.
+    /// Records a packet that leaves its sender.
     pub fn sent(&mut self, number: u64, at: Nanos) {
         self.packets += 1;
         self.waiting.insert(number, at);
@@ -31,12 +31,13 @@ impl Probes {
         }
     }
 
-    /// One without an answer has arrived.
+    /// Records the arrival of a packet of a flow without replies.
     pub fn arrived(&mut self, ip_bytes: usize) {
         self.received_bytes += ip_bytes.saturating_sub(HEADERS) as u64;
     }
 
-    /// An answer has come back: when its packet was sent, if that is known and this is the first.
+    /// Records a reply; returns the send time of its packet, if that is known and this is the first
+    /// reply.
     pub fn answered(&mut self, number: u64, ip_bytes: usize) -> Option<Nanos> {
         let sent = self.waiting.remove(&number)?;
         self.received_bytes += ip_bytes as u64;

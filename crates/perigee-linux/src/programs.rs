@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Programs of a run: which of them run, and how they ended.
+//! Programs of a run: their state, and how they ended.
 
 use crate::plan::Program;
 use crate::Listener;
 use perigee_guest::report::{Exit, Report};
 use std::sync::PoisonError;
 
-/// State of programs while they run.
+/// State of programs during a run.
 pub struct Programs<'a> {
     programs: &'a [Program],
     states: Vec<State>,
@@ -21,12 +21,12 @@ enum State {
 }
 
 impl<'a> Programs<'a> {
-    /// None has started.
+    /// Initial state: no program has started.
     pub fn new(programs: &'a [Program], listener: Option<&'a Listener>) -> Self {
         Programs { programs, states: vec![State::Waits; programs.len()], listener }
     }
 
-    /// Processes a report of a host. True once all programs that were awaited have ended.
+    /// Processes a report of a host. True once all awaited programs have ended.
     pub fn hear(&mut self, report: &Report) -> bool {
         let (id, state) = match report {
             Report::Begun(_, id) => (*id, Some(State::Runs)),
@@ -34,7 +34,7 @@ impl<'a> Programs<'a> {
             Report::Wrote(_, id, ..) => (*id, None),
             _ => return false,
         };
-        // The number comes from the guest.
+        // The number comes from the guest and may be invalid.
         let Some(known) = self.states.get_mut(id as usize) else { return false };
         if let Some(listener) = self.listener {
             listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
@@ -48,13 +48,13 @@ impl<'a> Programs<'a> {
         self.programs.iter().zip(&self.states).filter(|(p, _)| p.awaited).map(|(_, state)| state)
     }
 
-    /// Those that have started and not ended.
+    /// Programs that have started but not ended.
     pub fn running(&self) -> Vec<String> {
         let all = self.programs.iter().zip(&self.states);
         all.filter(|(_, state)| **state == State::Runs).map(|(p, _)| named(p)).collect()
     }
 
-    /// Warnings at the end: programs that failed, and those for which the run waited in vain.
+    /// Warnings at the end: programs that failed, and awaited ones that did not end.
     pub fn remarks(&self) -> Vec<String> {
         let remark = |(p, state): (&Program, &State)| {
             let how = match state {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Rate of a counter of bytes between two rows of a table.
+//! Rate of a byte counter between two rows of a table.
 
 use perigee_units::Nanos;
 
-/// A counter of bytes at the latest row.
+/// State of a byte counter at the latest row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByteRate {
     at: Nanos,
@@ -16,7 +16,7 @@ impl ByteRate {
         ByteRate { at: start, bytes: 0 }
     }
 
-    /// The next row: bits per second since the latest one; 0 where no time has passed.
+    /// Bits per second since the latest row; 0 if no time has passed.
     pub fn next_bps(&mut self, at: Nanos, bytes: u64) -> f64 {
         let before = std::mem::replace(self, ByteRate { at, bytes });
         match at.saturating_sub(before.at) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The run record: the output of one run, the second waist of the laboratory.
+//! Record of a run: its output, in the common format of all backends and analyses.
 //!
 //! Layers:
 //! * [`table`]: columns in memory; [`hash`]: the hash of their content.
-//! * [`tables`]: the tables of a record; units are in the column names. [`totals`]: how a run
-//!   ended, [`seen`]: packets, both as backends report them.
-//! * [`sink`]: where a backend writes them, batch by batch; [`tally`]: their rows and hashes on the
-//!   way.
-//! * [`rtts`]: all RTT samples of a flow in little space; [`byte_rate`]: rates between rows.
-//! * [`pcap`], [`packet`]: a capture that Wireshark opens.
+//! * [`tables`]: tables of a record; column names contain the units. [`totals`]: outcome of a run,
+//!   [`seen`]: packets, both as reported by backends.
+//! * [`sink`]: receives batches of rows from a backend; [`tally`]: counts and hashes the rows on
+//!   the way.
+//! * [`rtts`]: all RTT samples of a flow in little memory; [`byte_rate`]: rates between rows.
+//! * [`pcap`], [`packet`]: captures for Wireshark.
 //!
-//! No table holds wall time or a path of the machine: the same run gives the same hashes
-//! everywhere. Parquet is written on the Python side from these batches.
+//! No table contains wall-clock time or a path on the machine: the same run yields the same hashes
+//! everywhere. Parquet files are written from these batches on the Python side.
 
 pub mod byte_rate;
 pub mod hash;

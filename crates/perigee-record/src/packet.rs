@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Headers of captured packets: IPv4 or IPv6, TCP or UDP, with valid checksums. Payloads are zeros
-//! that are not stored; their checksum is therefore the checksum of the headers.
+//! Headers of captured packets: IPv4 or IPv6, TCP or UDP, with valid checksums. Payloads are zeros,
+//! which are not stored and do not affect the checksum.
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Number of the host, from 0.
+    /// Host number, from 0.
     pub host: u32,
     /// Port.
     pub port: u16,
@@ -19,7 +19,7 @@ pub mod flag {
     pub const ACK: u8 = 0x10;
 }
 
-/// The TCP part of a packet.
+/// TCP fields of a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Tcp<'a> {
     /// Sequence number.
@@ -28,7 +28,7 @@ pub struct Tcp<'a> {
     pub ack: u32,
     /// Flags.
     pub flags: u8,
-    /// Timestamp value and echo; no option where absent.
+    /// Timestamp value and echo; `None` = no timestamp option.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks (sequence numbers).
     pub sack: &'a [(u32, u32)],
@@ -54,8 +54,8 @@ const WINDOW_SCALE: u8 = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Writes the headers of a TCP packet with `payload` bytes of zeros after them; `ecn` is the ECN
-/// field of its IP header. What `out` held is gone.
+/// Writes the headers of a TCP packet with a payload of `payload` zero bytes; `ecn`: ECN field of
+/// its IP header. Replaces the contents of `out`.
 pub fn tcp_packet(
     out: &mut Vec<u8>,
     from: Endpoint,
@@ -71,7 +71,7 @@ pub fn tcp_packet(
     out.extend(to.port.to_be_bytes());
     out.extend(tcp.seq.to_be_bytes());
     out.extend(tcp.ack.to_be_bytes());
-    // The length of the header, in 32-bit words, follows.
+    // The header length, in 32-bit words, is set later.
     out.extend([0, tcp.flags]);
     out.extend(WINDOW.to_be_bytes());
     out.extend([0; 4]);
@@ -80,7 +80,7 @@ pub fn tcp_packet(
     finish(out, ip, start, start + 16, payload, telemetry);
 }
 
-/// Writes the headers of a UDP packet. What `out` held is gone.
+/// Writes the headers of a UDP packet. Replaces the contents of `out`.
 pub fn udp_packet(out: &mut Vec<u8>, from: Endpoint, to: Endpoint, payload: u32) {
     let ip = Ip { from, to, protocol: UDP, ecn: 0 };
     let start = ip_header(out, ip, Telemetry::None);
@@ -103,7 +103,7 @@ fn tcp_options(out: &mut Vec<u8>, tcp: &Tcp<'_>) {
         out.extend(value.to_be_bytes());
         out.extend(echo.to_be_bytes());
     }
-    // 40 bytes hold three blocks next to timestamps.
+    // 40 bytes have room for three blocks in addition to timestamps.
     let fits = (40 - (out.len() - start)).saturating_sub(4) / 8;
     let blocks = &tcp.sack[..tcp.sack.len().min(fits)];
     if !blocks.is_empty() {
@@ -127,8 +127,8 @@ struct Ip {
     ecn: u8,
 }
 
-/// Writes an IP header with a length and checksum of zero for now, and its extension; returns where
-/// the next header starts.
+/// Writes an IP header, with zero length and checksum for now, and its extension; returns the
+/// offset of the next header.
 fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
     out.clear();
     let (next, kind, block) = match telemetry {
@@ -141,7 +141,7 @@ fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
         Telemetry::HopByHop(block) => (0, 0x3E, block),
         Telemetry::Destination(block) => (60, 0x1E, block),
     };
-    // The traffic class lies across the first two bytes; ECN is its last two bits.
+    // The traffic class spans the first two bytes; ECN is its last two bits.
     out.extend([0x60, ip.ecn << 4, 0, 0, 0, 0, next, 64]);
     out.extend(v6(ip.from.host));
     out.extend(v6(ip.to.host));
@@ -167,7 +167,7 @@ fn finish(out: &mut [u8], ip: Ip, start: usize, checksum_at: usize, payload: u32
     sum.add(&u32::from(ip.protocol).to_be_bytes());
     sum.add(&length.to_be_bytes());
     sum.add(&out[start..]);
-    // A UDP checksum of zero means "none": it is sent as all ones.
+    // A computed UDP checksum of zero is sent as all ones, since zero means "no checksum".
     let checksum = match sum.finish() {
         0 if ip.protocol == UDP => 0xFFFF,
         c => c,
@@ -175,9 +175,9 @@ fn finish(out: &mut [u8], ip: Ip, start: usize, checksum_at: usize, payload: u32
     out[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// An extension header with one option, padded to a multiple of 8.
+/// Extension header with one option, padded to a multiple of 8.
 fn option(out: &mut Vec<u8>, next: u8, kind: u8, block: &[u8]) {
-    // One byte holds the option's length: 255 at most, which is 14 hops.
+    // The option's length is a single byte: at most 255, which is 14 hops.
     let block = &block[..block.len().min(255)];
     let total = (4 + block.len()).next_multiple_of(8);
     let end = out.len() + total;
@@ -193,7 +193,7 @@ fn option(out: &mut Vec<u8>, next: u8, kind: u8, block: &[u8]) {
     }
 }
 
-/// 10.x.y.z, host number from 1.
+/// Address 10.x.y.z with the host number, from 1.
 fn v4(host: u32) -> [u8; 4] {
     (0x0A00_0000 + (host + 1) % 0x00FF_FFFF).to_be_bytes()
 }
@@ -206,7 +206,7 @@ fn v6(host: u32) -> [u8; 16] {
     a
 }
 
-/// The Internet checksum (RFC 1071) over pieces of even length.
+/// Internet checksum (RFC 1071) over pieces of even length.
 #[derive(Default)]
 struct Sum(u32);
 
@@ -233,7 +233,7 @@ mod tests {
     const B: Endpoint = Endpoint { host: 1, port: 5_001 };
 
     fn tcp(tcp: &Tcp<'_>, payload: u32, ecn: u8, telemetry: Telemetry<'_>) -> Vec<u8> {
-        // Former contents of the buffer leave no trace.
+        // The buffer's former contents must leave no trace.
         let mut out = vec![0xFF; 100];
         tcp_packet(&mut out, A, B, tcp, payload, ecn, telemetry);
         out

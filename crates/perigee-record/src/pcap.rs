@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A pcapng capture of a run, as each flow's sender sees it: data before it can be lost, ACKs
-//! after. One interface per sending host, nanosecond times, headers only (the original length is
-//! kept).
+//! Capture of a run in pcapng, as observed at each flow's sender: data before it can be lost, ACKs
+//! as they arrive. One interface per sending host, nanosecond timestamps, headers only (the
+//! original length is stored).
 //!
-//! Seen from one end, every packet appears once, so that a protocol analyser finds exactly the
-//! retransmissions of the simulated sender. The handshake, which the simulator leaves out, is added
-//! before the first packet. Packets of real hosts are written as they are.
+//! As the capture is taken at one end, every packet appears once, so that a protocol analyser finds
+//! exactly the retransmissions of the simulated sender. The handshake, which the simulator does not
+//! send as packets, is added before the first packet. Packets of real hosts are written unchanged.
 
 use crate::packet::{flag, tcp_packet, udp_packet, Endpoint, Tcp, Telemetry};
 use perigee_units::Nanos;
@@ -14,8 +14,8 @@ use std::io::{self, Write};
 
 /// Link type of raw IP packets.
 const LINKTYPE_RAW: u16 = 101;
-/// Time zero of a capture: 2000-01-01 00:00:00 UTC, so that handshakes before time zero have a time
-/// too.
+/// Time zero of a capture: 2000-01-01 00:00:00 UTC, so that handshakes before time zero also have
+/// valid timestamps.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 /// Initial sequence numbers: the stream's byte 0 follows the SYN.
 const ISN: u32 = 1000;
@@ -29,15 +29,15 @@ pub struct CaptureFlow {
     pub to: String,
     /// Payload of a full segment.
     pub mss: u32,
-    /// Time that the added handshake takes.
+    /// Duration of the added handshake.
     pub handshake: Nanos,
-    /// Segments carry timestamps.
+    /// Whether segments carry timestamps.
     pub timestamps: bool,
-    /// Its packets are those of real hosts, which have the first addresses.
+    /// Whether its packets are those of real hosts, which have the first addresses.
     pub real: bool,
 }
 
-/// A packet to be written.
+/// A packet to write.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the fields of the simulator's packet view
 pub struct CapturePacket<'a> {
@@ -58,11 +58,11 @@ pub enum Body<'a> {
     Pong { number: u64, ip_bytes: u32 },
 }
 
-/// Writes a capture.
+/// Capture being written.
 pub struct Capture<W: Write> {
     out: W,
     flows: Vec<Open>,
-    /// Headers of the packet at hand, and its SACK blocks on the wire.
+    /// Headers of the current packet, and its SACK blocks on the wire.
     headers: Vec<u8>,
     sack: Vec<(u32, u32)>,
 }
@@ -80,7 +80,7 @@ impl<W: Write> Capture<W> {
     /// Starts a capture with all flows and their interfaces.
     ///
     /// # Errors
-    /// When writing fails.
+    /// If writing fails.
     pub fn new(mut out: W, flows: Vec<CaptureFlow>) -> io::Result<Self> {
         section(&mut out)?;
         let hosts = numbers(&flows);
@@ -103,10 +103,10 @@ impl<W: Write> Capture<W> {
         Ok(Capture { out, flows: open, headers: Vec::new(), sack: Vec::new() })
     }
 
-    /// Writes one packet; packets of one flow come in time order.
+    /// Writes a packet; packets of a flow must be in order of time.
     ///
     /// # Errors
-    /// When writing fails.
+    /// If writing fails.
     pub fn packet(&mut self, p: &CapturePacket<'_>) -> io::Result<()> {
         let Some(open) = self.flows.get_mut(p.flow as usize) else { return Ok(()) };
         let ts = |ts| open.flow.timestamps.then_some(ts);
@@ -161,7 +161,7 @@ impl<W: Write> Capture<W> {
     /// Writes the first `kept` bytes of an IP packet of a real host.
     ///
     /// # Errors
-    /// When writing fails.
+    /// If writing fails.
     pub fn frame(&mut self, flow: u32, at: Nanos, packet: &[u8], kept: usize) -> io::Result<()> {
         let Some(open) = self.flows.get(flow as usize) else { return Ok(()) };
         let (headers, payload) = packet.split_at(kept.min(packet.len()));
@@ -171,14 +171,14 @@ impl<W: Write> Capture<W> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// When writing fails.
+    /// If writing fails.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 }
 
-/// Numbers of hosts in order of appearance, those of real flows first, as their addresses have it.
+/// Host numbers in order of appearance, those of real flows first, as in their addresses.
 fn numbers(flows: &[CaptureFlow]) -> HashMap<String, u32> {
     let mut hosts = HashMap::new();
     let (real, simulated): (Vec<_>, Vec<_>) = flows.iter().partition(|f| f.real);
@@ -197,7 +197,7 @@ fn some<'a>(block: &'a [u8], make: fn(&'a [u8]) -> Telemetry<'a>) -> Telemetry<'
     }
 }
 
-/// The sequence number of a byte of the stream.
+/// Sequence number of a byte of the stream.
 fn wire(byte: u64) -> u32 {
     (ISN + 1).wrapping_add(byte as u32)
 }
@@ -208,7 +208,7 @@ fn greet(out: &mut impl Write, open: &Open, first: Nanos, (ts, _): (u32, u32)) -
     let ms = |ns: i128| ns.div_euclid(1_000_000);
     let since = ms(first.0 as i128) - ms(first.0 as i128 - open.flow.handshake.0 as i128);
     let stamps = |value: u32, echo: u32| open.flow.timestamps.then_some((value, echo));
-    // The clock that stamped the first data, at the time of the SYN.
+    // The clock of the first data's timestamp, at the time of the SYN.
     let then = ts.wrapping_sub(since as u32);
     let syn = Tcp { seq: ISN, flags: flag::SYN, timestamps: stamps(then, 0), syn_mss: mss, ..Tcp::default() };
     let reply = Tcp {

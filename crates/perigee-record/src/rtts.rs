@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! All RTT samples of a flow, counted by microsecond: percentiles over them are exact to a
-//! microsecond, and a long run keeps thousands of numbers instead of millions.
+//! All RTT samples of a flow, counted by microsecond: percentiles are exact to a microsecond, and a
+//! long run stores thousands of numbers instead of millions.
 
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Samples are sorted and counted in batches of this many.
+/// Number of samples that are sorted and counted in a batch.
 const BATCH: usize = 1 << 14;
 
-/// See the module text.
+/// RTT samples of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Rtts {
     pending: Vec<u32>,
     counts: BTreeMap<u32, u64>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Their sum in nanoseconds.
+    /// Sum of the samples in nanoseconds.
     pub sum_ns: u64,
-    /// Samples with a known base RTT.
+    /// Number of samples with a known base RTT.
     pub inflation_samples: u64,
-    /// Sum over these of RTT over base RTT.
+    /// Sum of RTT over base RTT, over these samples.
     pub inflation_sum: f64,
-    /// Sum of base RTTs over these, in nanoseconds.
+    /// Sum of their base RTTs, in nanoseconds.
     pub base_sum_ns: u64,
     /// Smallest base RTT.
     pub base_min: Option<Nanos>,
 }
 
 impl Rtts {
-    /// A sample; `base` is the base RTT when the packet was sent.
+    /// Adds a sample; `base`: base RTT at the time the packet was sent.
     pub fn push(&mut self, rtt: Nanos, base: Option<Nanos>) {
         self.samples += 1;
         self.sum_ns += rtt.0;
@@ -52,7 +52,7 @@ impl Rtts {
         self.pending.clear();
     }
 
-    /// Microseconds with their counts, ascending; sums stay, counts are forgotten.
+    /// Drains the values in microseconds with their counts, ascending; sums are kept.
     pub fn take_counts(&mut self) -> impl Iterator<Item = (u32, u64)> {
         self.count();
         std::mem::take(&mut self.counts).into_iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets as end hosts see them, for captures and packet lists.
+//! Packets as seen by end hosts, for captures and packet lists.
 
 /// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,10 +7,10 @@
 pub enum PacketKind {
     /// First packet of a TCP connection.
     Syn,
-    /// Its answer.
+    /// Reply to a SYN.
     SynAck,
-    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave
-    /// that to the data).
+    /// A bare ACK that completes the handshake before the data (only from stacks that do not
+    /// combine it with data).
     Opened,
     /// TCP with payload.
     Data,
@@ -18,20 +18,20 @@ pub enum PacketKind {
     Ack,
     /// Probe.
     Ping,
-    /// Its echo.
+    /// Echo of a probe.
     Pong,
     /// A client's request for an object.
     Request,
-    /// UDP without an answer.
+    /// UDP without a reply.
     Datagram,
-    /// Bytes of an end outside of the backend, from the flow's source to its destination.
+    /// Frame of an end outside the backend, from the flow's source to its destination.
     Frame,
     /// The same in the other direction.
     FrameBack,
 }
 
 impl PacketKind {
-    /// Its name in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             PacketKind::Syn => "syn",
@@ -47,13 +47,13 @@ impl PacketKind {
         }
     }
 
-    /// It is a probe or its echo.
+    /// Whether it is a probe or its echo.
     #[inline]
     pub fn is_probe(self) -> bool {
         matches!(self, PacketKind::Ping | PacketKind::Pong)
     }
 
-    /// It travels from the flow's source to its destination.
+    /// Whether it travels from the flow's source to its destination.
     #[inline]
     pub fn is_forward(self) -> bool {
         use PacketKind::{Data, Datagram, Frame, Opened, Ping, Syn};
@@ -64,16 +64,16 @@ impl PacketKind {
 /// [`PacketSeen::ecn`] of a packet that carries a congestion mark.
 pub const MARKED: u8 = 3;
 
-/// A packet as one end host sees it. Numbers of bytes and sequence numbers as in the tables.
+/// A packet as seen by one end host. Byte positions and sequence numbers are as in the tables.
 #[derive(Clone, Debug)]
 pub struct PacketSeen<'a> {
-    /// When.
+    /// Time.
     pub at_ns: u64,
     /// Flow.
     pub flow: u32,
     /// Kind of packet.
     pub kind: PacketKind,
-    /// It is leaving its source (else: arriving at its destination).
+    /// Whether it is leaving its source; otherwise it is arriving at its destination.
     pub leaving: bool,
     /// First byte of the payload in the stream, from 0 (Data); number (Ping, Pong).
     pub seq: u64,
@@ -81,36 +81,37 @@ pub struct PacketSeen<'a> {
     pub payload: u32,
     /// Next byte expected from the peer, from 0 (Ack).
     pub ack: u64,
-    /// SACK blocks, byte ranges of the stream, newest first; a DSACK comes first.
+    /// SACK blocks as byte ranges of the stream, newest first; a DSACK precedes them.
     pub sack: &'a [(u64, u64)],
     /// Timestamp value, in milliseconds.
     pub ts_val: u32,
     /// Timestamp echo, in milliseconds.
     pub ts_ecr: u32,
-    /// Size of the IP packet, telemetry included where it is on the wire.
+    /// Size of the IP packet, including telemetry that is on the wire.
     pub ip_bytes: u32,
-    /// It was sent before.
+    /// Whether it was sent before.
     pub retrans: bool,
     /// Number of this transmission in its flow and direction, from 1.
     pub number: u32,
-    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2
+    /// ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2
     /// ECT(0), 3 marked.
     pub ecn: u8,
-    /// Telemetry in its wire form, where it is on the wire.
+    /// Telemetry in its wire form, if it is on the wire.
     pub telemetry: &'a [u8],
 }
 
-/// An IP packet of a real host, as an end of its flow sees it.
+/// An IP packet of a real host, as seen by an end of its flow.
 #[derive(Clone, Debug)]
 pub struct FrameSeen<'a> {
-    /// When.
+    /// Time.
     pub at_ns: u64,
     /// Flow.
     pub flow: u32,
-    /// The flow's source sees it (else: its destination), leaving or arriving.
+    /// Whether the flow's source sees it, leaving or arriving; otherwise its destination does.
     pub at_source: bool,
-    /// All of its bytes, IP header first.
+    /// The full packet, IP header first.
     pub packet: &'a [u8],
-    /// Bytes of it with information: the headers of a transfer, all bytes that programs send.
+    /// Number of bytes with information: the headers of a transfer, or all bytes of programs'
+    /// traffic.
     pub telling: usize,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sink of a backend's results: the second waist. A backend passes a [`RecordSink`] the start of a
-//! run, each flow (those that are known at once, then others as they appear), rows in batches, and
-//! the end. Unknown values are null, never 0; columns of its own carry its name as a prefix
+//! Sink of a backend's results. A backend passes to a [`RecordSink`] the start of a run, each flow
+//! (first the known ones, then others as they appear), rows in batches, and the end. Unknown values
+//! are null, never 0; names of backend-specific columns start with the backend's name
 //! (`linux.rcv_space_bytes`).
 
 use crate::seen::{FrameSeen, PacketSeen};
@@ -10,8 +10,8 @@ use crate::tables;
 use crate::totals::RunOutcome;
 use std::collections::BTreeMap;
 
-/// Rows of a batch, roughly: enough to be written at once, few enough that memory does not grow
-/// with a run.
+/// Approximate number of rows in a batch: enough to be written at once, few enough that memory does
+/// not grow with a run.
 pub const BATCH_ROWS: usize = 1 << 16;
 
 /// Cause of a sink's failure, human-readable.
@@ -33,20 +33,20 @@ pub struct RunHeader {
     pub backend: &'static str,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Requested simulated (or real) time.
+    /// Configured duration in simulated (or real) time.
     pub duration_ns: u64,
     /// Start of the metrics.
     pub warmup_ns: u64,
     /// Time between rows of the time series.
     pub sample_ns: u64,
-    /// Nodes at the beginning.
+    /// Nodes at the start.
     pub nodes: Vec<String>,
 }
 
-/// A flow, as tables name it.
+/// A flow, as named in tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowInfo {
-    /// Its index: the `flow` of all tables.
+    /// Index of the flow: the `flow` of all tables.
     pub flow: u32,
     /// Unique name.
     pub name: String,
@@ -58,21 +58,21 @@ pub struct FlowInfo {
     pub cc: String,
     /// Number of its slowest port at time zero, where known.
     pub bottleneck: Option<u32>,
-    /// When it starts.
+    /// Start time.
     pub start_ns: u64,
-    /// When it stops sending new data.
+    /// Time at which it stops sending new data.
     pub stop_ns: u64,
     /// Payload of a full segment.
     pub mss: u32,
-    /// It uses the timestamp option.
+    /// Whether it uses the timestamp option.
     pub timestamps: bool,
-    /// Base RTT of its pair at time zero, where known.
+    /// Base RTT of its pair at time zero, if known.
     pub base_rtt_ns: Option<u64>,
-    /// Its ends are real hosts.
+    /// Whether its ends are real hosts.
     pub real: bool,
 }
 
-/// Receives the output of a run. Every method but [`batch`](RecordSink::batch) has an empty
+/// Receives the output of a run. Every method except [`batch`](RecordSink::batch) has an empty
 /// default.
 ///
 /// # Errors
@@ -82,25 +82,26 @@ pub trait RecordSink {
     fn begin(&mut self, _header: &RunHeader) -> Result<(), SinkError> {
         Ok(())
     }
-    /// A flow, before its first row.
+    /// Adds a flow, before its first row.
     fn flow_added(&mut self, _flow: &FlowInfo) -> Result<(), SinkError> {
         Ok(())
     }
-    /// Further rows of a table, in the order of the table.
+    /// Adds rows of a table, in the order of the table.
     fn batch(&mut self, rows: Table) -> Result<(), SinkError>;
-    /// It wants [`packet`](RecordSink::packet) and [`frame`](RecordSink::frame), which cost time.
+    /// Whether it needs [`packet`](RecordSink::packet) and [`frame`](RecordSink::frame), which cost
+    /// time.
     fn wants_packets(&self) -> bool {
         false
     }
-    /// A packet left its source or reached its destination.
+    /// A packet has left its source or reached its destination.
     fn packet(&mut self, _packet: &PacketSeen<'_>) -> Result<(), SinkError> {
         Ok(())
     }
-    /// A packet of a real host left or reached it.
+    /// A packet of a real host has left or reached it.
     fn frame(&mut self, _frame: &FrameSeen<'_>) -> Result<(), SinkError> {
         Ok(())
     }
-    /// The run is over.
+    /// Ends the run.
     fn end(&mut self, _outcome: &RunOutcome) -> Result<(), SinkError> {
         Ok(())
     }
@@ -144,7 +145,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// The tables of a record in their usual order, empty ones too, then others by name.
+    /// Tables of a record in their usual order, including empty ones, then others by name.
     pub fn finish(mut self) -> Vec<Table> {
         let mut all: Vec<Table> = tables::record_tables()
             .iter()
@@ -177,7 +178,7 @@ impl RecordSink for Collector {
     }
 }
 
-/// Moves columns that are not of the declaration after those that are, by name.
+/// Moves undeclared columns after the declared ones, sorted by name.
 fn sort_extra(table: &mut Table) {
     let declared =
         tables::record_tables().iter().find(|t| t.name == table.name).map_or(0, |t| t.columns.len());
@@ -186,7 +187,7 @@ fn sort_extra(table: &mut Table) {
     }
 }
 
-/// Appends rows; columns that one of the two lacks have gaps there.
+/// Appends rows; a column that either side lacks has gaps in its rows.
 pub fn append(table: &mut Table, rows: Table) {
     let (before, more) = (table.rows(), rows.rows());
     let mut given: Vec<Option<Column>> = rows.columns.into_iter().map(Some).collect();
@@ -217,7 +218,7 @@ impl Column {
         Column { name: other.name.clone(), values, valid: None }
     }
 
-    /// Rows without a value.
+    /// Appends rows without a value.
     fn append_gap(&mut self, rows: usize) {
         if rows == 0 {
             return;
@@ -233,7 +234,7 @@ impl Column {
         self.valid.get_or_insert_with(|| vec![true; before]).resize(before + rows, false);
     }
 
-    /// Appends the values of a column of the same type; of another type, gaps.
+    /// Appends the values of a column of the same type, or gaps if the type differs.
     fn append(&mut self, more: Column) {
         let (before, rows) = (self.values.len(), more.values.len());
         match (&mut self.values, more.values) {

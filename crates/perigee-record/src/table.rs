@@ -11,16 +11,16 @@ pub enum Values {
     U64(Vec<u64>),
     F64(Vec<f64>),
     Bool(Vec<bool>),
-    /// Words by code: rows repeat few of them.
+    /// Strings by code: few distinct ones are repeated.
     Words(Words),
 }
 
-/// A column of words that repeat.
+/// A column of repeated strings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words {
     /// Row → index into `words`.
     pub codes: Vec<u32>,
-    /// Each word once, in order of first appearance.
+    /// Distinct strings, in order of first appearance.
     pub words: Vec<String>,
     index: HashMap<String, u32>,
 }
@@ -32,15 +32,15 @@ impl Words {
         self.codes.push(code);
     }
 
-    /// Appends the rows of another one: each of its words is looked up once.
+    /// Appends the rows of another column: each of its distinct strings is looked up once.
     pub fn extend(&mut self, more: &Words) {
-        // In order of first appearance, as when the rows are pushed one by one.
+        // In order of first appearance, as if the rows were pushed one by one.
         let codes: Vec<u32> = more.words.iter().map(|word| self.code(word)).collect();
         self.codes.extend(more.codes.iter().map(|&code| codes[code as usize]));
     }
 
     fn code(&mut self, word: &str) -> u32 {
-        // Rows usually repeat the word of the row before.
+        // A row usually repeats the string of the previous row.
         if let Some(&last) = self.codes.last().filter(|&&last| self.words[last as usize] == word) {
             return last;
         }
@@ -54,12 +54,12 @@ impl Words {
     }
 }
 
-/// A named column; where `valid` is given, rows that are false there have no value.
+/// A named column; if `valid` is given, rows that are false there have no value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Name, with the unit as its last word.
     pub name: String,
-    /// Values; arbitrary but deterministic where not valid.
+    /// Values; arbitrary but deterministic in rows that are not valid.
     pub values: Values,
     /// Rows with a value; `None` = all.
     pub valid: Option<Vec<bool>>,
@@ -68,14 +68,14 @@ pub struct Column {
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name: the file name without ending.
+    /// Name, which is the file name without its extension.
     pub name: &'static str,
     /// Columns of equal length.
     pub columns: Vec<Column>,
 }
 
 impl Values {
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Values::U32(v) => v.len(),
@@ -85,7 +85,7 @@ impl Values {
             Values::Words(w) => w.codes.len(),
         }
     }
-    /// No rows.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -102,17 +102,17 @@ impl Values {
 }
 
 impl Table {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |c| c.values.len())
     }
 }
 
-/// Something a column can hold.
+/// A type that a column can store.
 pub trait Cell: Sized {
-    /// Collector of such cells.
+    /// Builder of a column of such cells.
     type Builder: Default + Clone + std::fmt::Debug;
-    /// Appends it.
+    /// Appends the cell.
     fn push(self, to: &mut Self::Builder);
     /// The finished column.
     fn finish(name: &str, from: Self::Builder) -> Column;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The tables of a record. Columns are the same whatever the backend was.
+//! Tables of a record. Their columns do not depend on the backend.
 
 mod internals;
 
@@ -11,15 +11,15 @@ pub use internals::Internals;
 pub struct ColumnSpec {
     /// Name, with the unit as its last word.
     pub name: &'static str,
-    /// Type of its cells in Rust; `Option<…>` where a row may have no value.
+    /// Rust type of its cells; `Option<…>` if a row may have no value.
     pub cells: &'static str,
-    /// Meaning of a row without a value; empty where all have one.
+    /// Meaning of a row without a value; empty if all rows have one.
     pub null: &'static str,
     /// Meaning of the column.
     pub help: &'static str,
 }
 
-/// Last words of names that are units, and how people write these.
+/// Last words of names that are units, and their symbols.
 const UNITS: [(&str, &str); 14] = [
     ("ns", "ns"),
     ("us", "µs"),
@@ -38,7 +38,7 @@ const UNITS: [(&str, &str); 14] = [
 ];
 
 impl ColumnSpec {
-    /// Type of its values: that of the hash.
+    /// Type of its values, as in the hash.
     pub fn kind(&self) -> &'static str {
         match self.cells.trim_start_matches("Option<").trim_end_matches('>') {
             "u32" => "u32",
@@ -49,7 +49,7 @@ impl ColumnSpec {
         }
     }
 
-    /// Its unit, from the last word of its name; empty for numbers of things, words and yes or no.
+    /// Unit, from the last word of its name; empty for counts, strings and flags.
     pub fn unit(&self) -> &'static str {
         if self.name.starts_with("drops_") {
             return "packets";
@@ -62,17 +62,17 @@ impl ColumnSpec {
 /// A table as declared.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
-    /// Name: that of its file, without the ending.
+    /// Name, which is the file name without its extension.
     pub name: &'static str,
     /// Meaning of a row.
     pub help: &'static str,
-    /// In order.
+    /// Columns, in order.
     pub columns: &'static [ColumnSpec],
-    /// One without rows.
+    /// Creates a table without rows.
     pub empty: fn() -> Table,
 }
 
-/// The tables of a record, in their order.
+/// Tables of a record, in order.
 pub fn record_tables() -> &'static [TableSpec] {
     &[
         FlowTable::SPEC,
@@ -115,11 +115,11 @@ macro_rules! table {
             pub fn finish(self) -> Table {
                 Table { name: $name, columns: vec![$(<$ty as Cell>::finish(stringify!($field), self.$field),)*] }
             }
-            /// The rows so far, which are forgotten.
+            /// Drains the rows so far.
             pub fn take(&mut self) -> Table {
                 std::mem::take(self).finish()
             }
-            /// The table as declared.
+            /// Declaration of the table.
             pub const SPEC: TableSpec = TableSpec {
                 name: $name,
                 help: concat!($($doc),*),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Counts and hashes the rows of all tables on their way to another sink.
+//! Counter and hasher of the rows of all tables, on their way to another sink.
 
 use crate::hash::TableHasher;
 use crate::seen::{FrameSeen, PacketSeen};
@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 pub struct TableDigest {
     /// Its name.
     pub name: &'static str,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
     /// Hash of its content, format 2.
     pub sha256: String,
 }
 
-/// Passes everything on to another sink and keeps the digests of the tables.
+/// Forwards everything to another sink and computes the digests of the tables.
 pub struct Tally<'s> {
     to: &'s mut dyn RecordSink,
     tables: BTreeMap<&'static str, TableHasher>,
@@ -28,14 +28,14 @@ pub struct Tally<'s> {
 }
 
 impl<'s> Tally<'s> {
-    /// Passes on to `to`.
+    /// Tally that forwards to `to`.
     pub fn new(to: &'s mut dyn RecordSink) -> Self {
         let mut tally = Tally { to, tables: BTreeMap::new(), outcome: RunOutcome::default() };
         tables::record_tables().iter().for_each(|t| tally.count(&(t.empty)()));
         tally
     }
 
-    /// Digests of the tables, those without rows too, by name; and how the run ended.
+    /// Digests of the tables, including those without rows, by name; and the outcome of the run.
     pub fn finish(self) -> (Vec<TableDigest>, RunOutcome) {
         let digest = |(name, h): (_, TableHasher)| TableDigest { name, rows: h.rows(), sha256: h.finish() };
         (self.tables.into_iter().map(digest).collect(), self.outcome)

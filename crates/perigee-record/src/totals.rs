@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Totals of a run: of its flows and their applications, and of its links.
+//! Totals of a run: of its flows, their applications, and its links.
 
 use perigee_units::Nanos;
 
-/// Why a packet was lost.
+/// Cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropCause {
@@ -24,33 +24,33 @@ pub const CAUSES: usize = 4;
 pub const CAUSE_NAMES: [&str; CAUSES] = ["queue", "random", "outage", "no_route"];
 
 impl DropCause {
-    /// Its name, as in column names.
+    /// Name, as in column names.
     pub fn name(self) -> &'static str {
         CAUSE_NAMES[self as usize]
     }
 }
 
-/// Amounts of payload with a recorded time of arrival: the first byte, and these numbers of bytes.
+/// Amounts of payload whose arrival is recorded: the first byte, and these numbers of bytes.
 pub const MILESTONES: [u64; 5] = [1, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Totals of a video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VideoTotals {
-    /// When it started to play.
+    /// Start of playback.
     pub playing: Option<Nanos>,
-    /// Times that it stopped for want of data.
+    /// Number of stalls, when the buffer ran empty.
     pub stalls: u64,
-    /// Media time that was played.
+    /// Media time played.
     pub played: Nanos,
-    /// Media time that has arrived.
+    /// Media time received.
     pub media: Nanos,
-    /// Time in all that it stalled after it had started.
+    /// Total duration of stalls after playback had started.
     pub stalled: Nanos,
-    /// Segments that have arrived.
+    /// Number of segments received.
     pub segments: u64,
-    /// Bits of these.
+    /// Bits of these segments.
     pub media_bits: u64,
-    /// Segments in another quality than the one before them.
+    /// Number of segments in another quality than the previous one.
     pub switches: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct VideoTotals {
 /// for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowTotals {
-    /// Packets put into the network (data and ACKs; pings and echoes).
+    /// Packets sent into the network (data and ACKs; pings and echoes).
     pub sent: u64,
     /// Packets that reached their destination.
     pub delivered: u64,
@@ -68,49 +68,49 @@ pub struct FlowTotals {
     pub under_way: u64,
     /// Data packets sent, retransmissions included.
     pub data_sent: u64,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retrans: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Reductions taken back as spurious; `None` = unknown.
+    /// Reductions undone as spurious; `None` = unknown.
     pub undos: Option<u64>,
-    /// Times that fast recovery was entered; `None` = unknown.
+    /// Number of fast recoveries; `None` = unknown.
     pub recoveries: Option<u64>,
-    /// Payload bytes handed in order to the receiving application.
+    /// Payload bytes delivered in order to the receiving application.
     pub goodput_bytes: u64,
-    /// When the flow really started.
+    /// Actual start of the flow.
     pub started: Option<Nanos>,
-    /// When a limited transfer was complete.
+    /// Completion of a limited transfer.
     pub completed: Option<Nanos>,
     /// Time within the flow's life during which a route existed.
     pub routed: Nanos,
-    /// Integral of the slowest port's rate over that time, in bits: divided by `routed` it is the
+    /// Integral of the slowest port's rate over that time, in bits: divided by `routed`, it is the
     /// capacity.
     pub capacity_bits: f64,
-    /// Payload bytes of its largest packet over that packet's bytes on the slowest port (framing
-    /// and telemetry included).
+    /// Ratio of the payload bytes of its largest packet to that packet's bytes on the slowest port
+    /// (framing and telemetry included).
     pub payload_share: f64,
-    /// Route changes during the flow's life (forward direction).
+    /// Number of route changes during the flow's life (forward direction).
     pub path_changes: u64,
-    /// Times that the route was lost.
+    /// Number of times that the route was lost.
     pub unreachable: u64,
-    /// ACKs that carried telemetry.
+    /// Number of ACKs with telemetry.
     pub telemetry_acks: u64,
 }
 
 /// Totals of the application of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationTotals {
-    /// When that amount of payload had arrived, of [`MILESTONES`] each; `None` = never, or unknown.
+    /// Arrival time of each amount of [`MILESTONES`]; `None` = never, or unknown.
     pub reached: [Option<Nanos>; MILESTONES.len()],
-    /// The video as its viewer saw it.
+    /// Playback of the video.
     pub video: Option<VideoTotals>,
 }
 
 /// Totals of a link at the end. Packets are conserved: `entered = crossed + Σ dropped + under_way`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
-    /// Packets given to the link's port for this link.
+    /// Packets passed to the link's port for this link.
     pub entered: u64,
     /// Packets that reached the far end.
     pub crossed: u64,
@@ -124,9 +124,10 @@ pub struct LinkTotals {
     pub tx_packets: u64,
     /// Their bytes, framing included.
     pub tx_bytes: u64,
-    /// Sum over packets of the time spent waiting (own transmission not included), in nanoseconds.
+    /// Sum over packets of the time spent waiting (excluding their own transmission), in
+    /// nanoseconds.
     pub wait_ns: u128,
-    /// Packets in that sum.
+    /// Number of packets in that sum.
     pub waited: u64,
 }
 
@@ -135,24 +136,25 @@ pub struct LinkTotals {
 pub struct RunOutcome {
     /// Time reached.
     pub end: Nanos,
-    /// It was stopped before its end.
+    /// Whether it was stopped before its end.
     pub stopped: bool,
-    /// Why it could not continue, where that is the reason.
+    /// Reason if the run could not continue.
     pub broken: Option<String>,
-    /// Every packet that was sent was delivered, dropped for a reason, or is in flight, per link
-    /// and per flow; `None` = not counted.
+    /// Whether every packet sent was delivered, dropped with a cause, or is in flight, per link and
+    /// per flow; `None` = not counted.
     pub conserved: Option<bool>,
     /// Link crossings of all packets, the sum of [`LinkTotals::crossed`]; `None` = not counted.
     pub packet_hops: Option<u64>,
-    /// Events that the backend processed: depends on how it does its work; `None` = not counted.
+    /// Number of events processed, which depends on the backend's implementation; `None` = not
+    /// counted.
     pub events: Option<u64>,
-    /// By flow; empty where the source of the record does not know.
+    /// Totals by flow; empty if the source of the record does not know them.
     pub flows: Vec<FlowTotals>,
     /// Totals of the applications, by flow.
     pub applications: Vec<ApplicationTotals>,
-    /// By link.
+    /// Totals by link.
     pub links: Vec<LinkTotals>,
-    /// All nodes that ever were there, by index.
+    /// All nodes that existed at any time, by index.
     pub nodes: Vec<String>,
     /// Memory of the backend per flow; `None` = not measured.
     pub memory_per_flow_bytes: Option<u64>,

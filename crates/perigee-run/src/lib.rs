@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Running: a world under one congestion control → the tables and the manifest of a record.
+//! Execution of runs: a world under one congestion control yields the tables and the manifest of a
+//! record.
 //!
 //! Layers:
-//! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`] about its
+//! * [`mod@run`]: combines a world, a backend and sinks; [`manifest`]; [`warnings`] about the
 //!   results.
-//! * [`backends`]: the registry of backends; [`simulator`] is the default one.
-//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated
-//!   run.
+//! * [`backends`]: registry of backends; [`simulator`] is the default.
+//! * [`capture`], [`mod@trace`]: further sinks: a capture, and the packets of one flow from a
+//!   repeated run.
 //! * [`mod@bench`]: the speed table.
 
-// An error carries the scenario's problem; it is made once per mistake, never in a loop that
-// matters.
+// An error contains the scenario's problem; it is created once per mistake, never in a hot loop.
 #![allow(clippy::result_large_err)]
 
 pub mod backends;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The manifest of a record: the subject of a run and how it ended, without wall time and machine.
-//! Versioned; readers reject versions that they do not know.
+//! Manifest of a record: the subject of a run and how it ended, without wall-clock time and
+//! machine. Versioned; readers reject unknown versions.
 
 use perigee_backend::SIMULATOR;
 use perigee_record::{RunOutcome, TableDigest};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Version of the record's layout: tables, hashes and manifest.
 pub const RECORD_FORMAT: u32 = 2;
 
-/// Flows that are listed: thousands of identical ones would make a manifest that is too long to
+/// Maximum number of flows listed: thousands of identical ones would make the manifest too long to
 /// read.
 const LISTED_FLOWS: usize = 100;
 
@@ -27,17 +27,18 @@ pub struct Manifest {
     pub scenario: String,
     /// Its title.
     pub title: String,
-    /// The scheme that was compared.
+    /// Scheme under comparison.
     pub cc: String,
     /// Name of the backend that carried the packets.
     #[serde(skip_serializing_if = "is_simulator")]
     pub backend: &'static str,
-    /// Fields of the backend: `real_time` has how late packets were, of a run in real time.
+    /// Fields added by the backend: `real_time` contains the lateness of packets in a real-time
+    /// run.
     #[serde(flatten)]
     pub added: BTreeMap<&'static str, serde_json::Value>,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Requested time.
+    /// Configured duration.
     pub duration_ns: u64,
     /// Start of the metrics.
     pub warmup_ns: u64,
@@ -45,20 +46,20 @@ pub struct Manifest {
     pub sample_ns: u64,
     /// Time reached.
     pub simulated_ns: u64,
-    /// It was stopped before its end.
+    /// Whether it was stopped before its end.
     pub stopped: bool,
-    /// Why it could not continue, where that is the reason.
+    /// Reason if the run could not continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
     /// Link crossings of all packets.
     pub packet_hops: Option<u64>,
-    /// Every packet was delivered, dropped for a reason, or is in flight.
+    /// Whether every packet was delivered, dropped with a cause, or is in flight.
     pub conserved: Option<bool>,
     /// Human-readable summary of the network.
     pub report: Vec<String>,
     /// Ports as resolved.
     pub ports: Vec<PortReport>,
-    /// Hops that fit the telemetry of a packet.
+    /// Number of hops that fit in a packet's telemetry.
     pub telemetry_max_hops: usize,
     /// Transport profile.
     pub tcp_profile: &'static str,
@@ -66,16 +67,16 @@ pub struct Manifest {
     pub flows: Vec<FlowEntry>,
     /// Ends of the traffic pairs.
     pub pairs: Vec<PairEntry>,
-    /// The scenario, every key resolved.
+    /// The scenario with every key resolved.
     pub scenario_toml: String,
-    /// By table.
+    /// Tables by name.
     pub tables: BTreeMap<&'static str, TableEntry>,
-    /// Split flows; absent where there is none.
+    /// Split flows; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<SplitEntry>,
-    /// All nodes that ever were there.
+    /// All nodes that existed at any time.
     pub nodes: Vec<String>,
-    /// Warnings to read before trusting the numbers.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
 }
 
@@ -87,16 +88,16 @@ pub struct FlowEntry {
     pub from: String,
     pub to: String,
     pub cc: String,
-    /// Real hosts carry it: `linux`.
+    /// `linux` if real hosts carry the flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
     pub app: App,
     pub start_ns: u64,
     pub stop_ns: u64,
     pub base_rtt_ns: Option<u64>,
-    /// Links of its route at time zero.
+    /// Number of links of its route at time zero.
     pub hops: usize,
-    /// Parameters of its scheme, defaults included; none of a kernel's.
+    /// Parameters of its scheme, defaults included; empty for schemes of a kernel.
     pub cc_params: BTreeMap<&'static str, Value>,
     /// Options of its transport, defaults included.
     pub tcp: BTreeMap<&'static str, Value>,
@@ -113,7 +114,7 @@ pub struct PairEntry {
 /// A table of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableEntry {
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
     /// Hash of its content.
     pub sha256: String,
@@ -130,9 +131,9 @@ pub struct SplitEntry {
     pub via: Vec<String>,
     /// Capacity of a proxy's buffer.
     pub buffer_bytes: u64,
-    /// Proxies answer a SYN at once.
+    /// Whether proxies answer a SYN at once.
     pub spoof: bool,
-    /// Legs between proxies are standing connections.
+    /// Whether legs between proxies are permanent connections.
     pub standing: bool,
 }
 
@@ -140,10 +141,10 @@ fn is_simulator(backend: &&str) -> bool {
     *backend == SIMULATOR
 }
 
-/// The manifest of a run; warnings are added by the caller.
+/// Builds the manifest of a run; the caller adds warnings.
 ///
 /// # Errors
-/// Transport options that contradict each other.
+/// If transport options contradict each other.
 pub fn manifest(
     world: &World,
     cc: &str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One run: a world under one congestion control → rows for a sink, and a manifest.
+//! Execution of a run: a world under one congestion control yields rows for a sink, and a manifest.
 
 use crate::backends::simulator::{Plugins, Simulator};
 use crate::capture::CaptureSink;
@@ -17,16 +17,16 @@ use std::path::Path;
 pub struct Finished {
     /// All tables.
     pub tables: Vec<Table>,
-    /// The manifest, without wall time and machine.
+    /// Manifest, without wall-clock time and machine.
     pub manifest: Manifest,
     /// Outcome of the run.
     pub outcome: RunOutcome,
 }
 
-/// Why a run did not finish.
+/// Reason why a run did not finish.
 #[derive(Debug)]
 pub enum RunError {
-    /// The scenario is wrong.
+    /// The scenario is invalid.
     Scenario(ScenarioError),
     /// The simulator or a source failed.
     Failed(String),
@@ -62,18 +62,18 @@ impl From<SinkError> for RunError {
     }
 }
 
-/// A run with tables that went elsewhere.
+/// A run whose tables were passed to a sink.
 pub struct Recorded {
-    /// The manifest, without wall time and machine.
+    /// Manifest, without wall-clock time and machine.
     pub manifest: Manifest,
     /// Outcome of the run.
     pub outcome: RunOutcome,
 }
 
-/// The flows of a world under `cc`.
+/// Flows of a world under `cc`.
 ///
 /// # Errors
-/// Parameters that contradict each other, files that cannot be read.
+/// Parameters that contradict each other, unreadable files.
 pub fn workload(world: &World, cc: &str, backend: &dyn Backend) -> Result<Workload, ScenarioError> {
     world.workload(cc, &|name| backend.has_scheme(name))
 }
@@ -87,8 +87,8 @@ pub fn check(world: &World, cc: &str, backend: &dyn Backend) -> Result<(), RunEr
     Ok(backend.check(&world.header, &workload)?)
 }
 
-/// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows
-/// with the time that is simulated; `pcap` is the file of a capture. `progress` is called with the
+/// Runs a world under `cc` on the simulator and keeps its tables in memory, whose size therefore
+/// grows with the simulated time; `pcap`: file for a capture. `progress` is called with the
 /// simulated time and may return false to stop.
 ///
 /// # Errors
@@ -106,11 +106,11 @@ pub fn run(
     Ok(Finished { tables: rows.finish(), manifest, outcome })
 }
 
-/// As [`run`], on any backend and with the rows written to a sink as they come: the memory of the
-/// run itself does not grow with time.
+/// Like [`run`], on any backend and with rows passed to a sink as they are produced: the memory of
+/// the run itself does not grow with time.
 ///
 /// # Errors
-/// See [`RunError`]; those of the sink.
+/// See [`RunError`]; errors of the sink.
 pub fn record(
     world: &World,
     cc: &str,

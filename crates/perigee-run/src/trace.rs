@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The packets of one flow in a window of time: the run is repeated with the packet tap on and
-//! stops once the fate of every packet of the window is known. As the same scenario and seed give
-//! the same bits, these are the packets of the record.
+//! Packets of one flow in a time window: the run is repeated with the packet tap on, and stops once
+//! the fate of every packet of the window is known. As the same scenario and seed yield identical
+//! results, these are the packets of the record.
 
 use crate::backends::simulator::{Plugins, Simulator};
 use crate::run::run_options;
@@ -14,7 +14,7 @@ use perigee_scenario::World;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Packets that did not arrive within this time count as lost.
+/// Time after which packets that have not arrived count as lost.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
 /// Flow and time window of a trace.
@@ -22,14 +22,14 @@ const PATIENCE: Nanos = Nanos::from_secs(10);
 pub struct TraceWindow {
     /// Index of the flow.
     pub flow: u32,
-    /// Packets that leave or arrive from here …
+    /// Start of the window: packets that leave or arrive from here
     pub from: Nanos,
-    /// … to here, inclusive.
+    /// to here, inclusive.
     pub to: Nanos,
 }
 
 /// Runs a world under `cc` and returns the tables `packets`, `flows` and `events` (the latter two
-/// until shortly after the window, of all flows); `progress` may return false to stop.
+/// of all flows, until shortly after the window); `progress` may return false to stop.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -53,7 +53,7 @@ pub fn trace(
     Ok(tables)
 }
 
-/// Packets by direction (forward first) and number in it.
+/// Packets by direction (forward first) and by number in that direction.
 type UnderWay = BTreeMap<(bool, u32), PacketRow>;
 
 struct Tracer {

@@ -7,9 +7,9 @@ use perigee_scenario::World;
 use perigee_sim::{FlowSetup, Scheme};
 use perigee_units::Nanos;
 
-/// Warnings of one kind beyond which they are counted instead of listed.
+/// Number of warnings of one kind that are listed; the others are counted.
 const LISTED: usize = 3;
-/// A queue that holds fewer full packets than this drops whenever two packets meet.
+/// A queue with less room than this, in full packets, drops whenever two packets meet.
 const TINY_QUEUE_BYTES: u64 = 2 * 1500;
 
 /// Warnings about a finished run.
@@ -67,7 +67,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
     out
 }
 
-/// A scheme that decides by a trained network has none.
+/// Whether a scheme that decides by a trained network has no such policy.
 fn lacks_policy(setup: &FlowSetup) -> bool {
     let Scheme::Builtin(info, params) = &setup.scheme else { return false };
     info.files().iter().any(|f| !params.has_file(f.name)) && params.choice("trained") == "none"
@@ -92,7 +92,7 @@ fn wants_telemetry(setup: &FlowSetup) -> bool {
     setup.scheme.build(&init).caps().telemetry != TelemetryNeed::None
 }
 
-/// Lists a few and counts the rest.
+/// Lists the first ones and counts the rest.
 fn several(out: &mut Vec<String>, remarks: impl Iterator<Item = String>) {
     let mut rest = 0;
     for (i, remark) in remarks.enumerate() {

@@ -61,7 +61,8 @@ fn unknown_backends_are_named_with_those_there_are() {
     assert!(why.ends_with("simulator, linux, emulation, fluid"), "{why}");
 }
 
-/// CONTRIBUTING's section on backends walks through the file above and the list of the registry.
+/// The section on backends in CONTRIBUTING walks through the file above and the list of the
+/// registry.
 #[test]
 fn contributing_walks_through_the_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

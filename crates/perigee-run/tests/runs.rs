@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scenarios from text to tables.
+//! Scenarios run from text to tables.
 
 use perigee_record::seen::MARKED;
 use perigee_record::{PacketKind, PacketSeen, RecordSink, SinkError, Table, Values};
@@ -70,7 +70,7 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
     let flows = t.iter().find(|t| t.name == "flows").unwrap();
     for name in ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"] {
         let valid = flows.columns.iter().find(|c| c.name == name).unwrap().valid.as_ref().unwrap();
-        // After a second: connections have started.
+        // After a second, all connections have started.
         let known: Vec<bool> = valid.iter().skip(20).copied().collect();
         assert!(
             known.chunks(2).all(|rows| rows == [true, false]),
@@ -79,7 +79,7 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
     }
 }
 
-/// ECN fields by kind of packet and by whether it leaves.
+/// ECN fields by kind of packet, and by whether the packet leaves.
 #[derive(Default)]
 struct Fields(BTreeSet<(&'static str, bool, u8)>);
 
@@ -109,7 +109,7 @@ fn packets_carry_their_ecn_field_for_captures() {
         record(&world(DUMBBELL, &sets), cc, &Simulator::default(), &mut seen, None, &mut |_| true).unwrap();
         seen.0.into_iter().filter(|f| f.0 == "data").map(|f| (f.1, f.2)).collect::<Vec<_>>()
     };
-    // 1 is ECT(1), 2 ECT(0); what leaves is not marked yet.
+    // 1 is ECT(1), 2 is ECT(0); packets that leave are not marked yet.
     assert_eq!(fields("cubic", &[]), [(false, 0), (true, 0)]);
     assert_eq!(fields("cubic", &["tcp.ecn=true"]), [(false, 2), (false, MARKED), (true, 2)]);
     assert_eq!(fields("prague", &[]), [(false, 1), (false, MARKED), (true, 1)]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Course of a packet through an empty network, as the timeline predicts it and as the network
-//! carries it out.
+//! Course of a packet through an empty network, as predicted from the timeline and as carried out
+//! by the network.
 
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
@@ -14,10 +14,10 @@ use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Instants that differ by no more are equal: rounding is of the order of a nanosecond a hop.
+/// Tolerance for equal instants: rounding errors are about a nanosecond per hop.
 const EQUAL: Nanos = Nanos(1_000);
 
-/// A link that a packet should cross, and when it should have done so.
+/// A link that a packet should cross, and the time at which it should arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
     link: LinkId,
@@ -27,11 +27,11 @@ pub struct Hop {
     arrives: Nanos,
 }
 
-/// The beginning of a timeline, read ahead.
+/// Start of a timeline, read ahead.
 #[derive(Clone, Debug, Default)]
 pub struct Beginning(pub Vec<Arc<Chunk>>);
 
-/// A timeline of which some chunks were read before.
+/// A timeline whose first chunks have been read ahead.
 pub struct Resumed<S> {
     read: VecDeque<Arc<Chunk>>,
     rest: S,
@@ -56,10 +56,10 @@ impl ChunkSource for Nothing {
 }
 
 impl Beginning {
-    /// Reads the first chunks of a timeline; the source is as it was before.
+    /// Reads the first chunks of a timeline; the returned source starts with them again.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub fn of<S: ChunkSource>(mut source: S, length: Nanos) -> Result<(Self, Resumed<S>), BackendError> {
         let mut read = Vec::new();
         while read.last().is_none_or(|chunk: &Arc<Chunk>| chunk.end < length) {
@@ -69,20 +69,20 @@ impl Beginning {
         Ok((Beginning(read.clone()), Resumed { read: read.into(), rest: source }))
     }
 
-    /// From time zero.
+    /// A reader from time zero.
     pub fn reader(&self) -> impl ChunkSource {
         Resumed { read: self.0.clone().into(), rest: Nothing }
     }
 
-    /// When it ends.
+    /// End of the last chunk.
     pub fn end(&self) -> Nanos {
         self.0.last().map_or(Nanos::ZERO, |chunk| chunk.end)
     }
 
-    /// The hops of a packet of a pair that is sent at `sent` and finds the network empty.
+    /// Hops of a packet of a pair that is sent at `sent` and finds the network empty.
     ///
     /// # Errors
-    /// There is no route, or it changes meanwhile: as a human-readable message.
+    /// There is no route, or it changes in the meantime: a human-readable message.
     pub fn course(&self, header: &Header, pair: PairId, sent: Nanos, bytes: u64) -> Result<Vec<Hop>, String> {
         let mut follower = Follower::new(header);
         let mut ports = header.ports.clone();
@@ -145,7 +145,7 @@ impl Beginning {
     }
 }
 
-/// The network without random loss: what differs then has another reason.
+/// A network without random loss, so that differences have another cause.
 struct Lossless<S>(S);
 
 impl<S: ChunkSource> ChunkSource for Lossless<S> {
@@ -158,17 +158,17 @@ impl<S: ChunkSource> ChunkSource for Lossless<S> {
     }
 }
 
-/// A network for the packets of one flow, which has both its ends outside.
+/// Network for the packets of one flow, both of whose ends are outside.
 pub struct Network<'s> {
     simulation: Simulation<'s>,
     end: Nanos,
 }
 
 impl<'s> Network<'s> {
-    /// At time zero of a timeline.
+    /// Network at time zero of a timeline.
     ///
     /// # Errors
-    /// Those of the simulator.
+    /// Errors of the simulator.
     pub fn new(
         header: &Header,
         source: impl ChunkSource + 's,
@@ -185,10 +185,10 @@ impl<'s> Network<'s> {
         Ok(Network { simulation: simulation.map_err(failed)?, end: header.duration })
     }
 
-    /// Sends a packet and follows it along the hops that it should take: when it arrives.
+    /// Sends a packet and follows it along the hops that it should take; returns its arrival.
     ///
     /// # Errors
-    /// The first hop at which something else happens, as a human-readable message.
+    /// The first hop that differs, as a human-readable message.
     pub fn carry(
         mut self,
         from: EndpointId,
@@ -218,7 +218,7 @@ impl<'s> Network<'s> {
         }
     }
 
-    /// When a packet crosses each of some links, and when it is delivered.
+    /// Times at which a packet crosses the given links, and of its delivery.
     fn deliver(
         &mut self,
         from: EndpointId,

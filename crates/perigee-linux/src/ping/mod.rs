@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pings before a run: the hosts of each flow ping each other through the network as it is at time
 //! zero. The frames that their kernels send and receive, their interfaces, and the times at each
-//! hop are compared with the scenario and the timeline: a wrong connection or a wrong delay ends
-//! the run before it starts.
+//! hop are compared with the scenario and the timeline: a wrong connection or delay aborts the run
+//! before it starts.
 //!
-//! Pings are separate from the run, in kernels and networks of their own, so that a run's results
-//! do not depend on them.
+//! Pings use separate kernels and networks, so that the results of a run do not depend on them.
 
 mod course;
 mod kernels;
@@ -24,15 +23,15 @@ use perigee_units::Nanos;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// Length of a timeline that is read ahead: longer than any RTT.
+/// Length of the timeline to read ahead: longer than any RTT.
 pub const LENGTH: Nanos = Nanos::from_secs(10);
 
-/// Most flows that are pinged: a network is made for each.
+/// Maximum number of flows to ping, as a network is created for each.
 const MOST: usize = 1000;
 
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
-/// Types of an echo's request and answer, by version of IP (RFC 792, RFC 4443).
+/// Types of echo request and reply, by IP version (RFC 792, RFC 4443).
 const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 /// Offsets of messages in packets without options.
 const HEADERS: [usize; 2] = [20, 40];
@@ -48,26 +47,26 @@ pub struct Seen {
 
 /// Hosts that ping each other.
 pub trait Hosts {
-    /// They send the pings of their job; returns the frames that their interfaces sent.
+    /// Sends the pings of the job; returns the frames sent by the interfaces.
     ///
     /// # Errors
-    /// When they do not come up.
+    /// If the hosts do not come up.
     fn ask(&mut self) -> Result<Vec<Seen>, BackendError>;
 
-    /// Frames arrive at interfaces: what interfaces sent then.
+    /// Delivers frames to interfaces; returns the frames that these send in turn.
     ///
     /// # Errors
-    /// When they have gone.
+    /// If the hosts have exited.
     fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError>;
 
-    /// Numbers of the pings with replies that reached the sending programs.
+    /// Numbers of the pings whose replies have reached the programs.
     ///
     /// # Errors
-    /// When they have gone.
+    /// If the hosts have exited.
     fn answered(&mut self) -> Result<BTreeSet<u16>, BackendError>;
 }
 
-/// The pings of a run: of one flow for each two ways between hosts, by both versions of IP.
+/// Pings of a run: one flow for each combination of hosts and paths, with both IP versions.
 pub struct Pings<'a> {
     plan: &'a Plan,
     setups: &'a [FlowSetup],
@@ -76,19 +75,19 @@ pub struct Pings<'a> {
     pub job: Job,
 }
 
-/// A flow with hosts that ping each other.
+/// A flow whose hosts ping each other.
 struct Trip {
-    /// Its number among these.
+    /// Index among the pinged flows.
     index: u32,
     flow: u32,
-    /// The timeline determines the outcome.
+    /// Whether the timeline determines the outcome.
     foreseeable: bool,
-    /// When the next packet enters it.
+    /// Time at which the next packet enters the network.
     at: Nanos,
 }
 
 impl<'a> Pings<'a> {
-    /// Of the flows with real hosts.
+    /// Pings of the flows with real hosts.
     pub fn of(plan: &'a Plan, setups: &'a [FlowSetup]) -> Self {
         let mut known: BTreeSet<(usize, usize, PairId, PairId)> = BTreeSet::new();
         let mut flows = Vec::new();
@@ -113,9 +112,9 @@ impl<'a> Pings<'a> {
         Pings { plan, setups, flows, job }
     }
 
-    /// Sends them, and follows them over the network from end to end and back; `source` is the
-    /// network of the run, `timeline` its known part. Returns the flows that were not followed,
-    /// with the reason.
+    /// Sends the pings and follows them over the network from end to end and back. `source`: the
+    /// network of the run; `timeline`: its part read ahead. Returns the flows that were not
+    /// followed, with the reason.
     ///
     /// # Errors
     /// The first ping with an unexpected course: where, and what happens instead.
@@ -154,8 +153,8 @@ impl<'a> Pings<'a> {
         })
     }
 
-    /// The frames of both versions that one end of a flow has sent to the other, and that one's
-    /// number.
+    /// Frames of both versions from one end of a flow to the other, and the number of the receiving
+    /// host.
     fn frames<'f>(
         &self,
         trip: &Trip,
@@ -191,8 +190,8 @@ impl<'a> Pings<'a> {
         Ok((frames, to))
     }
 
-    /// Follows a frame from one end of a flow to the other. Returns a message about a flow for
-    /// which the timeline does not determine the outcome.
+    /// Follows a frame from one end of a flow to the other. Returns a message if the timeline does
+    /// not determine the outcome.
     fn follow<S: ChunkSource>(
         &self,
         trip: &mut Trip,
@@ -234,16 +233,16 @@ impl<'a> Pings<'a> {
     }
 }
 
-/// Content of a ping's frame.
+/// Contents of a ping's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
     /// Its number.
     pub number: u16,
-    /// It is the answer.
+    /// Whether it is a reply.
     pub answer: bool,
 }
 
-/// The message in a frame, and the version of IP (0 = 4, 1 = 6).
+/// Message in a frame, and the IP version (0 = 4, 1 = 6).
 pub fn message(frame: &[u8]) -> Option<(usize, Message)> {
     let packet = frames::ip_packet(frame)?;
     let version = match packet[0] >> 4 {

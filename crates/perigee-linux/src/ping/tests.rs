@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Faults that a ping has to find: each is put into a network or into hosts that are right
-//! otherwise.
+//! Faults that a ping must detect: each is put into an otherwise correct network or host.
 
 use super::*;
 use crate::frames::frame;
@@ -13,7 +12,7 @@ use perigee_timeline::{
 use perigee_units::BitRate;
 use std::sync::Arc;
 
-/// Links of the test network, in their order.
+/// Links of the test network, in order.
 const WAYS: [(u32, u32); 6] = [(0, 1), (1, 2), (2, 1), (1, 0), (0, 3), (3, 2)];
 
 /// s → r → d and back at 10 Mbit/s, with an unused route through x.
@@ -28,7 +27,7 @@ fn header() -> Header {
         port: PortId(i as u32),
         to: NodeId(to),
         delay: Delay::constant(Nanos::from_millis(5)),
-        // Random loss is no fault: the pings do without it.
+        // Random loss is not a fault: pings exclude it.
         loss: 0.9,
         up: true,
         order: Default::default(),
@@ -81,7 +80,7 @@ fn plan() -> Plan {
     }
 }
 
-/// A message of a ping as a host sends it.
+/// Message of a ping as sent by a host.
 fn echo(version: usize, number: u16, answer: bool, from: usize, to: usize) -> Box<[u8]> {
     let mut packet = vec![0; HEADERS[version] + 64];
     packet[0] = [0x45, 0x60][version];
@@ -144,7 +143,7 @@ impl Hosts for TwoHosts {
     }
 }
 
-/// Messages where the network differs from the timeline, or the hosts are not right.
+/// Messages if the network differs from the timeline, or the hosts are faulty.
 fn check(network: &[Timed], mut hosts: TwoHosts) -> Result<Vec<String>, String> {
     let (plan, setups) = (plan(), [setup()]);
     let pings = Pings::of(&plan, &setups);
@@ -168,10 +167,10 @@ fn another_delay_names_its_hop() {
     // 84 + 14 bytes at 10 Mbit/s are 78.4 us.
     let expected = "takes 15.078 ms instead of the timeline's 5.078 ms at the hop from r to d (port \"1-2\", hop 2 of 2)";
     assert!(said.contains(expected) && said.contains("flow \"f\" from s to d"), "{said}");
-    // The return path is another one.
+    // The return path uses other ports.
     let said = check(&[slow(3)], TwoHosts::default()).unwrap_err();
     assert!(said.contains("at the hop from r to s (port \"1-0\", hop 2 of 2)"), "{said}");
-    // Also a rate, by a microsecond and more.
+    // A rate that differs is also detected, from a microsecond on.
     let rate = Timed { at, change: Change::Rate(PortId(0), BitRate::from_mbit(9)) };
     let said = check(&[rate], TwoHosts::default()).unwrap_err();
     assert!(said.contains("at the hop from s to r"), "{said}");
@@ -205,7 +204,7 @@ fn hosts_that_are_connected_wrongly_are_named() {
     assert!(half.contains("by IPv6: s sends nothing"), "{half}");
 }
 
-/// Messages about a network that starts with these changes, in a timeline that has them as well.
+/// Messages for a network that starts with these changes, which are also in the timeline.
 fn skipped(changes: &[Timed]) -> Vec<String> {
     let (plan, setups) = (plan(), [setup()]);
     let timeline = beginning(changes);
@@ -224,7 +223,7 @@ fn what_nobody_can_tell_is_skipped_and_said() {
     assert!(said[0].contains("changes while"), "{said:?}");
     let said = skipped(&[timed(3, Change::Path(PairId(0), Some(Arc::new([LinkId(4), LinkId(5)]))))]);
     assert!(said[0].contains("changes while"), "{said:?}");
-    // Delays may move, and links change that the packets have already crossed.
+    // Delays may vary, and links may change after the packets have crossed them.
     assert!(skipped(&[timed(
         3,
         Change::Delay(LinkId(1), Delay { base: Nanos::from_millis(9), slope: 1_000 })

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lateness of packets in real time: a histogram with classes a sixteenth of their value wide, from
-//! a microsecond on.
+//! Lateness of packets in real time: a histogram whose classes are a sixteenth of their value wide,
+//! from a microsecond on.
 
 use perigee_units::Nanos;
 use serde::Serialize;
 
-/// Classes per doubling.
+/// Number of classes per doubling.
 const STEPS: u32 = 16;
 const MICROSECOND: u64 = 1_000;
-/// One for less than a microsecond, and 32 doublings of it: up to an hour.
+/// One class for less than a microsecond, and 32 doublings, up to an hour.
 const CLASSES: usize = 1 + (32 * STEPS) as usize;
 
-/// Instants at which packets were handed over, less those at which they were due.
+/// Histogram of the differences between the instants at which packets were handed over and were
+/// due.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: Vec<u64>,
@@ -25,7 +26,7 @@ impl Default for Lateness {
     }
 }
 
-/// Packets that are later than this make a run late, where one in 100 is.
+/// A run is late if more than one packet in 100 is later than this.
 pub(crate) const LATE: Nanos = Nanos::from_millis(1);
 
 /// Timing of a run in real time.
@@ -33,18 +34,18 @@ pub(crate) const LATE: Nanos = Nanos::from_millis(1);
 pub struct Measured {
     /// Lateness of packets delivered to hosts.
     pub delivered: Summary,
-    /// Packets that were seen later than the network could take them, so that they entered it later
-    /// than they were sent.
+    /// Lateness of packets received after the network had passed their send time, so that they
+    /// entered the network late.
     pub entered: Summary,
-    /// Times that the run lagged by more than 20 ms.
+    /// Number of times that the run lagged by more than 20 ms.
     pub stalls: u64,
-    /// Longest of these, in microseconds.
+    /// Longest such lag, in microseconds.
     pub longest_stall_us: f64,
-    /// Packets that hosts sent faster than they were taken.
+    /// Packets lost because hosts sent them faster than they were read.
     pub lost: u64,
-    /// Packets that arrived at hosts and were not accepted by their interfaces.
+    /// Packets rejected by the interfaces of hosts.
     pub refused: u64,
-    /// The run is marked as late.
+    /// Whether the run is marked as late.
     pub late: bool,
 }
 
@@ -79,35 +80,35 @@ impl Measured {
     }
 }
 
-/// Lateness as a manifest has it, in microseconds.
+/// Lateness as recorded in the manifest, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Packets that were handed over.
+    /// Number of packets handed over.
     pub packets: u64,
-    /// Half of them were later by at most this.
+    /// 50th percentile.
     pub p50_us: f64,
-    /// Of ten, nine.
+    /// 90th percentile.
     pub p90_us: f64,
-    /// Of a hundred, 99.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// Of a thousand, 999.
+    /// 99.9th percentile.
     pub p999_us: f64,
-    /// The latest.
+    /// Maximum.
     pub max_us: f64,
-    /// Upper bound of a class in microseconds, and packets in it; classes without packets are left
-    /// out.
+    /// Upper bound of each class in microseconds, and number of packets in it; empty classes are
+    /// omitted.
     pub histogram: Vec<(f64, u64)>,
 }
 
 impl Lateness {
-    /// A packet was this late.
+    /// Adds a packet.
     pub fn add(&mut self, late: Nanos) {
         self.counts[class(late)] += 1;
         self.total += 1;
         self.max = self.max.max(late);
     }
 
-    /// An upper bound of the lateness of this share of the packets.
+    /// Upper bound of the lateness of this fraction of the packets.
     pub fn percentile(&self, share: f64) -> Nanos {
         let wanted = (share * self.total as f64).ceil() as u64;
         let mut seen = 0;
@@ -120,7 +121,7 @@ impl Lateness {
         self.max
     }
 
-    /// For the manifest.
+    /// Summary for the manifest.
     pub fn summary(&self) -> Summary {
         let us = |t: Nanos| t.0 as f64 / MICROSECOND as f64;
         let p = |share| us(self.percentile(share));
@@ -137,20 +138,20 @@ impl Lateness {
     }
 }
 
-/// The class of a value.
+/// Class of a value.
 fn class(late: Nanos) -> usize {
     if late.0 < MICROSECOND {
         return 0;
     }
-    // In units of a sixteenth of a microsecond the four bits below the highest count within a
-    // doubling.
+    // In units of a sixteenth of a microsecond, the four bits below the highest one number the
+    // class within a doubling.
     let scaled = late.0.saturating_mul(u64::from(STEPS)) / MICROSECOND;
     let doubling = scaled.ilog2() - STEPS.ilog2();
     let within = (scaled >> doubling) as u32 - STEPS;
     ((1 + doubling * STEPS + within) as usize).min(CLASSES - 1)
 }
 
-/// Where a class ends.
+/// Upper bound of a class.
 fn bound(class: usize) -> Nanos {
     if class == 0 {
         return Nanos(MICROSECOND);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A network driven by wall-clock time, for programs that must live outside of virtual time: its
-//! hosts are namespaces of this machine's kernel. Only the clock differs from virtual time: packets
-//! enter at the instants at which the kernel saw them, and are handed over when they are due, or
-//! later, which is measured.
+//! A network driven by wall-clock time, for programs that cannot run in virtual time: its hosts are
+//! namespaces of this machine's kernel. Only the clock differs from virtual time: packets enter at
+//! the instants at which the kernel received them, and are handed over when due or later; the
+//! lateness is measured.
 
 pub mod lateness;
 mod ping;
@@ -33,33 +33,33 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Time without work although work was due, from which on the run counts as late.
+/// Lag beyond which the run counts as late.
 const BEHIND: Nanos = Nanos::from_millis(20);
-/// Timeout for the samples of the run's end.
+/// Timeout for the samples at the end of the run.
 const LAST_SAMPLES: Nanos = Nanos::from_millis(500);
-/// Longest wait between calls of the progress function and checks for Ctrl-C.
+/// Maximum wait between calls of the progress callback and checks for Ctrl-C.
 const LOOK: Nanos = Nanos::from_millis(100);
-/// Events due within this time are waited for together: the clock is read again after it.
+/// Events due within this time are waited for together, after which the clock is read again.
 const TOGETHER: Nanos = Nanos(10_000);
 
 /// Hosts in real time.
 #[derive(Clone, Default)]
 pub struct RealTimeHosts {
-    /// The command that makes the namespaces.
+    /// Command that creates the namespaces.
     pub command: Vec<String>,
-    /// Also flows without `hosts` have real hosts.
+    /// Whether flows without `hosts` also have real hosts.
     pub all_flows: bool,
-    /// Names of hosts connected to interfaces of this machine.
+    /// Names of the hosts connected to interfaces of this machine.
     pub apart: Vec<String>,
-    /// Nodes with interfaces that lose their carrier in outages.
+    /// Nodes whose interfaces lose their carrier in outages.
     pub carrier: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,
-    /// Receives the reports of the programs.
+    /// Receives reports about the programs.
     pub listener: Option<Listener>,
     /// Schemes of simulated flows.
     pub plugins: Plugins,
-    /// Timing of the run, once it has ended.
+    /// Timing of the run, available once it has ended.
     pub measured: Arc<Mutex<Measured>>,
 }
 
@@ -117,8 +117,8 @@ impl Records for RealTimeHosts {
         let sink_failed = recorder.failed();
         let mut job = drawn(&plan, &setups, &simulator_options(&options), &options)?;
         for command in &mut job.commands {
-            // Those of a guest: programs in real time have the environment of the user, and the
-            // variables added to it.
+            // The environment of guests is removed: in real time, programs have the user's
+            // environment and the variables added to it.
             command.environment.drain(..ENVIRONMENT.len());
         }
         let pings = Pings::of(&plan, &setups);
@@ -164,17 +164,17 @@ impl Records for RealTimeHosts {
 }
 
 impl RealTimeHosts {
-    /// The kernel's congestion controls, by its own names.
+    /// Congestion controls of the kernel, by their names in the kernel.
     pub fn schemes(&self) -> Vec<String> {
         Schemes::of_machine().names().into_iter().map(String::from).collect()
     }
 
-    /// Whether this machine's kernel has a congestion control, by our name or its own.
+    /// Whether this machine's kernel has a congestion control, by Perigee's name or its own.
     pub fn has(&self, scheme: &str) -> bool {
         scheme == PROGRAMS || Schemes::of_machine().find(scheme).is_ok()
     }
 
-    /// The plan of real flows and flows of programs, and all flows as the simulator takes them.
+    /// Plan of real flows and flows of programs, and all flows as set up for the simulator.
     ///
     /// # Errors
     /// The first flow that cannot be carried; programs at nodes without a flow.
@@ -196,7 +196,7 @@ struct Clocked<'p, 's, O> {
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
-    /// The last simulated instant.
+    /// Last simulated instant.
     end: Nanos,
     strays: Strays,
     delivered: Lateness,
@@ -207,7 +207,7 @@ struct Clocked<'p, 's, O> {
 }
 
 impl<'p, O: FrameTap> Clocked<'p, '_, O> {
-    /// Runs to the end, or until `progress` returns false: true then.
+    /// Runs to the end, or until `progress` returns false, in which case it returns true.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
         self.live.start().map_err(refused)?;
         let mut due = Nanos::ZERO;
@@ -215,7 +215,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             let now = self.live.now();
             self.note_stall(now.saturating_sub(due));
             self.let_packets_enter()?;
-            // Packets that come from here on are not older than `now`.
+            // Packets that arrive from here on are not older than `now`.
             let until = now.min(self.end + Nanos(1));
             self.simulation.advance(until, &mut self.observer).map_err(failed)?;
             self.hand_over();
@@ -255,7 +255,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         Ok(())
     }
 
-    /// Hands delivered packets to hosts.
+    /// Hands delivered packets over to hosts.
     fn hand_over(&mut self) {
         let Clocked { plan, simulation, observer, strays, live, delivered, refused, .. } = self;
         Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
@@ -267,7 +267,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         });
     }
 
-    /// Applies the timeline's carrier changes to interfaces.
+    /// Applies carrier changes of the timeline to interfaces.
     fn set_carriers(&mut self) -> Result<(), BackendError> {
         for change in self.carriers.due(self.simulation.reached()) {
             self.live.set_carrier(change.host, change.carrier).map_err(failed)?;
@@ -278,7 +278,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
     fn hear(&mut self) -> Result<(), BackendError> {
         for report in self.live.reports().map_err(|e| self.blamed(e))? {
             if self.programs.hear(&report) {
-                // Nothing is left to wait for: the run ends now.
+                // No awaited program is left: the run ends now.
                 self.end = self.end.min(self.simulation.reached());
             }
             self.observer.hear(report);
@@ -286,20 +286,20 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         Ok(())
     }
 
-    /// Samples of the end may come after it, on a busy machine: without them totals would be those
-    /// of an earlier one.
+    /// Waits for samples of the end, which may arrive late on a busy machine: without them the
+    /// totals would be those of an earlier sample.
     fn hear_last_samples(&mut self) -> Result<(), BackendError> {
         let until = self.live.now() + LAST_SAMPLES;
         while self.observer.awaits_last_samples() && self.live.now() < until {
             self.live.wait(self.live.now() + TOGETHER * 100).map_err(failed)?;
-            // Packets that come now are of no use, but they would end every wait.
+            // Packets that arrive now are irrelevant, but would end every wait.
             drop(self.live.receive().map_err(failed)?);
             self.hear()?;
         }
         Ok(())
     }
 
-    /// An error, with the programs that ran.
+    /// Adds the programs that ran to an error.
     fn blamed(&self, e: perigee_guest::GuestError) -> BackendError {
         match &self.programs.running()[..] {
             [] => failed(e),

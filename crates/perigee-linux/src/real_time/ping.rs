@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 
 /// Timeout for a reply.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Interval at which frames without a reply are sent again.
+/// Interval at which frames without a reply are retransmitted.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Time between two looks.
+/// Interval between two checks.
 const LOOK: Nanos = Nanos::from_millis(10);
 
-/// The hosts of a run.
+/// Hosts of a run.
 pub struct Namespaces<'l> {
-    /// They have sent their pings as they were made.
+    /// The hosts, which have sent their pings when they were created.
     pub live: &'l mut Live,
     /// Number of pings.
     pub pings: usize,
-    /// Answers that hosts are given.
+    /// Replies delivered to hosts.
     pub arrived: Vec<Seen>,
 }
 
 impl Namespaces<'_> {
-    /// Messages of pings that interfaces send, each once, until there are `wanted` or no more come;
-    /// `arrived` is handed to hosts until it is answered: an interface that has just been made may
-    /// lose packets.
+    /// Messages of pings sent by interfaces, without duplicates, until there are `wanted` or no
+    /// more arrive. `arrived` is delivered to hosts until there is a reply, as an interface that
+    /// has just been created may lose packets.
     fn messages(&mut self, wanted: usize, arrived: &[Seen]) -> Result<Vec<Seen>, BackendError> {
         let begin = perigee_guest::wall_clock::now();
         let mut seen: BTreeMap<Message, Seen> = BTreeMap::new();
@@ -86,7 +86,7 @@ impl Hosts for Namespaces<'_> {
                 given = Some(perigee_guest::wall_clock::now());
             }
             self.live.wait(self.live.now() + LOOK).map_err(failed)?;
-            // Retransmissions in the meantime are no part of the run.
+            // Retransmissions in the meantime are not part of the run.
             self.live.receive().map_err(failed)?;
             for report in self.live.reports().map_err(failed)? {
                 match report {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Plan of the flows on hosts in real time, and their hosts' jobs.
+//! Plan of the flows on hosts in real time, and the jobs of these hosts.
 
 use crate::options::{LARGEST_MEMORY, LEAST_RECEIVE_MEMORY};
 use crate::plan::{Plan, Program, Schemes};
@@ -10,11 +10,11 @@ use perigee_timeline::{App, Header, Hosts, Workload};
 use std::collections::BTreeMap;
 
 impl Plan {
-    /// For hosts in real time. Flows without `hosts` are simulated unless `all` are real; nodes
-    /// `apart` are connected to interfaces.
+    /// Plan for hosts in real time. Flows without `hosts` are simulated unless `all` is set; the
+    /// nodes in `apart` are connected to interfaces.
     ///
     /// # Errors
-    /// As of [`new`](Plan::new); buffers that one host cannot have both.
+    /// As for [`new`](Plan::new); combinations of buffers that one host cannot have.
     pub fn in_real_time(
         header: &Header,
         workload: &Workload,
@@ -36,11 +36,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Fixed sizes of buffers as settings of namespaces: sockets get such ones from the machine's
-    /// root only.
+    /// Sets fixed buffer sizes as settings of namespaces: only root of the machine could set them
+    /// on sockets.
     ///
     /// # Errors
-    /// Proxies of two kinds at one host, or a proxy where other flows start or end.
+    /// Proxies with different settings at one host, or a proxy at a host where other flows start or
+    /// end.
     fn fix_buffers(&mut self) -> Result<(), BackendError> {
         let refuse = |plan: &Plan, flow: u32, why: String| BackendError::Unsupported {
             flow: plan.names[flow as usize].clone(),
@@ -73,8 +74,8 @@ impl Plan {
         }
         for &(flow, window) in &self.job.windows {
             let Some(to) = self.job.transfers.iter().find(|t| t.flow == flow).map(|t| t.to) else { continue };
-            // Room for the kernel's overhead in addition to the data; with a buffer that grows it
-            // would forget the limit.
+            // Room for the kernel's overhead in addition to the data; with an autotuned buffer it
+            // would ignore the limit.
             let room = (2 * u64::from(window)).min(LARGEST_MEMORY);
             let host = &mut self.job.hosts[to];
             let first = host.receive_buffer().unwrap_or(0).max(room);
@@ -87,7 +88,7 @@ impl Plan {
     /// Sets the hosts connected to interfaces of the machine.
     ///
     /// # Errors
-    /// No such host; flows or programs of ours there.
+    /// If there is no such host, or simulated flows or programs use it.
     fn set_apart(&mut self, apart: &[String]) -> Result<(), BackendError> {
         for name in apart {
             let host = self.host_named(name)?;

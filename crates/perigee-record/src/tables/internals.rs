@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Columns of the internals of schemes, which depend on the schemes of a run.
+//! Columns for internals of schemes, which depend on the schemes of a run.
 
 use crate::table::{Cell, Column};
 
-/// Columns that only some schemes have (`cc_u`, `cc_bw_bps`, …) in addition to those of `FlowTable`: null in rows of other schemes.
+/// Columns that only some schemes have (`cc_u`, `cc_bw_bps`, …) in addition to those of
+/// `FlowTable`; null in rows of other schemes.
 #[derive(Clone, Debug, Default)]
 pub struct Internals {
     rows: usize,
@@ -22,7 +23,7 @@ impl Internals {
                 }
             };
             let column = &mut self.columns[at].1;
-            // A name that comes twice in one row keeps its first value.
+            // A name that occurs twice in one row keeps its first value.
             if column.0.len() == self.rows {
                 Some(value).push(column);
             }
@@ -34,12 +35,12 @@ impl Internals {
         }
     }
 
-    /// The columns so far, by name; their rows are forgotten, the names are not needed again.
+    /// Drains the columns so far, sorted by name.
     pub fn take(&mut self) -> Vec<Column> {
         std::mem::take(self).finish()
     }
 
-    /// The columns, by name.
+    /// Finishes the columns, sorted by name.
     pub fn finish(mut self) -> Vec<Column> {
         self.columns.sort_by_key(|(name, _)| *name);
         let column = |(name, cells)| <Option<f64> as Cell>::finish(&format!("cc_{name}"), cells);

@@ -6,7 +6,7 @@ use perigee_backend::{Backend, BackendError};
 use perigee_linux::real_time::RealTimeHosts;
 use perigee_linux::FRAME_CPU_S;
 
-/// For the registry.
+/// Registry entry.
 pub const ENTRY: Entry = Entry {
     name: "emulation",
     summary: "network namespaces of this machine carry TCP, in real time",

@@ -6,7 +6,7 @@ use perigee_backend::{Backend, BackendError};
 use perigee_linux::plan::our_name;
 use perigee_linux::{LinuxHosts, FRAME_CPU_S};
 
-/// For the registry.
+/// Registry entry.
 pub const ENTRY: Entry = Entry {
     name: "linux",
     summary: "Linux kernels in virtual time carry TCP; packets take their time in the simulated network",
@@ -20,7 +20,7 @@ fn schemes(options: &Options) -> Result<Vec<HostScheme>, BackendError> {
     Ok(named(hosts(options)?.schemes()))
 }
 
-/// Schemes of a kernel with our names of them.
+/// Schemes of a kernel, with Perigee's names for them.
 pub(super) fn named(of_kernel: Vec<String>) -> Vec<HostScheme> {
     let both = |on_host: String| HostScheme { name: our_name(&on_host).into(), on_host };
     of_kernel.into_iter().map(both).collect()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Registry of backends: one file and one line of [`SHIPPED`] each.
+//! Registry of backends: each is one file and one line of [`SHIPPED`].
 
 mod emulation;
 mod linux;
@@ -13,23 +13,23 @@ use perigee_backend::{Backend, BackendError};
 use perigee_linux::HostPrograms;
 use perigee_scenario::World;
 
-/// All backends that come with Perigee; the first is the default.
+/// All bundled backends; the first is the default.
 pub const SHIPPED: [Entry; 3] = [simulator::ENTRY, linux::ENTRY, emulation::ENTRY];
 
-/// A backend as the registry lists it.
+/// A backend in the registry.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
     /// Names of its options; others are rejected.
     pub options: &'static [&'static str],
-    /// Congestion controls of its hosts; none = it has those of the list in `perigee-cc`.
+    /// Congestion controls of its hosts; empty = those of `perigee-cc`.
     pub schemes: fn(&Options) -> Result<Vec<HostScheme>, BackendError>,
-    /// CPU time of a TCP packet in addition to its share of the simulated network, for estimates.
+    /// CPU time per TCP packet in addition to its share of the simulated network, for estimates.
     pub cpu_s_per_tcp_packet: f64,
-    /// Its constructor.
+    /// Constructor.
     pub make: fn(&Setting<'_>) -> Result<Box<dyn Backend>, BackendError>,
 }
 
@@ -42,11 +42,11 @@ pub struct HostScheme {
     pub name: String,
 }
 
-/// Inputs of a backend. Each backend takes those that concern it.
+/// Inputs of a backend, each of which uses those that it needs.
 pub struct Setting<'a> {
     /// Network and flows.
     pub world: &'a World,
-    /// Congestion controls in addition to those of the list.
+    /// Congestion controls in addition to the built-in ones.
     pub plugins: &'a Plugins,
     /// Options of the backend.
     pub options: &'a Options,
@@ -54,19 +54,19 @@ pub struct Setting<'a> {
     pub programs: &'a HostPrograms,
 }
 
-/// The backends that can be chosen.
+/// Available backends.
 #[derive(Clone)]
 pub struct Registry(Vec<Entry>);
 
 impl Default for Registry {
-    /// Those of [`SHIPPED`].
+    /// The backends of [`SHIPPED`].
     fn default() -> Self {
         Registry(SHIPPED.to_vec())
     }
 }
 
 impl Registry {
-    /// All of them, the default first.
+    /// All backends, the default first.
     pub fn entries(&self) -> &[Entry] {
         &self.0
     }
@@ -74,7 +74,7 @@ impl Registry {
     /// Adds a backend.
     ///
     /// # Errors
-    /// Its name is taken.
+    /// If its name is taken.
     pub fn add(&mut self, entry: Entry) -> Result<(), BackendError> {
         if self.0.iter().any(|e| e.name == entry.name) {
             return Err(BackendError::Failed(format!("there is a backend {:?} already", entry.name)));
@@ -83,10 +83,10 @@ impl Registry {
         Ok(())
     }
 
-    /// A backend by its name, with its options.
+    /// Selects a backend by name, with its options.
     ///
     /// # Errors
-    /// Unknown names of backends and of options; what there is.
+    /// If the name of the backend or of an option is unknown; the message lists the valid ones.
     pub fn choose(&self, name: &str, options: Options) -> Result<Choice, BackendError> {
         let Some(entry) = self.0.iter().find(|e| e.name == name) else {
             let names: Vec<_> = self.0.iter().map(|e| e.name).collect();
@@ -117,28 +117,28 @@ impl Default for Choice {
 }
 
 impl Choice {
-    /// The backend for runs of a world.
+    /// Creates the backend for runs of a world.
     ///
     /// # Errors
-    /// Options that it needs and does not have, or of another type.
+    /// If required options are missing or have another type.
     pub fn make(&self, world: &World, plugins: &Plugins) -> Result<Box<dyn Backend>, BackendError> {
         let Choice { entry, options, programs } = self;
         (entry.make)(&Setting { world, plugins, options, programs })
     }
 
-    /// Congestion controls of its hosts; none = it has those of the list in `perigee-cc`.
+    /// Congestion controls of its hosts; empty = those of `perigee-cc`.
     ///
     /// # Errors
-    /// Options of another type.
+    /// If options have another type.
     pub fn schemes(&self) -> Result<Vec<HostScheme>, BackendError> {
         (self.entry.schemes)(&self.options)
     }
 }
 
-/// As [`Entry::schemes`], of backends with flows that use the list.
+/// [`Entry::schemes`] of backends whose flows use the built-in schemes.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub fn no_schemes(_: &Options) -> Result<Vec<HostScheme>, BackendError> {
     Ok(Vec::new())
 }

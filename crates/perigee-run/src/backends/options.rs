@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
     /// A file or a folder.
     Path(PathBuf),
@@ -21,16 +21,16 @@ pub enum OptionValue {
 pub struct Options(BTreeMap<String, OptionValue>);
 
 impl Options {
-    /// The same and another one.
+    /// The same options and another one.
     pub fn with(mut self, name: &str, value: OptionValue) -> Self {
         self.0.insert(name.into(), value);
         self
     }
 
-    /// Yes or no; `None` = not given.
+    /// A flag; `None` = not given.
     ///
     /// # Errors
-    /// Another type.
+    /// If the option has another type.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, BackendError> {
         self.read(name, "true or false", |v| if let OptionValue::Flag(flag) = v { Some(*flag) } else { None })
     }
@@ -38,7 +38,7 @@ impl Options {
     /// A file or a folder; `None` = not given.
     ///
     /// # Errors
-    /// Another type.
+    /// If the option has another type.
     pub fn path(&self, name: &str) -> Result<Option<&Path>, BackendError> {
         self.read(
             name,
@@ -47,10 +47,10 @@ impl Options {
         )
     }
 
-    /// Words; empty where none are given.
+    /// A list of words; empty if not given.
     ///
     /// # Errors
-    /// Another type.
+    /// If the option has another type.
     pub fn list(&self, name: &str) -> Result<Vec<String>, BackendError> {
         let found = self.read(name, "a list of texts", |v| {
             if let OptionValue::List(list) = v {

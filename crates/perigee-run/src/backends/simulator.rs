@@ -12,7 +12,7 @@ use perigee_sim::{FlowSetup, Simulation};
 use perigee_timeline::{App, Flow, Header, Hosts, Workload};
 use perigee_units::Nanos;
 
-/// For the registry.
+/// Registry entry.
 pub const ENTRY: Entry = Entry {
     name: SIMULATOR,
     summary: "packets, queues and TCP are simulated",
@@ -22,10 +22,10 @@ pub const ENTRY: Entry = Entry {
     make: |of: &Setting<'_>| Ok(Box::new(Simulator { plugins: of.plugins.clone() })),
 };
 
-/// The simulator, with the plug-ins that its flows may name.
+/// The simulator, with plug-ins for its flows.
 #[derive(Clone, Default)]
 pub struct Simulator {
-    /// Congestion controls in addition to those of the list.
+    /// Congestion controls in addition to the built-in ones.
     pub plugins: Plugins,
 }
 
@@ -80,7 +80,7 @@ impl Records for Simulator {
     }
 }
 
-/// Rejects flows that only real hosts have.
+/// Rejects flows that require real hosts.
 fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
     let why = |flow: &Flow| match (flow.app, flow.hosts) {
         (App::Programs, _) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cost of an ACK for each scheme: its controller alone, fed by a path of 100 Mbit/s and 50 ms with
-//! an RTT that wobbles a little, an ACK for every second packet. The work of the transport for the
-//! same ACK is not included.
+//! Cost per ACK of each scheme: the controller alone, on a path of 100 Mbit/s and 50 ms with a
+//! slightly varying RTT and an ACK for every second packet. The transport's work for the same ACK
+//! is not included.
 
 use perigee_cc::{
     AckEvent, AckedPkt, BitRate, CongestionControl, ConnInit, Controller, Cx, Hop, Nanos, RateSample,
@@ -20,7 +20,7 @@ const ACKS: u64 = 200_000;
 const SPACING: Nanos = Nanos(242_240);
 const RTT: Nanos = Nanos::from_millis(50);
 const RATE: BitRate = BitRate::from_mbit(100);
-/// Packets of a bandwidth-delay product.
+/// Bandwidth-delay product in packets.
 const FLIGHT: u64 = 412;
 
 /// Nanoseconds per ACK of every scheme, the fastest of three passes.

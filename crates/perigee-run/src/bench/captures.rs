@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Import speed of captures: one of full packets, as tcpdump keeps them, and one of headers alone.
+//! Import speed of captures: one of full packets, as written by tcpdump, and one of headers only.
 
 use perigee_capture::reader::Packets;
 use perigee_capture::Options;
@@ -49,7 +49,7 @@ fn pass(file: &[u8]) -> Result<(f64, f64), String> {
     Ok((file.len() as f64 / 1e6 / fastest, packets as f64 / fastest))
 }
 
-/// Flows side by side, in the format of tcpdump (microseconds, Ethernet).
+/// Several concurrent flows, in the format of tcpdump (microseconds, Ethernet).
 fn pcap(whole: bool) -> Vec<u8> {
     let (mut out, mut ip) = (Vec::new(), Vec::new());
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The cases that are scenarios.
+//! Benchmark cases that are scenarios.
 
 /// A case of the benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -12,11 +12,11 @@ pub struct Case {
     pub toml: &'static str,
     /// Overrides.
     pub sets: &'static [&'static str],
-    /// A capture is also written (and thrown away).
+    /// Whether a capture is also written (and discarded).
     pub capture: bool,
 }
 
-/// Ten links, 100 Mbit/s, 20 ms in all, 1 BDP.
+/// Ten links, 100 Mbit/s, 20 ms in total, 1 BDP.
 const CHAIN: &str = r#"
 [run]
 duration = "60 s"
@@ -43,7 +43,7 @@ queue = "1 bdp"
 [[flow]]
 "#;
 
-/// Ten bottlenecks, a flow over all of them and cross traffic on each.
+/// Ten bottlenecks, with a flow over all of them and cross traffic on each.
 const PARKING_LOT: &str = r#"
 [run]
 duration = "20 s"
@@ -55,7 +55,7 @@ rate = "100 Mbit"
 [[flow]]
 "#;
 
-/// A hundred chains that share nothing: cache misses rule.
+/// A hundred chains that share nothing: dominated by cache misses.
 const DISJOINT: &str = r#"
 [run]
 duration = "2 s"
@@ -92,7 +92,7 @@ rate = "1 Gbit"
 count = 10
 "#;
 
-/// The dumbbell with a delay that is drawn again every 5 ms, and ten flows.
+/// The dumbbell with a delay that changes randomly every 5 ms, and ten flows.
 const JITTER: &str = r#"
 [run]
 duration = "10 s"
@@ -119,7 +119,7 @@ const JITTER_10G_REORDERING: &[&str] = &[
     "source.dumbbell.reordering=true",
 ];
 
-/// Objects of 10 kB, ten thousand of them a second.
+/// Objects of 10 kB, ten thousand per second.
 const SHORT_FLOWS: &str = r#"
 [run]
 duration = "5 s"
@@ -134,7 +134,7 @@ arrivals = "exponential(100 us)"
 object = "10 kB"
 "#;
 
-/// Shares a port of 1 Gbit/s among many.
+/// A port of 1 Gbit/s shared by many flows.
 const MANY: &str = r#"
 [run]
 duration = "5 s"
@@ -177,7 +177,7 @@ pub const CASES: &[Case] = &[
     case("dumbbell-1G-newreno-10", "newreno", GIGABIT, &[]),
     case("dumbbell-1G-bbr-10", "bbr", GIGABIT, &[]),
     case("dumbbell-100M-bbr-1", "bbr", DUMBBELL, &[]),
-    // Cases that users meet in addition to these.
+    // Further cases encountered by users.
     case(
         "one-flow-10G",
         "cubic",
@@ -238,7 +238,7 @@ const HUNDRED: &[&str] = &["flow.0.count=100", "port.all.rate=1 Gbit", "run.dura
 /// The gigabit case, long enough to be timed.
 const TEN: &[&str] = &["run.duration=20 s"];
 
-/// The four cases in which other simulators are also measured (`bench/peers`), run when they are
+/// The four cases in which other simulators are also measured (`bench/peers`), which run only if
 /// named: 1 flow over 3 links at 100 Mbit/s; 10 flows over 3 links at 1 Gbit/s; 1 flow over 10
 /// links at 100 Mbit/s; 100 flows over 10 links at 1 Gbit/s.
 pub const PEERS: &[Case] = &[

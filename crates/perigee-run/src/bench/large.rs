@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Benchmarks of large runs: `large-FLOWS-PLACES` over 7,000 satellites from a TLE for two
-//! seconds, and `memory-FLOWS` over a dumbbell for five. The record is thrown away as it comes, so
-//! that the memory is the run's own.
+//! Benchmarks of large runs: `large-FLOWS-PLACES` over 7,000 satellites from a TLE file for two
+//! seconds, and `memory-FLOWS` over a dumbbell for five. The record is discarded as it is produced,
+//! so that the memory is that of the run alone.
 
 use super::sky::tle_of;
 use perigee_record::{RecordSink, SinkError, Table};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 const SATELLITES: u32 = 7000;
 
-/// Counts rows and forgets them.
+/// Sink that counts rows and discards them.
 #[derive(Default)]
 struct Nowhere {
     rows: usize,
@@ -28,7 +28,7 @@ impl RecordSink for Nowhere {
     }
 }
 
-/// Runs a case; `None` where the name is none of these.
+/// Runs a case; `None` if the name is not one of these.
 pub fn measure(name: &str) -> Option<Result<Json, String>> {
     if let Some(flows) = name.strip_prefix("memory-").and_then(|n| n.parse().ok()) {
         return Some(memory(name, flows));
@@ -59,12 +59,12 @@ fn large(name: &str, flows: u32, places: u32) -> Result<Json, String> {
         flows.div_ceil(places)
     );
     let found = run(name, &text, &folder);
-    // Nothing depends on whether they can be deleted.
+    // A failure to delete the folder is ignored.
     let _ = std::fs::remove_dir_all(&folder);
     found
 }
 
-/// Places all over the latitudes that the satellites see, on a spiral.
+/// Places on a spiral over all latitudes from which satellites are visible.
 fn spread(places: u32) -> String {
     const GOLDEN_ANGLE_DEG: f64 = 137.507_764;
     let mut rows = String::from("name,lat,lon\n");
@@ -96,7 +96,7 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<Json, String> {
     }))
 }
 
-/// The most memory that this process has had so far, where Linux reports it.
+/// Peak memory of this process, if reported by Linux.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

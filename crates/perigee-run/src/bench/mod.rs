@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The speed table: cases that print rates, never asserted as times.
+//! Speed table: cases that print rates; times are never asserted.
 //!
-//! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each
-//! 100 ms), as in any run, so that the numbers are those that a user gets.
+//! Packets, data and ACKs alike, count once per link crossed. Recording is on (a row every 100 ms),
+//! as in any run, so that the numbers are those that a user gets.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Names of the cases that run unless others are named.
+/// Names of the cases that run by default.
 pub fn names() -> Vec<&'static str> {
     let experiments = sky::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
     let skies = sky::SKIES.iter().copied();
@@ -32,7 +32,7 @@ pub fn names() -> Vec<&'static str> {
 /// Runs a case; returns its measurements as JSON.
 ///
 /// # Errors
-/// An unknown name, or a case that failed.
+/// If the name is unknown, or the case fails.
 pub fn measure(name: &str) -> Result<Json, String> {
     if find(name).is_some() {
         return Ok(json!(run(name)?));
@@ -57,26 +57,25 @@ pub fn measure(name: &str) -> Result<Json, String> {
 pub struct Measured {
     /// Name of the case.
     pub name: String,
-    /// Time that it took to build the world: nodes, first routes, queues.
+    /// Time to build the world: nodes, first routes, queues.
     pub build_s: f64,
     /// Link crossings of all packets.
     pub packet_hops: u64,
-    /// Data packets that flows sent.
+    /// Data packets sent by flows.
     pub data_packets: u64,
     /// Events of the simulator.
     pub events: u64,
-    /// Flows.
+    /// Number of flows.
     pub flows: usize,
     /// Simulated time.
     pub simulated_s: f64,
-    /// Wall time of the run alone.
+    /// Wall-clock time of the run alone.
     pub wall_s: f64,
     /// Memory of the simulator per flow.
     pub memory_per_flow_bytes: usize,
-    /// The reported packet-hops are the sum of the link counters.
+    /// Whether the reported packet-hops equal the sum of the link counters.
     pub hops_match_links: bool,
-    /// One word for the hashes of all tables: equal where two builds gave the same results to the
-    /// bit.
+    /// One word for the hashes of all tables: equal if two builds yield identical results.
     pub tables: String,
 }
 
@@ -88,7 +87,7 @@ fn find(name: &str) -> Option<&'static Case> {
 /// Runs a case.
 ///
 /// # Errors
-/// An unknown name, or a run that failed.
+/// If the name is unknown, or the run fails.
 pub fn run(name: &str) -> Result<Measured, String> {
     let case = find(name).ok_or_else(|| format!("no case {name:?}; there are {}", names().join(", ")))?;
     let sets: Vec<String> = case.sets.iter().map(|s| s.to_string()).collect();

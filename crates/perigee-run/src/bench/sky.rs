@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The part of the speed table that moves a constellation: snapshots with routes, days of one pair,
-//! and the experiments over an entire constellation that other tools are known for.
+//! Speed table of constellations: snapshots with routes, days of one pair, and the experiments over
+//! an entire constellation for which other tools are known.
 
 use perigee_orbit::links::planes::PlaneOptions;
 use perigee_orbit::motion::fleet::{shell_elements, Gravity};
@@ -17,27 +17,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// CPU-seconds that Hypatia's own routing needs for one state of 1,584 satellites and 100 stations,
-/// as its authors' code was measured for this project's specification.
+/// CPU seconds that Hypatia's own routing takes for one state of 1,584 satellites and 100 stations,
+/// measured with its authors' code for this project's specification.
 const HYPATIA_CPU_S: f64 = 23.6;
 
 /// Cases without packets.
 pub const SKIES: &[&str] = &["sky-snapshot-100", "sky-200s-100", "sky-7000x1000", "sky-24h-pair"];
-/// Cases with packets, and whether they run unless they are named.
+/// Cases with packets, and whether they run by default.
 pub const EXPERIMENTS: &[(&str, bool)] =
     &[("hypatia-100-10M", true), ("hypatia-100-100M", false), ("flows-10000", true)];
-/// Cases of the growth table, run when they are named: `grow-sats-N`, `grow-places-N`,
-/// `grow-flows-N`, `grow-rate-N`.
+/// Prefix of the cases of the growth table, which run only if named: `grow-sats-N`,
+/// `grow-places-N`, `grow-flows-N`, `grow-rate-N`.
 pub const GROWTH: &str = "grow-";
 
 /// Runs a case without packets.
 ///
 /// # Errors
-/// An unknown name, or a sky that cannot be made.
+/// If the name is unknown, or the sky cannot be built.
 pub fn sky(name: &str) -> Result<Json, String> {
     match name {
         "sky-snapshot-100" => {
-            // One core: a snapshot is the unit of work that several cores share.
+            // One core: a snapshot is the unit of work distributed over cores.
             let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|e| e.to_string())?;
             one.install(|| snapshots(name, &of_cities(100, SkySpec::default())?, 100))
         }
@@ -80,7 +80,7 @@ pub fn experiment(name: &str) -> Option<(String, &'static str)> {
 }
 
 /// The largest cities, each with a flow to another one; every port has the same rate and 100
-/// packets (Hypatia's traffic matrix; the permutation is drawn, not theirs).
+/// packets (the traffic matrix of Hypatia, except that the permutation is drawn here).
 fn permutation(cities: u32, duration: &str, rate: &str, flows: u32) -> String {
     format!(
         "[run]\nduration = \"{duration}\"\nsample = \"1 s\"\n[source.constellation]\npreset = \"starlink-shell1\"\n\
@@ -90,15 +90,15 @@ fn permutation(cities: u32, duration: &str, rate: &str, flows: u32) -> String {
     )
 }
 
-/// A scenario of the table as a type.
+/// Parses a scenario of the table.
 ///
 /// # Errors
-/// When it is wrong.
+/// If the scenario is invalid.
 pub fn parse(text: &str, name: &str) -> Result<Scenario, String> {
     Scenario::parse(text, name, Path::new(""), &[]).map_err(|e| e.to_string())
 }
 
-/// The largest cities as stations.
+/// Sky with the largest cities as stations.
 fn of_cities(n: usize, spec: SkySpec) -> Result<Sky, String> {
     let station = |(i, c): (usize, &cities::City)| {
         GroundNode::new(format!("{} {i}", c.name), GroundKind::Station, c.place())
@@ -107,7 +107,7 @@ fn of_cities(n: usize, spec: SkySpec) -> Result<Sky, String> {
     Sky::new(SkySpec { ground, ..spec }).map_err(|e| e.to_string())
 }
 
-/// About `n` satellites through the text of a TLE file.
+/// Sky with about `n` satellites, read from the text of a TLE file.
 fn from_tle(n: u32) -> SkySpec {
     let (satellites, text) = tle_of(n);
     let satellites = Satellites::Elements {
@@ -127,7 +127,7 @@ pub(super) fn tle_of(n: u32) -> (usize, String) {
     (sets.len(), text.map(|line| line + "\n").collect())
 }
 
-/// Snapshots at intervals of 100 ms: positions, visibility, and next hops from everywhere to all
+/// Snapshots at intervals of 100 ms: positions, visibility, and next hops from every node to all
 /// stations.
 fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
     let destinations: Vec<usize> = (0..sky.spec().ground.len()).collect();
@@ -139,7 +139,7 @@ fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
         table_entries += found.map_err(|e| e.to_string())?;
         Ok(begin.elapsed().as_secs_f64())
     };
-    // The first one has no trees to start from.
+    // The first snapshot has no previous trees to start from.
     let first_s = take(0)?;
     let (mut wall_s, mut best_s) = (0.0, f64::INFINITY);
     for k in 1..=count {
@@ -148,7 +148,7 @@ fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
         best_s = best_s.min(s);
     }
     let (satellites, stations) = (sky.constellation().len(), destinations.len());
-    // Hypatia was measured on one size only.
+    // Hypatia was measured with one size only.
     let ratio = (satellites == STARLINK_SHELL1.satellites() && stations == 100)
         .then(|| HYPATIA_CPU_S * count as f64 / wall_s);
     Ok(json!({
