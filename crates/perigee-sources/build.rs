@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sets `cfg(reference_data)` if the reference data is present: tests that need it are ignored
-//! otherwise, and test runners list them as such.
+//! Sets `cfg(reference_data)` if the reference data is present: tests that need the data are
+//! otherwise ignored, and test runners list them as such.
 
 use std::path::PathBuf;
 

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The table `applications`: arrival of payload, playback of videos, quality of calls.
+//! Table `applications`: arrival of payload, playback of videos, quality of calls.
 
 use perigee_record::tables::{ApplicationRow, ApplicationTable};
 use perigee_record::{RunOutcome, Table};
 use perigee_timeline::{App, Voice, Workload};
 use perigee_units::Nanos;
 
-/// The listening ends of calls.
+/// Receiving ends of calls.
 pub struct Calls {
-    /// By flow; `None` = it is no call.
+    /// Calls by flow; `None` = not a call.
     calls: Vec<Option<Call>>,
-    /// Flows over TCP.
+    /// Whether each flow uses TCP.
     over_tcp: Vec<bool>,
 }
 
-/// One listening end: a packet is played when the playout delay of its talk spurt is over, which is
-/// the delay of the first packet that arrived of the spurt and the playout buffer.
+/// Receiving end of a call. A packet is played if its delay does not exceed the playout delay of
+/// its talk spurt, which is the delay of the first packet of the spurt to arrive plus the playout
+/// buffer.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     voice: Voice,
-    /// The present spurt, and the longest delay with which a packet of it is played.
+    /// Current spurt, and maximum delay of a packet of it that is still played.
     spurt: Option<(u64, Nanos)>,
     played: u64,
     late: u64,
@@ -27,7 +28,7 @@ struct Call {
 }
 
 impl Calls {
-    /// Of a workload.
+    /// Receiving ends of the calls of a workload.
     pub fn new(workload: &Workload) -> Self {
         let call = |app: &App| match app {
             App::Voice(voice) => Some(Call { voice: *voice, spurt: None, played: 0, late: 0, mouth_ear: 0 }),
@@ -39,7 +40,7 @@ impl Calls {
         }
     }
 
-    /// A packet of talk spurt `spurt` arrived.
+    /// Handles a packet of talk spurt `spurt`.
     pub fn packet(&mut self, flow: u32, spurt: u64, delay: Nanos) {
         if let Some(call) = self.calls.get_mut(flow as usize).and_then(Option::as_mut) {
             call.packet(spurt, delay);
@@ -64,7 +65,7 @@ impl Call {
     }
 }
 
-/// A row for each flow over TCP and each call.
+/// Table with a row for each TCP flow and each call.
 pub fn table(calls: &Calls, outcome: &RunOutcome) -> Table {
     let mut table = ApplicationTable::default();
     let known = calls.calls.iter().zip(&calls.over_tcp).zip(&outcome.applications);
@@ -109,8 +110,8 @@ mod tests {
         let law = Law::Fixed(1.0);
         let voice = Voice { codec: Codec::G729, interval: ms(20), talk: law, silence: law, playout: ms(60) };
         let mut call = Call { voice, spurt: None, played: 0, late: 0, mouth_ear: 0 };
-        // Up to 90 ms in the first spurt, up to 100 ms in the second; one of the first comes after
-        // its start.
+        // Up to 90 ms in the first spurt, up to 100 ms in the second; one packet of the first
+        // arrives after the start of the second.
         for (spurt, delay) in [(0, 30), (0, 90), (0, 91), (1, 40), (0, 30), (1, 100)] {
             call.packet(spurt, ms(delay));
         }

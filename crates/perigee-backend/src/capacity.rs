@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Capacity of the network while a flow was active: the denominator of "of achievable".
 //!
-//! * The capacity of a *way* is the rate of its slowest port; nothing while there is no route, or a
-//!   link of it is down.
-//! * A flow is *present* from its start (the start of the goodput window, if that is later) to its
-//!   stop, its completion or the end, without the silences of its application: times in which that
-//!   has nothing to send or to request and nothing of it is in flight.
-//! * Capacity of several flows: at each instant the smallest sum of rates that was found of ports
-//!   of which every flow that is present crosses one. No allocation carries more, and a port that
-//!   several share counts once.
+//! * The capacity of a *path* is the rate of its slowest port, and zero while there is no route or
+//!   a link of it is down.
+//! * A flow is *present* from its start (or the start of the goodput window, if that is later) to
+//!   its stop, its completion or the end, excluding the silences of its application: times in which
+//!   the application has nothing to send or request, and none of its data is in flight.
+//! * The capacity of several flows is, at each instant, the smallest sum of rates found for a set
+//!   of ports such that every flow present crosses one of them. No allocation carries more, and a
+//!   port shared by several flows counts once.
 //!
-//! All of it follows from the timeline and from the notifications about flows, whatever carries the
-//! packets.
+//! All of this is computed from the timeline and from notifications about flows, whatever carries
+//! the packets.
 
 use crate::min_port_sum::Cover;
 use perigee_timeline::{Flow, LinkId, PairId, PortId};
@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// A change of ports, links or routes in the timeline; new ones have the next number.
+/// A change of ports, links or routes in the timeline; new ports and links have the next number.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A new port.
@@ -29,27 +29,27 @@ pub enum Step {
     Link(PortId, bool),
     /// A port's rate.
     Rate(PortId, BitRate),
-    /// A link comes up, or goes down.
+    /// A link goes up or down.
     Up(LinkId, bool),
     /// The route of a pair.
     Route(PairId, Option<Vec<LinkId>>),
 }
 
-/// Steps in time order that have not been taken yet.
+/// Pending steps, in order of time.
 pub type Steps = Arc<Mutex<VecDeque<(Nanos, Step)>>>;
 
-/// Capacity over a time.
+/// Capacity over a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Carried {
-    /// Time in which the flow (one of the flows) was there.
+    /// Time during which the flow (or any of the flows) was present.
     pub there: Nanos,
-    /// Part of it in which its way carried packets.
+    /// Part of that time in which its path carried packets.
     pub open: Nanos,
-    /// Integral of the capacity over it.
+    /// Integral of the capacity over that part, in bits.
     pub bits: f64,
 }
 
-/// A rate that is integrated; `None` = no way.
+/// Integral of a rate; `None` = no path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Integral {
     rate: Option<f64>,
@@ -72,19 +72,19 @@ impl Integral {
 struct Member {
     pair: PairId,
     stop: Nanos,
-    /// It counts for the capacity of all together.
+    /// Whether it counts towards the capacity of all flows.
     counts: bool,
     started: bool,
     over: bool,
-    /// Start of its presence, and its way's integral then.
+    /// Start of its presence, and its path's integral at that time.
     there: Option<(Nanos, Integral)>,
     sum: Carried,
 }
 
-/// Follows timeline and flows.
+/// Computes capacities from the timeline and the flows.
 pub struct Capacity {
     steps: Steps,
-    /// Earlier time does not count.
+    /// Start of the window; earlier time does not count.
     begin: Nanos,
     now: Nanos,
     /// Rates in bit/s.
@@ -92,30 +92,30 @@ pub struct Capacity {
     links: Vec<(PortId, bool)>,
     /// Links of each pair's route.
     routes: Vec<Option<Vec<LinkId>>>,
-    /// By pair; only those of flows are kept up to date.
+    /// Integrals by pair; only those of pairs with flows are kept up to date.
     ways: Vec<Integral>,
     used: Vec<bool>,
-    /// Ports of each way that is open, as of the last look.
+    /// Ports of each path that is open, as of the last refresh.
     open: Vec<Option<Vec<usize>>>,
-    /// Flows that are there and count, by pair; and pairs that have some.
+    /// Number of present flows that count, by pair; and number of pairs with such flows.
     present: Vec<u32>,
     present_pairs: usize,
-    /// The ways of these pairs.
+    /// Paths of these pairs.
     cover: Cover,
     flows: Vec<Member>,
     /// Flows by the time of their stop, the latest first.
     stops: Vec<u32>,
     all: Integral,
     all_there: Nanos,
-    /// Pairs with a route that has changed since the last look.
+    /// Pairs whose route has changed since the last refresh.
     rerouted: Vec<usize>,
-    /// A rate has changed since, or a link: any way may be another.
+    /// A rate or a link has changed since then: any path may have changed.
     all_ways_stale: bool,
     cover_stale: bool,
 }
 
 impl Capacity {
-    /// For these flows; `begin` is that of the goodput window.
+    /// Capacities of these flows; `begin`: start of the goodput window.
     pub fn new(flows: &[Flow], begin: Nanos, duration: Nanos, steps: Steps) -> Self {
         let pairs = flows.iter().map(|f| f.forward.ix() + 1).max().unwrap_or(0);
         let mut used = vec![false; pairs];
@@ -146,14 +146,14 @@ impl Capacity {
         }
     }
 
-    /// The flow starts.
+    /// Starts a flow.
     pub fn start(&mut self, at: Nanos, flow: u32) {
         self.advance(at);
         self.flows[flow as usize].started = true;
         self.enter(flow);
     }
 
-    /// Its application is silent from now on, or no longer.
+    /// Sets whether the flow's application is silent.
     pub fn silence(&mut self, at: Nanos, flow: u32, silent: bool) {
         self.advance(at);
         if silent {
@@ -163,23 +163,23 @@ impl Capacity {
         }
     }
 
-    /// The flow is complete.
+    /// Completes a flow.
     pub fn complete(&mut self, at: Nanos, flow: u32) {
         self.advance(at);
         self.end(flow);
     }
 
-    /// When the flow stops, at the latest.
+    /// Latest time at which the flow stops.
     pub fn stop_of(&self, flow: u32) -> Nanos {
         self.flows[flow as usize].stop
     }
 
-    /// It counts for the capacity of all together.
+    /// Whether it counts towards the capacity of all flows.
     pub fn counts(&self, flow: u32) -> bool {
         self.flows[flow as usize].counts
     }
 
-    /// Nothing more happens before `at`.
+    /// Advances to `at`: no further event occurs before it.
     pub fn advance(&mut self, at: Nanos) {
         loop {
             let stop = self.stops.last().map(|&f| (self.flows[f as usize].stop, f)).filter(|s| s.0 <= at);
@@ -200,7 +200,7 @@ impl Capacity {
         self.go_to(at);
     }
 
-    /// The capacities of the flows, and of all that count together.
+    /// Capacities of the flows, and of all that count together.
     pub fn finish(mut self, end: Nanos) -> (Vec<Carried>, Carried) {
         self.advance(end);
         (0..self.flows.len() as u32).for_each(|f| self.end(f));
@@ -214,7 +214,7 @@ impl Capacity {
         steps.pop_front()
     }
 
-    /// Lets time pass.
+    /// Advances time.
     fn go_to(&mut self, at: Nanos) {
         if at <= self.now {
             return;
@@ -227,7 +227,7 @@ impl Capacity {
         self.now = at;
     }
 
-    /// Ways and the capacity of all as they are at this instant, everything of it applied.
+    /// Updates the paths and the capacity of all flows, after all steps of this instant.
     fn refresh(&mut self) {
         let rerouted = std::mem::take(&mut self.rerouted);
         if std::mem::take(&mut self.all_ways_stale) {
@@ -240,7 +240,7 @@ impl Capacity {
         }
     }
 
-    /// After a change of rates, on which the cover also depends.
+    /// Updates everything after a change of rates, on which the cover also depends.
     fn refresh_all(&mut self) {
         self.cover = Cover::default();
         self.open.fill(None);
@@ -269,7 +269,7 @@ impl Capacity {
         self.cover(pair);
     }
 
-    /// The way of a pair counts from now on for the capacity of all.
+    /// Adds the path of a pair to the capacity of all flows.
     fn cover(&mut self, pair: usize) {
         // Values that depend on former rates are recomputed before they are used.
         if let Some(path) = self.open[pair].as_ref().filter(|_| !self.all_ways_stale) {
@@ -285,8 +285,8 @@ impl Capacity {
         }
     }
 
-    /// Ports of a pair's route, in order of their numbers; none without a route, or if a link of it
-    /// is down.
+    /// Ports of a pair's route in ascending order; `None` without a route, or if a link of it is
+    /// down.
     fn open_ports(&self, pair: usize) -> Option<Vec<usize>> {
         let links = self.routes[pair].as_ref().filter(|links| !links.is_empty())?;
         let port = |l: &LinkId| {
@@ -301,7 +301,7 @@ impl Capacity {
 
     fn apply(&mut self, step: Step) {
         match step {
-            // No route uses a new port or link.
+            // No route uses a new port or link yet.
             Step::Port(rate) => self.ports.push(rate.0),
             Step::Link(port, up) => self.links.push((port, up)),
             Step::Rate(port, rate) => {
@@ -312,7 +312,7 @@ impl Capacity {
                 self.links[link.ix()].1 = up;
                 self.all_ways_stale = true;
             }
-            // Else no flow's data goes there.
+            // Other pairs carry no flow's data.
             Step::Route(pair, links) if pair.ix() < self.routes.len() => {
                 self.routes[pair.ix()] = links;
                 self.rerouted.push(pair.ix());
@@ -360,7 +360,7 @@ impl Capacity {
         self.flows[flow as usize].over = true;
     }
 
-    /// A way's integral up to now.
+    /// Integral of a path up to now.
     fn way_now(&mut self, pair: usize) -> Integral {
         let way = &mut self.ways[pair];
         way.settle(self.now, self.begin);
@@ -370,7 +370,7 @@ impl Capacity {
 
 impl Member {
     fn of(f: &Flow, duration: Nanos) -> Member {
-        // A proxy carries on its buffered data when the application has stopped.
+        // A proxy continues to forward its buffered data after the application has stopped.
         let carries_on = f.leg.is_some_and(|l| l.before.is_some());
         Member {
             pair: f.forward,
@@ -417,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Ports of these rates (Mbit/s), a link each; routes by pair.
+    /// Ports with these rates (Mbit/s), a link each; routes by pair.
     fn network(rates: &[u64], routes: &[&[u32]]) -> Vec<(Nanos, Step)> {
         let mut steps: Vec<(Nanos, Step)> =
             rates.iter().map(|r| (Nanos::ZERO, Step::Port(BitRate(r * MBIT)))).collect();
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_short_flow_beside_a_long_one_counts_for_its_own_time_only() {
-        // 100 Mbit/s for 5 s, then 20: a long flow, and one that is there from 1 s to 2 s.
+        // 100 Mbit/s for 5 s, then 20: a long flow, and one present from 1 s to 2 s.
         let flows = [flow(0, 0.0, 10.0), flow(0, 1.0, 10.0)];
         let mut steps = network(&[100], &[&[0]]);
         steps.push((s(5.0), Step::Rate(PortId(0), BitRate(20 * MBIT))));
@@ -502,7 +502,7 @@ mod tests {
 
     #[test]
     fn accesses_that_share_a_faster_port_can_carry_no_more_than_that() {
-        // Three accesses of 10 Mbit/s into one port of 15.
+        // Three access links of 10 Mbit/s into one port of 15.
         let flows = [flow(0, 0.0, 10.0), flow(1, 0.0, 10.0), flow(2, 0.0, 10.0)];
         let mut c = follow(&flows, 0.0, network(&[10, 10, 10, 15], &[&[0, 3], &[1, 3], &[2, 3]]));
         (0..3).for_each(|f| c.start(s(0.0), f));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The table `windows`: payload of each flow in its goodput window, and the capacity of the network
-//! then.
+//! Table `windows`: payload of each flow in its goodput window, and the capacity of the network in
+//! that window.
 
 use crate::capacity::{Capacity, Carried, Steps};
 use perigee_record::tables::{WindowRow, WindowTable};
@@ -9,18 +9,18 @@ use perigee_sim::SimEvent;
 use perigee_timeline::{App, Workload};
 use perigee_units::Nanos;
 
-/// Listens to the flows of a run.
+/// Goodput windows of the flows of a run.
 pub struct Windows {
     capacity: Capacity,
-    /// Payload that each flow had delivered when it stopped, if it did before the end.
+    /// Payload that each flow had delivered at its stop, if that was before the end.
     delivered_at_stop: Vec<Option<u64>>,
     datagrams: Vec<Datagrams>,
     classes: Vec<&'static str>,
 }
 
 impl Windows {
-    /// For the flows of a workload. Goodput counts from the sample that stands for the end of the
-    /// warm-up on: the latest that is not after it.
+    /// Windows for the flows of a workload. Goodput counts from the sample that represents the end
+    /// of the warm-up: the latest one not after it.
     pub fn new(workload: &Workload, warmup: Nanos, sample: Nanos, duration: Nanos, steps: Steps) -> Self {
         let begin = Nanos(warmup.0 - warmup.0 % sample.0.max(1));
         let flows = workload.flows.len();
@@ -32,7 +32,7 @@ impl Windows {
         }
     }
 
-    /// Something happened, to a flow perhaps.
+    /// Handles an event of a flow.
     pub fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
         match *e {
             SimEvent::FlowStart(flow) => self.capacity.start(at, flow),
@@ -46,19 +46,19 @@ impl Windows {
         }
     }
 
-    /// A datagram arrived.
+    /// Handles the arrival of a datagram.
     pub fn datagram(&mut self, flow: u32, delay: Nanos) {
         self.datagrams[flow as usize].push(delay);
     }
 
-    /// A sampling instant: keeps memory small.
+    /// Handles a sampling instant, which limits memory.
     pub fn sampled(&mut self, at: Nanos) {
         self.capacity.advance(at);
     }
 
-    /// A row per flow, and that of all together; a warning where these delivered more than the
-    /// network carried meanwhile. `before`: payload that each had delivered at the start of the
-    /// window.
+    /// Table with a row per flow, and one for all flows together; a warning if these delivered more
+    /// than the network carried in the window. `before`: payload that each had delivered at the
+    /// start of the window.
     pub fn table(self, outcome: &RunOutcome, before: &[u64]) -> (Table, Option<String>) {
         let mut table = WindowTable::default();
         let counts: Vec<bool> = (0..before.len() as u32).map(|f| self.capacity.counts(f)).collect();
@@ -75,8 +75,8 @@ impl Windows {
     }
 }
 
-/// Goodput beyond the capacity of the ports: the application received in its window data that had
-/// been sent before.
+/// Warning about goodput beyond the capacity of the ports: in its window the application received
+/// data that had been sent before.
 fn backlog(payload_bytes: u64, carried: Carried) -> Option<String> {
     let bits = 8.0 * payload_bytes as f64;
     (carried.bits > 0.0 && bits > carried.bits).then(|| {
@@ -93,7 +93,7 @@ fn backlog(payload_bytes: u64, carried: Carried) -> Option<String> {
 const CBR: &str = "cbr";
 const VOICE: &str = "voice";
 
-/// Class of an application, as the record names it.
+/// Class of an application, as named in the record.
 fn class(app: &App) -> &'static str {
     match app {
         App::Bulk { bytes: None } => "bulk",
@@ -130,15 +130,14 @@ fn row(
     }
 }
 
-/// Delays of the datagrams of a flow.
+/// Delays of a flow's datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Datagrams {
     arrived: u64,
-    /// Sum of their one-way delays, and the longest.
+    /// Sum and maximum of their one-way delays.
     delay_sum: Nanos,
     delay_max: Nanos,
-    /// Sum of |D| of RFC 3550 section 6.4.1: differences between the delays of one and the one that
-    /// arrived before it.
+    /// Sum of |D| of RFC 3550 section 6.4.1: differences between the delays of successive arrivals.
     jitter_sum: Nanos,
     last: Option<Nanos>,
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Backend interface, between the two waists: a [`Backend`] takes a timeline and a workload and
-//! writes a record, so that neither side depends on which one it is. The packet-level simulator is
-//! one (`perigee-run`); Linux hosts are another (`perigee-linux`).
+//! Backend interface: a [`Backend`] takes a timeline and a workload and writes a record, so that
+//! sources and analyses do not depend on the backend. The packet-level simulator is one
+//! (`perigee-run`); Linux hosts are another (`perigee-linux`).
 //!
-//! The modules are the common parts of backends with packets:
-//! * [`setups`]: the flows as the simulator takes them;
-//! * [`recording`]: the start of a record; [`recorder`]: its rows;
-//! * [`routes`], [`goodput_windows`], [`capacity`], [`application_metrics`]: tables that are
-//!   computed during the run.
+//! The modules are the common parts of packet-level backends:
+//! * [`setups`]: flows as set up for the simulator;
+//! * [`recording`]: start of a record; [`recorder`]: its rows;
+//! * [`routes`], [`goodput_windows`], [`capacity`], [`application_metrics`]: tables computed during
+//!   the run.
 
 pub mod application_metrics;
 pub mod capacity;
@@ -26,7 +26,7 @@ use perigee_timeline::{ChunkSource, Header, Workload};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Name of the default backend: manifests leave it out.
+/// Name of the default backend, which manifests omit.
 pub const SIMULATOR: &str = "simulator";
 
 /// Inputs of a run.
@@ -35,29 +35,29 @@ pub struct Inputs<'a> {
     pub header: &'a Header,
     /// Its changes over time.
     pub changes: Box<dyn ChunkSource + 'a>,
-    /// The flows that are known at the start of the run.
+    /// Flows known at the start of the run.
     pub workload: &'a Workload,
     /// Options of the run.
     pub options: RunOptions,
 }
 
-/// Options of a run, whatever the backend.
+/// Options of a run, common to all backends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
     /// Seed of all random draws.
     pub seed: u64,
-    /// Time between rows of the time series; zero = none are taken.
+    /// Time between rows of the time series; zero = no rows.
     pub sample: Nanos,
     /// Start of the metrics.
     pub warmup: Nanos,
-    /// Each flow's start is delayed by a seeded draw from 0 to this.
+    /// Upper bound of a uniform random delay of each flow's start.
     pub start_jitter: Nanos,
-    /// Each packet leaves its host later by a seeded draw from 0 to this.
+    /// Upper bound of a uniform random delay of each packet at its host.
     pub host_jitter: Nanos,
-    /// RTT samples of each flow, from the first on, that are recorded as events where they differ
-    /// from the one before.
+    /// Maximum number of RTT samples per flow that are recorded as events; only those that differ
+    /// from the previous sample are.
     pub rtt_changes: u32,
-    /// Most hops of one telemetry stack.
+    /// Maximum number of hops in a telemetry stack.
     pub max_hops: usize,
 }
 
@@ -75,20 +75,19 @@ impl Default for RunOptions {
     }
 }
 
-/// Why a backend did not finish a run.
+/// Reason why a backend did not finish a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackendError {
-    /// The workload requires a feature that this backend does not have: which flow, and which
-    /// feature.
+    /// The workload requires a feature that this backend lacks.
     Unsupported {
         /// Name of the flow.
         flow: String,
-        /// The missing feature, and the remedy.
+        /// The missing feature, and a remedy.
         why: String,
     },
-    /// It failed; a human-readable message.
+    /// The backend failed, with a human-readable message.
     Failed(String),
-    /// Hosts outside of the simulator did not come up, or ended before the run started.
+    /// Hosts outside the simulator did not come up, or exited before the run started.
     Hosts(String),
 }
 
@@ -105,15 +104,15 @@ impl std::error::Error for BackendError {}
 
 /// Carries a workload over a timeline.
 pub trait Backend {
-    /// Its name in records: of manifests, and the prefix of its own columns.
+    /// Name in records: in manifests, and as the prefix of backend-specific columns.
     fn name(&self) -> &'static str;
 
-    /// Whether it has a congestion control that is not in the list of `perigee-cc`.
+    /// Whether it has a congestion control that is not built into `perigee-cc`.
     fn has_scheme(&self, _name: &str) -> bool {
         false
     }
 
-    /// The flows with resolved options, for manifest and warnings.
+    /// Flows with resolved options, for manifest and warnings.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
@@ -121,7 +120,7 @@ pub trait Backend {
         flow_setups(header, workload, &Plugins::default())
     }
 
-    /// Rejects a workload that it cannot carry, before anything is run.
+    /// Rejects a workload that it cannot carry, before a run.
     ///
     /// # Errors
     /// The first flow that cannot be carried.
@@ -129,11 +128,11 @@ pub trait Backend {
         self.setups(header, workload).map(|_| ())
     }
 
-    /// Runs to the end of the timeline, or until `progress`, which is called with the simulated
-    /// time now and then, returns false; writes the results to `sink`.
+    /// Runs to the end of the timeline, or until `progress`, which is called from time to time with
+    /// the simulated time, returns false; writes the results to `sink`.
     ///
     /// # Errors
-    /// When the source of the timeline, the backend or the sink fails.
+    /// If the source of the timeline, the backend or the sink fails.
     fn run(
         &self,
         inputs: Inputs<'_>,
@@ -141,7 +140,7 @@ pub trait Backend {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError>;
 
-    /// Keys that it adds to the manifest of its last run.
+    /// Keys to add to the manifest of its last run.
     fn manifest(&self) -> BTreeMap<&'static str, serde_json::Value> {
         BTreeMap::new()
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Binds the simulator's observer to a record's sink: rows as they come, in batches.
+//! Adapter from the simulator's observer to a record's sink: rows are written in batches as they
+//! are produced.
 
 use crate::application_metrics::Calls;
 use crate::goodput_windows::Windows;
@@ -20,20 +21,20 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// Writes the rows of one run. `PACKETS` = the sink wants them.
+/// Writes the rows of one run. `PACKETS`: whether the sink needs packets.
 pub struct Recorder<'s, const PACKETS: bool> {
     sink: &'s mut dyn RecordSink,
-    /// The sink's first error; the run ends then.
+    /// First error of the sink, which ends the run.
     error: Option<SinkError>,
     failed: Rc<Cell<bool>>,
     infos: Vec<FlowInfo>,
     flows: FlowTable,
-    /// Internals of their schemes, row by row alongside `flows`.
+    /// Internals of the schemes, row by row alongside `flows`.
     internals: Internals,
     links: LinkTable,
     events: EventTable,
     completions: CompletionTable,
-    /// Rows that the tables above hold.
+    /// Number of rows in the tables above.
     rows: usize,
     routes: Arc<Mutex<RouteTables>>,
     /// RTT samples by flow.
@@ -52,7 +53,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
     /// Starts a record.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn new(
         header: &RunHeader,
         flows: Vec<FlowInfo>,
@@ -84,7 +85,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         })
     }
 
-    /// Records the first `limit` RTT samples of each flow that differ from the one before.
+    /// Also records RTT samples that differ from the previous one, up to `limit` per flow.
     pub fn with_rtt_changes(mut self, limit: u32) -> Self {
         self.changes = RttChanges::new(limit, self.infos.len());
         self
@@ -230,7 +231,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
     }
 }
 
-/// Links that nothing ever entered are left out: a constellation has thousands.
+/// Links that no packet entered are omitted: a constellation has thousands of them.
 fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) -> Table {
     let mut table = LinkTotalsTable::default();
     let name = |id: NodeId| source.nodes().get(id.ix()).cloned().unwrap_or_default();
@@ -268,7 +269,7 @@ fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) 
 
 /// An observer that also receives the frames of real hosts.
 pub trait FrameTap: Observer {
-    /// A frame left a host or reached it.
+    /// A frame has left or reached a host.
     fn frame(&mut self, seen: &FrameSeen<'_>);
 }
 
@@ -316,7 +317,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
                 self.push_event(EventRow { t_ns, kind, flow, link: None, node, value, text });
             }
             SimEvent::Undo { flow } => self.event(at, "undo", Some(*flow), ""),
-            // For the windows only.
+            // Only used for the windows.
             SimEvent::FlowStop { .. } | SimEvent::Idle(_) | SimEvent::Busy(_) => {}
             SimEvent::LossBurst { link, packets, cause } => self.push_event(EventRow {
                 t_ns: at.0,

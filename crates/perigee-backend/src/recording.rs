@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Start of a record with rows that come from the simulator's observer.
+//! Start of a record whose rows come from the simulator's observer.
 
 use crate::application_metrics::Calls;
 use crate::goodput_windows::Windows;
@@ -11,9 +11,9 @@ use perigee_sim::{FlowSetup, Options};
 use perigee_timeline::{ChunkSource, Flow, Header, Workload};
 use perigee_units::Nanos;
 
-/// A backend with a record that has packets where the sink wants them.
+/// A backend whose record contains packets if the sink needs them.
 pub trait Records {
-    /// As `Backend::run`; without `PACKETS` nothing is spent on them.
+    /// Like `Backend::run`; without `PACKETS` no time is spent on packets.
     fn record<const PACKETS: bool>(
         &self,
         inputs: Inputs<'_>,
@@ -22,7 +22,7 @@ pub trait Records {
     ) -> Result<(), BackendError>;
 }
 
-/// `Backend::run` of backends with records.
+/// `Backend::run` for backends with records.
 pub fn run_and_record(
     backend: &impl Records,
     inputs: Inputs<'_>,
@@ -42,7 +42,7 @@ pub type About<'a> = (&'static str, &'a Header, &'a Workload, &'a RunOptions);
 /// Starts the record of a run.
 ///
 /// # Errors
-/// Those of the sink.
+/// Errors of the sink.
 pub fn begin_record<'s, const PACKETS: bool>(
     (backend, header, workload, options): About<'_>,
     setups: &[FlowSetup],
@@ -74,7 +74,7 @@ pub fn failed(e: impl std::fmt::Display) -> BackendError {
     BackendError::Failed(e.to_string())
 }
 
-/// Options of a run as the simulator takes them.
+/// Options of a run in the form of the simulator.
 pub fn simulator_options(options: &RunOptions) -> Options {
     Options {
         seed: options.seed,
@@ -86,7 +86,7 @@ pub fn simulator_options(options: &RunOptions) -> Options {
     }
 }
 
-/// The flows as a record lists them.
+/// Flows as listed in a record.
 pub fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
     let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
     let info = |(i, (flow, setup)): (usize, (&Flow, &FlowSetup))| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Listener to a timeline on its way to the simulator, which keeps the data of maps: routes of the
-//! traffic pairs and positions of the nodes.
+//! Listener to a timeline on its way to the simulator, which collects the data of maps: routes of
+//! the traffic pairs and positions of the nodes.
 
 use crate::capacity::{Step, Steps};
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
@@ -12,7 +12,7 @@ use perigee_units::Nanos;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Rows that wait to be written.
+/// Rows not written yet.
 #[derive(Debug, Default)]
 pub struct RouteTables {
     routes: RouteTable,
@@ -20,18 +20,18 @@ pub struct RouteTables {
 }
 
 impl RouteTables {
-    /// Rows that wait.
+    /// Number of rows not written yet.
     pub fn rows(&self) -> usize {
         self.routes.t_ns.len() + self.tracks.t_ns.len()
     }
 
-    /// Routes and tracks so far, which are forgotten.
+    /// Drains the routes and tracks so far.
     pub fn take(&mut self) -> [Table; 2] {
         [self.routes.take(), self.tracks.take()]
     }
 }
 
-/// Passes chunks on and notes routes and tracks.
+/// Forwards chunks and records routes and tracks.
 pub struct RouteListener<S> {
     inner: S,
     /// Near and far end of each link.
@@ -41,16 +41,16 @@ pub struct RouteListener<S> {
     ports: Vec<Port>,
     nodes: Vec<String>,
     pairs: Vec<Pair>,
-    /// Next hops by (where, whither), if routing is per hop.
+    /// Next hops by (node, destination), with per-hop routing.
     hops: HashMap<(NodeId, NodeId), LinkId>,
-    /// The route of each pair, if routing is per hop.
+    /// Route of each pair, with per-hop routing.
     walked: Vec<Option<Vec<LinkId>>>,
     tables: Arc<Mutex<RouteTables>>,
     steps: Steps,
 }
 
 impl<S: ChunkSource> RouteListener<S> {
-    /// Starts with the network at time zero.
+    /// Listener with the network at time zero.
     pub fn new(inner: S, header: &Header) -> Self {
         let mut l = RouteListener {
             inner,
@@ -68,7 +68,8 @@ impl<S: ChunkSource> RouteListener<S> {
         l
     }
 
-    /// Where routes and tracks are written; whoever takes them keeps the listener's memory small.
+    /// Tables to which routes and tracks are written; draining them keeps the listener's memory
+    /// small.
     pub fn tables(&self) -> Arc<Mutex<RouteTables>> {
         self.tables.clone()
     }
@@ -86,17 +87,17 @@ impl<S: ChunkSource> RouteListener<S> {
         self.tables.lock().expect("nothing panics with it")
     }
 
-    /// Names of all nodes seen.
+    /// Names of all nodes so far.
     pub fn nodes(&self) -> &[String] {
         &self.nodes
     }
 
-    /// Near and far ends of all links seen.
+    /// Near and far ends of all links so far.
     pub fn link_ends(&self) -> &[(NodeId, NodeId)] {
         &self.links
     }
 
-    /// The port that feeds a link.
+    /// Port that feeds a link.
     pub fn port_of(&self, link: usize) -> Option<(PortId, &Port)> {
         let id = *self.link_ports.get(link)?;
         Some((id, self.ports.get(id.ix())?))
@@ -149,7 +150,7 @@ impl<S: ChunkSource> RouteListener<S> {
         }
     }
 
-    /// Follows the tables for each pair and notes the routes that differ from before.
+    /// Follows the tables for each pair and records the routes that have changed.
     fn walk_all(&mut self, at: Nanos) {
         for i in 0..self.pairs.len() {
             let way = self.walk(self.pairs[i]);
@@ -160,7 +161,7 @@ impl<S: ChunkSource> RouteListener<S> {
         }
     }
 
-    /// The links from end to end; none without a route, or if the tables go in a circle.
+    /// Links from end to end; `None` without a route, or if the tables form a loop.
     fn walk(&self, pair: Pair) -> Option<Vec<LinkId>> {
         let (mut here, mut way) = (pair.from, Vec::new());
         while here != pair.to {
@@ -178,7 +179,7 @@ impl<S: ChunkSource> RouteListener<S> {
         self.extend(chunk.start, &chunk.nodes, &chunk.ports, &chunk.links);
         let mut turned = None;
         for t in &chunk.changes {
-            // Tables that change at one instant make one new route.
+            // Table changes at one instant together form one new route.
             if let Some(at) = turned.filter(|&at| at < t.at) {
                 self.walk_all(at);
                 turned = None;
@@ -203,7 +204,7 @@ impl<S: ChunkSource> RouteListener<S> {
         }
         let mut seen = HashSet::new();
         for p in &chunk.tracks {
-            // A node twice at one time would make the map jump.
+            // Two positions of a node at one time would make the map jump.
             if seen.insert((p.at, p.node)) {
                 self.track(p.at, p.node, p.place);
             }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! First RTT samples of each flow that differ from the one before: the samples kept by a recorder
-//! without repeated values (OMNeT++: `removeRepeats`). With timestamps of one millisecond most
+//! First RTT samples of each flow that differ from the previous one, as kept by a recorder that
+//! omits repeated values (OMNeT++: `removeRepeats`). With timestamps of one millisecond, most
 //! samples of a steady path repeat.
 
 use perigee_units::Nanos;
 
-/// Per flow the last sample and how many were new.
+/// Per flow: the last sample, and the number of samples kept.
 #[derive(Debug, Default)]
 pub struct RttChanges {
     limit: u32,
@@ -13,12 +13,12 @@ pub struct RttChanges {
 }
 
 impl RttChanges {
-    /// For `flows` flows, at most `limit` samples of each; 0 = none.
+    /// Filter for `flows` flows that keeps at most `limit` samples of each; 0 = none.
     pub fn new(limit: u32, flows: usize) -> Self {
         RttChanges { limit, flows: vec![(None, 0); flows] }
     }
 
-    /// Takes a sample; true if it is to be kept.
+    /// Processes a sample; true if it is to be kept.
     pub fn is_new(&mut self, flow: u32, rtt: Nanos) -> bool {
         if self.limit == 0 {
             return false;

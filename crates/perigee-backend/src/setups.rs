@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Flows of a workload as the simulator takes them.
+//! Conversion of a workload's flows to the form of the simulator.
 
 use crate::BackendError;
 use perigee_cc::Params;
@@ -7,13 +7,13 @@ use perigee_sim::{CustomScheme, FlowSetup, Scheme};
 use perigee_timeline::{Flow, Header, Workload};
 use std::collections::BTreeMap;
 
-/// Congestion controls from outside, by the names that workloads give them.
+/// Additional congestion controls, by their names in workloads.
 pub type Plugins = BTreeMap<String, CustomScheme>;
 
-/// The flows as the simulator takes them; `plugins` has the schemes that are not in the list.
+/// Flows in the form of the simulator; `plugins`: schemes that are not built in.
 ///
 /// # Errors
-/// Schemes that do not exist, parameters and options that contradict each other.
+/// Unknown schemes, or parameters and options that contradict each other.
 pub fn flow_setups(
     header: &Header,
     workload: &Workload,
@@ -21,7 +21,7 @@ pub fn flow_setups(
 ) -> Result<Vec<FlowSetup>, BackendError> {
     let mut setups: Vec<FlowSetup> = Vec::with_capacity(workload.flows.len());
     for (i, flow) in workload.flows.iter().enumerate() {
-        // Of thousands of flows most are as the one before.
+        // With thousands of flows, most are like the previous one.
         let before = i.checked_sub(1).map(|b| (&workload.flows[b], &setups[b]));
         let alike = before.filter(|(other, _)| same_transport(other, flow));
         let (tcp, scheme) = match alike {
@@ -33,7 +33,7 @@ pub fn flow_setups(
                 (tcp, scheme(flow, plugins).map_err(wrong)?)
             }
         };
-        // A proxy carries on its buffered data when the application has stopped.
+        // A proxy continues to forward its buffered data after the application has stopped.
         let carries_on = flow.leg.is_some_and(|l| l.before.is_some());
         setups.push(FlowSetup {
             name: flow.name.clone(),
@@ -66,7 +66,7 @@ fn scheme(flow: &Flow, plugins: &Plugins) -> Result<Scheme, String> {
     Ok(Scheme::Builtin(info, params))
 }
 
-/// Two flows have the same transport options and the same congestion control.
+/// Whether two flows have the same transport options and the same congestion control.
 fn same_transport(a: &Flow, b: &Flow) -> bool {
     (a.app.is_tcp(), &a.cc, &a.tcp, &a.cc_params, &a.cc_files)
         == (b.app.is_tcp(), &b.cc, &b.tcp, &b.cc_params, &b.cc_files)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The functions of the header, which documents them. Each reads and checks its arguments before it
-//! touches the controller.
+//! Functions of the header, which documents them. Each reads and checks its arguments before it
+//! modifies the controller.
 //!
 //! # Safety
-//! Requirements of every function: a handle is null or was returned by [`perigee_cc_create`], is
+//! Requirements of every function: a handle is null or was returned by [`perigee_cc_create`] and
 //! not destroyed, and no other call on it is in progress; every other pointer is null or valid as
-//! the header specifies.
+//! specified in the header.
 
-// The functions are the C interface itself; their contract is the module's, not one of each.
+// The functions are the C interface itself; their safety contract is that of the module.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use crate::boundary::{bytes, contained, read, read_array, text, write, write_text, Answer, Code};
@@ -28,7 +28,7 @@ pub struct Handle {
     window: Window,
     /// The latest `now`.
     last: Nanos,
-    /// A panic was caught: the state may be half changed.
+    /// Whether a panic was caught, so that the state may be inconsistent.
     failed: bool,
     /// Buffer for the arrays of an ACK, so that ACKs do not allocate.
     acked: Vec<AckedPkt>,
@@ -56,13 +56,13 @@ unsafe fn on(cc: *mut Handle, f: impl FnOnce(&mut Handle) -> Answer<()>) -> i32 
         Some(handle) if handle.failed => return Code::Panic as i32,
         Some(_) => {}
     }
-    // SAFETY: the same, and not null; the shared reference above is gone.
+    // SAFETY: as above, and not null; the shared reference no longer exists.
     let answer = contained(|| f(unsafe { &mut *cc }));
     match answer {
         Some(Ok(())) => 0,
         Some(Err(code)) => code as i32,
         None => {
-            // SAFETY: the same; the reference given to `f` is gone.
+            // SAFETY: as above; the reference passed to `f` no longer exists.
             unsafe { (*cc).failed = true };
             Code::Panic as i32
         }
@@ -121,7 +121,8 @@ unsafe fn create(
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_destroy(cc: *mut Handle) {
     if !cc.is_null() {
-        // SAFETY: a live handle, which `create` made with `Box::into_raw`; the caller gives it up.
+        // SAFETY: a live handle, created by `create` with `Box::into_raw`; the caller gives up
+        // ownership.
         contained(|| drop(unsafe { Box::from_raw(cc) }));
     }
 }
@@ -159,7 +160,7 @@ pub unsafe extern "C" fn perigee_cc_on_timer(cc: *mut Handle, cx: *const c::Cx) 
     }
 }
 
-/// An event without data.
+/// Handles an event without data.
 unsafe fn simple(
     cc: *mut Handle,
     cx: *const c::Cx,
@@ -176,7 +177,7 @@ unsafe fn simple(
     }
 }
 
-/// A packet is about to be sent; its tag goes to `tag`, unless that is null.
+/// A packet is about to be sent; its tag is written to `tag`, unless that is null.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_on_sent(
     cc: *mut Handle,
@@ -268,7 +269,7 @@ pub unsafe extern "C" fn perigee_cc_on_transition(
     }
 }
 
-/// Knowledge from outside the transport.
+/// A signal from outside the transport.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_on_signal(
     cc: *mut Handle,
@@ -289,7 +290,7 @@ pub unsafe extern "C" fn perigee_cc_on_signal(
     }
 }
 
-/// The new threshold, called once per reduction. It is returned, not set.
+/// The new threshold, queried once per reduction. It is returned, not set.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_ssthresh(cc: *mut Handle, cx: *const c::Cx, out: *mut u64) -> i32 {
     // SAFETY: by the contract of the module.
@@ -332,7 +333,7 @@ pub unsafe extern "C" fn perigee_cc_set_window(cc: *mut Handle, window: *const c
     }
 }
 
-/// The state as JSON; returns the required length, or an error.
+/// State as JSON; returns the required length, or an error.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_get_state_json(cc: *mut Handle, buf: *mut c_char, len: usize) -> i64 {
     let mut needed = 0;
@@ -351,7 +352,7 @@ pub unsafe extern "C" fn perigee_cc_get_state_json(cc: *mut Handle, buf: *mut c_
     }
 }
 
-/// The list of schemes as JSON; returns the required length, or an error.
+/// List of schemes as JSON; returns the required length, or an error.
 #[no_mangle]
 pub unsafe extern "C" fn perigee_cc_schemes_json(buf: *mut c_char, len: usize) -> i64 {
     static LIST: OnceLock<String> = OnceLock::new();
@@ -360,7 +361,7 @@ pub unsafe extern "C" fn perigee_cc_schemes_json(buf: *mut c_char, len: usize) -
     needed.unwrap_or(Code::Panic as i64)
 }
 
-/// The library's version.
+/// Version of the library.
 #[no_mangle]
 pub extern "C" fn perigee_cc_version() -> *const c_char {
     const VERSION: &CStr =
@@ -411,8 +412,8 @@ mod tests {
             c::ConnInit { size: size_of::<c::ConnInit>() as u32, mss: 1448, init_cwnd: 14_480, ..zero };
         let cx = c::Cx { size: size_of::<c::Cx>() as u32, mss: 1448, ..crate::boundary::zeroed() };
         let mut threshold = 5;
-        // SAFETY: texts end with a zero byte, structures have their size, the handle lives until
-        // the last line.
+        // SAFETY: texts are zero-terminated, structures have their size, the handle lives until the
+        // last line.
         unsafe {
             let cc = perigee_cc_create(c"cubic".as_ptr(), std::ptr::null(), &init, std::ptr::null_mut(), 0);
             (*cc).controller = Controller::Custom(Box::new(Broken));

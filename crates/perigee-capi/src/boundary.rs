@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Foreign memory: checked, copied in, copied out. All other files work on Rust values.
+//! Access to foreign memory: checks, copies in, copies out. All other modules use Rust values.
 
-// The crate is a C interface; each block states why it is sound, given the header's
-// contract.
+// The crate is a C interface; each block states why it is sound, given the contract of the header.
 #![allow(unsafe_code)]
 
 use crate::types::{self, for_each_mirror};
@@ -16,20 +15,20 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 pub enum Code {
     /// A required pointer is null.
     Null = -1,
-    /// A structure's `size` is too small, absurd, or larger than known with non-zero bytes in the
-    /// unknown part.
+    /// A structure's `size` is too small, too large, or larger than known with non-zero bytes in
+    /// the unknown part.
     Size = -2,
     /// A member is out of its range.
     Value = -3,
     /// `now` is earlier than in a previous call.
     Time = -4,
-    /// The library failed, in this call or in an earlier one; the handle can only be destroyed.
+    /// The library failed, in this call or an earlier one; the handle can only be destroyed.
     Panic = -5,
 }
 
 impl Code {
-    /// All of them, with their names in C (there with the prefix `PERIGEE_E_`) and meanings, ending
-    /// in a zero byte.
+    /// All codes, with their names in C (where they have the prefix `PERIGEE_E_`) and
+    /// zero-terminated descriptions.
     pub const ALL: &'static [(Code, &'static str, &'static CStr)] = &[
         (Code::Null, "NULL", c"a pointer that must not be NULL is"),
         (
@@ -58,8 +57,8 @@ pub unsafe trait Plain: Copy {}
 
 macro_rules! plain {
     ($name:ident) => {
-        // SAFETY: every mirror is `repr(C)`, starts with `size: u32` and has integers, floats and
-        // raw pointers only.
+        // SAFETY: every mirror is `repr(C)`, starts with `size: u32`, and has only integers, floats
+        // and raw pointers.
         unsafe impl Plain for types::$name {}
     };
 }
@@ -71,7 +70,7 @@ pub fn zeroed<T: Plain>() -> T {
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
 }
 
-/// The caller's structure in our version.
+/// Copies the caller's structure into the version of this library.
 ///
 /// # Safety
 /// `from` is null, or points to 4 readable bytes and, if these as `size` lie within 4 and 4096, to
@@ -82,8 +81,8 @@ pub unsafe fn read<T: Plain>(from: *const T) -> Answer<T> {
     let mut value = zeroed::<T>();
     let known = size.min(size_of::<T>());
     let bytes = from.cast::<u8>();
-    // SAFETY: `size` bytes are readable by contract, `known` is at most that and at most the size
-    // of `value`, a local that does not overlap. Bytes may be copied whatever the alignment.
+    // SAFETY: `size` bytes are readable by contract; `known` is at most that, and at most the size
+    // of `value`, a local that does not overlap. Bytes may be copied at any alignment.
     unsafe { bytes.copy_to_nonoverlapping((&raw mut value).cast(), known) };
     // SAFETY: `known <= size`, and `size` bytes are readable by contract.
     let unknown = unsafe { std::slice::from_raw_parts(bytes.add(known), size - known) };
@@ -93,7 +92,8 @@ pub unsafe fn read<T: Plain>(from: *const T) -> Answer<T> {
     Ok(value)
 }
 
-/// Fills the caller's structure up to its size; bytes beyond ours become zero. Its `size` is kept.
+/// Fills the caller's structure up to its size; bytes unknown to this library become zero. Its
+/// `size` is kept.
 ///
 /// # Safety
 /// As [`read`], and the bytes are writable.
@@ -103,8 +103,8 @@ pub unsafe fn write<T: Plain>(to: *mut T, value: &T) -> Answer<()> {
     let known = size.min(size_of::<T>());
     let (bytes, from) = (to.cast::<u8>(), (&raw const *value).cast::<u8>());
     let head = size_of::<u32>();
-    // SAFETY: `head <= known <= size` and `size` bytes are writable by contract; `value` is ours
-    // and `known` long at least. Bytes may be copied whatever the alignment.
+    // SAFETY: `head <= known <= size`, and `size` bytes are writable by contract; `value` belongs
+    // to this library and has at least `known` bytes. Bytes may be copied at any alignment.
     unsafe {
         from.add(head).copy_to_nonoverlapping(bytes.add(head), known - head);
         bytes.add(known).write_bytes(0, size - known);
@@ -112,8 +112,8 @@ pub unsafe fn write<T: Plain>(to: *mut T, value: &T) -> Answer<()> {
     Ok(())
 }
 
-/// Its `size`, if a structure of that size can be a `T`. The oldest version of each structure is
-/// the present one.
+/// Size of the caller's structure, if a structure of that size can be a `T`. The oldest version of
+/// each structure is the current one.
 ///
 /// # Safety
 /// `at` is null or points to 4 readable bytes.
@@ -148,14 +148,14 @@ pub unsafe fn read_array<T: Plain, U>(
     // SAFETY: there is a first structure, by contract.
     let distance = unsafe { size_at(from)? };
     for i in 0..count {
-        // SAFETY: `i < count` and the structures are contiguous, each `distance` long by the check
-        // below.
+        // SAFETY: `i < count` and the structures are contiguous, each of `distance` bytes by the
+        // check below.
         let at = unsafe { from.cast::<u8>().add(i * distance) }.cast::<T>();
         // SAFETY: structure `i`, by contract.
         if unsafe { size_at(at)? } != distance {
             return Err(Code::Size);
         }
-        // SAFETY: the same.
+        // SAFETY: as above.
         out.push(convert(unsafe { &read(at)? })?);
     }
     Ok(())
@@ -164,14 +164,14 @@ pub unsafe fn read_array<T: Plain, U>(
 /// The caller's bytes; empty if `len` is 0.
 ///
 /// # Safety
-/// `from` is null, or points to `len` bytes that stay readable and unchanged for as long as the
-/// result is used.
+/// `from` is null, or points to `len` bytes that stay readable and unchanged while the result is
+/// used.
 pub unsafe fn bytes<'a>(from: *const u8, len: usize) -> Answer<&'a [u8]> {
     match (from.is_null(), len) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(Code::Null),
         (_, len) if len > isize::MAX as usize => Err(Code::Value),
-        // SAFETY: not null, `len` readable bytes by contract and no more than a slice may have.
+        // SAFETY: not null, `len` readable bytes by contract, and no more than a slice may have.
         (_, len) => Ok(unsafe { std::slice::from_raw_parts(from, len) }),
     }
 }
@@ -179,13 +179,13 @@ pub unsafe fn bytes<'a>(from: *const u8, len: usize) -> Answer<&'a [u8]> {
 /// The caller's text.
 ///
 /// # Safety
-/// `from` is null, or points to a text that ends with a zero byte and stays unchanged while the
-/// result is used.
+/// `from` is null, or points to a zero-terminated text that stays unchanged while the result is
+/// used.
 pub unsafe fn text<'a>(from: *const c_char) -> Result<Option<&'a str>, std::str::Utf8Error> {
     if from.is_null() {
         return Ok(None);
     }
-    // SAFETY: not null, so it ends with a zero byte by contract.
+    // SAFETY: not null, so it is zero-terminated by contract.
     unsafe { CStr::from_ptr(from) }.to_str().map(Some)
 }
 
@@ -201,8 +201,8 @@ pub unsafe fn write_text(to: *mut c_char, len: usize, text: &str) -> i64 {
             end -= 1;
         }
         let to = to.cast::<u8>();
-        // SAFETY: `end < len` and `len` bytes are writable by contract; `text` is ours and at least
-        // `end` long.
+        // SAFETY: `end < len`, and `len` bytes are writable by contract; `text` has at least `end`
+        // bytes.
         unsafe {
             to.copy_from_nonoverlapping(text.as_ptr(), end);
             to.add(end).write(0);
@@ -213,7 +213,7 @@ pub unsafe fn write_text(to: *mut c_char, len: usize, text: &str) -> i64 {
 
 /// Runs `f`; a panic becomes `None` instead of crossing the boundary.
 pub fn contained<R>(f: impl FnOnce() -> R) -> Option<R> {
-    // `f` may leave inconsistent a handle, which the caller of this function marks as failed, or an
-    // output of a call that fails.
+    // `f` may leave inconsistent only a handle, which the caller of this function marks as failed,
+    // or an output of a failing call.
     catch_unwind(AssertUnwindSafe(f)).ok()
 }

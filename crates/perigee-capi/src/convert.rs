@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Conversions between the structures of the header and the types of `perigee-cc`. Zero means
-//! "absent"; quantities are bounded, so that sums and differences of them cannot overflow.
+//! "absent"; quantities are bounded, so that their sums and differences cannot overflow.
 
 use crate::boundary::{zeroed, Answer, Code};
 use crate::types as c;
 use perigee_cc as cc;
 use perigee_units::{BitRate, Nanos};
 
-/// Largest time (73 years) and largest number of bytes: far above real values, far below overflow.
+/// Maximum time (73 years) and maximum number of bytes: far above real values, far below overflow.
 const LARGEST: u64 = cc::INFINITE_SSTHRESH / 2;
-/// Largest segment.
+/// Maximum segment size.
 const LARGEST_MSS: u32 = 65_535;
 
 fn bytes(n: u64) -> Answer<u64> {
@@ -31,7 +31,7 @@ fn mss(n: u32) -> Answer<u32> {
     (1..=LARGEST_MSS).contains(&n).then_some(n).ok_or(Code::Value)
 }
 
-/// Facts of the connection.
+/// Facts known when a connection starts.
 pub fn conn_init(i: &c::ConnInit) -> Answer<cc::ConnInit> {
     if i.init_cwnd == 0 {
         return Err(Code::Value);
@@ -76,7 +76,7 @@ pub fn cx(x: &c::Cx) -> Answer<cc::Cx> {
     })
 }
 
-/// The window as the host edited it.
+/// Window as modified by the host.
 pub fn window(w: &c::Window) -> Answer<cc::Window> {
     if w.cwnd == 0 {
         return Err(Code::Value);
@@ -91,7 +91,7 @@ pub fn window(w: &c::Window) -> Answer<cc::Window> {
     })
 }
 
-/// The window for the host. A rate or an instant of zero becomes 1, as zero means "absent".
+/// Window for the host. A rate or an instant of zero becomes 1, as zero means "absent".
 pub fn window_out(w: &cc::Window) -> c::Window {
     c::Window {
         quantum: w.quantum,
@@ -126,7 +126,7 @@ pub fn acked_pkt(p: &c::AckedPkt) -> Answer<cc::AckedPkt> {
     Ok(cc::AckedPkt { tag: p.tag, sent: time(p.sent)?, bytes: p.bytes, rtt: some_time(p.rtt)? })
 }
 
-/// One ACK, without the arrays that it points to.
+/// An ACK, without the arrays that it points to.
 pub fn ack_event(e: &c::AckEvent) -> Answer<cc::AckEvent<'static>> {
     Ok(cc::AckEvent {
         newly_acked: bytes(e.newly_acked)?,
@@ -147,7 +147,7 @@ pub fn ack_event(e: &c::AckEvent) -> Answer<cc::AckEvent<'static>> {
     })
 }
 
-/// Telemetry of one hop.
+/// Telemetry of a hop.
 pub fn hop(h: &c::Hop) -> Answer<cc::Hop> {
     Ok(cc::Hop {
         ts: time(h.ts)?,
@@ -160,7 +160,7 @@ pub fn hop(h: &c::Hop) -> Answer<cc::Hop> {
     })
 }
 
-/// Echoed telemetry; `hops` were read from its pointer.
+/// Echoed telemetry; `hops` have been read from its pointer.
 pub fn telemetry<'a>(t: &c::Telemetry, hops: &'a [cc::Hop]) -> Answer<cc::Telemetry<'a>> {
     let (path_id, covered, partial, flows) = (t.path_id, t.covered, t.partial != 0, t.flows);
     let bw = rate(t.bw)?;
@@ -238,7 +238,7 @@ pub fn transition(t: &c::Transition) -> Answer<cc::Transition> {
     })
 }
 
-/// A signal from outside the transport; `data` was read from its pointer.
+/// A signal from outside the transport; `data` has been read from its pointer.
 pub fn signal<'a>(s: &c::Signal, data: &'a [u8]) -> Answer<cc::Signal<'a>> {
     Ok(match s.kind {
         c::HANDOVER_BEGIN => cc::Signal::HandoverBegin { expected_end: some_time(s.expected_end)? },

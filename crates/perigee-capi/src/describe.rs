@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! JSON: the list of schemes and the state of a controller as output, parameters as input.
+//! JSON descriptions: the list of schemes and the state of a controller as output, parameters as
+//! input.
 
 use perigee_cc::{
     CongestionControl, Controller, Domain, ParamSpec, Params, SchemeInfo, Value, Window, SCHEMES,
@@ -7,7 +8,7 @@ use perigee_cc::{
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Every scheme with its parameters and files.
+/// All schemes with their parameters and files.
 pub fn schemes() -> String {
     let scheme = |s: &SchemeInfo| {
         let files: Vec<Json> = s.files().iter().map(|f| json!({ "name": f.name, "help": f.help })).collect();
@@ -36,7 +37,7 @@ fn param(p: &ParamSpec) -> Json {
     row
 }
 
-/// The controller's state: scheme, parameters, mode, window, named internal values.
+/// State of a controller: scheme, parameters, mode, window, named internal values.
 pub fn state(info: &SchemeInfo, params: &Params, controller: &Controller, w: &Window) -> String {
     let params: Map<String, Json> =
         params.resolved().into_iter().map(|(name, v)| (name.to_string(), value(&v))).collect();
@@ -70,8 +71,8 @@ fn value(v: &Value) -> Json {
     }
 }
 
-/// Parameters from a JSON object; an empty text means no parameters. A member named like a file of
-/// the scheme has that file's content.
+/// Parameters from a JSON object; an empty text means no parameters. A member with the name of a
+/// file parameter contains the content of the file.
 ///
 /// # Errors
 /// The error as text.

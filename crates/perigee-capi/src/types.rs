@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The structures of the header, member for member, without implicit padding between members. Times
-//! are nanoseconds, sizes bytes, rates bit/s, flags 0 or 1. Members are documented in
+//! Structures of the header, member for member, without implicit padding between members. Times are
+//! in nanoseconds, sizes in bytes, rates in bit/s, flags 0 or 1. Members are documented in
 //! `include/perigee_cc.h` and at their namesakes in [`perigee_cc::interface`].
 
 use std::mem::{offset_of, size_of};
@@ -9,9 +9,9 @@ use std::mem::{offset_of, size_of};
 pub struct Layout {
     /// Name in C.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// Its members with their offsets.
+    /// Members with their offsets.
     pub members: &'static [(&'static str, usize)],
 }
 
@@ -25,13 +25,13 @@ macro_rules! mirrors {
             #[repr(C)]
             pub struct $name { $(pub $member: $ty,)* }
         )*
-        /// Every structure of the header.
+        /// All structures of the header.
         pub const LAYOUTS: &[Layout] = &[$(Layout {
             name: $c,
             size: size_of::<$name>(),
             members: &[$((stringify!($member), offset_of!($name, $member)),)*],
         },)*];
-        /// Marks every mirror with the given trait; `boundary` uses it for
+        /// Implements a trait for every mirror; `boundary` uses it for
         /// [`Plain`](crate::boundary::Plain).
         macro_rules! for_each_mirror {
             ($do:ident) => { $($do!($name);)* };
@@ -240,7 +240,7 @@ mirrors! {
 macro_rules! constants {
     ($($name:ident = $value:expr;)*) => {
         $(#[allow(missing_docs)] pub const $name: u32 = $value;)*
-        /// Every enumerated constant of the header (there with the prefix `PERIGEE_`).
+        /// All enumerated constants of the header (there with the prefix `PERIGEE_`).
         pub const CONSTANTS: &[(&str, u32)] = &[$((stringify!($name), $name),)*];
     };
 }

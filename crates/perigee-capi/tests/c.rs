@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The header and the library, seen by a C compiler: examples run, structures and constants agree.
+//! Header and library as used from C: the examples run, and structures and constants agree.
 
 use perigee_capi::boundary::Code;
 use perigee_capi::types::{CONSTANTS, LAYOUTS};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wpadded", "-Wconversion"];
-/// Libraries that a static Rust library depends on; the dynamic one links them itself.
+/// Libraries on which a static Rust library depends; the dynamic one links them itself.
 const SYSTEM: &[&str] = &["-lpthread", "-ldl", "-lm"];
 
 /// The compiler, or `None` with a printed reason.

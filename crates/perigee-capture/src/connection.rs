@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A connection: two directions, the handshake between them, and where the capture was taken.
+//! TCP connection: two directions, the handshake between them, and the place of the capture.
 
 use crate::packet::{End, Segment};
 use crate::received::Received;
@@ -8,7 +8,7 @@ use crate::warnings::Clock;
 use crate::Place;
 use perigee_units::Nanos;
 
-/// One direction.
+/// State of a direction.
 #[derive(Clone, Debug, Default)]
 pub struct Direction {
     pub flow: Option<u32>,
@@ -34,7 +34,7 @@ pub struct Syn {
 /// State of a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// The end that opened it, as far as is known: direction 0 starts here.
+    /// End that opened the connection, as far as known: direction 0 starts here.
     pub opener: End,
     pub directions: [Direction; 2],
     pub began: Nanos,
@@ -45,9 +45,9 @@ pub struct Connection {
     pub closed: bool,
 }
 
-/// Data within this time of the end of the handshake was waiting for it.
+/// Data within this time after the end of the handshake was waiting for it.
 const AT_ONCE: Nanos = Nanos::from_millis(1);
-/// A share of the handshake's duration below this means that the capture was taken at that end.
+/// Fraction of the handshake's duration below which the capture was taken at that end.
 const AT_AN_END: f64 = 0.1;
 
 impl Connection {
@@ -91,20 +91,20 @@ impl Connection {
         }
     }
 
-    /// Whether data of the opener now follows the handshake at once: the transfer started with the
-    /// SYN, as runs count it.
+    /// Whether data of the opener now follows the handshake immediately: the transfer then counts
+    /// from the SYN, as in runs.
     pub fn is_followed_at(&self, at: Nanos) -> bool {
         self.shares.is_some_and(|(there, here)| self.began + there + here + AT_ONCE >= at)
     }
 
-    /// Where it was captured relative to the data of a direction; `None` if undetermined.
+    /// Place of the capture relative to the data of a direction; `None` if undetermined.
     pub fn place(&self, i: usize) -> Option<Place> {
         let (there, here) = self.shares?;
         let at_opener = there >= here;
         Some(if at_opener == (i == 0) { Place::Sender } else { Place::Receiver })
     }
 
-    /// Share of the RTT on the opener's side, if the capture was taken between the ends.
+    /// Fraction of the RTT on the opener's side, if the capture was taken between the ends.
     pub fn between(&self) -> Option<f64> {
         let (there, here) = self.shares?;
         let share = here.0 as f64 / (there.0 + here.0).max(1) as f64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A flow: one direction of a connection, once it carries data, with its totals and rows.
+//! Flow: a direction of a connection that carries data, with its totals and rows.
 
 use crate::packet::{End, Segment};
 use crate::received::Kind;
@@ -9,17 +9,17 @@ use perigee_record::rtts::Rtts;
 use perigee_record::tables::{FlowRow, FlowTotalsRow, WindowRow};
 use perigee_units::Nanos;
 
-/// Linux's smallest retransmission timeout (TCP_RTO_MIN): a retransmission after such a pause was a
-/// timeout.
+/// Linux's minimum retransmission timeout (TCP_RTO_MIN): a retransmission after such a pause is
+/// attributed to a timeout.
 const RTO_MIN: Nanos = Nanos::from_millis(200);
-/// Payload of a full segment if no SYN was captured: Ethernet's, with timestamps.
+/// Payload of a full segment if no SYN was captured: that of Ethernet, with timestamps.
 const USUAL_MSS: u32 = 1448;
-/// The longest packet that is certainly a single datagram (no GSO or GRO).
+/// Maximum length of a packet that is certainly a single datagram (no GSO or GRO).
 const ETHERNET_MTU: u32 = 1500;
-/// The longest payload of a segment that was certainly not merged by an interface.
+/// Maximum payload of a segment that was certainly not merged by an interface.
 const LARGEST_FRAME: u32 = 9000;
 
-/// State and totals of a flow. Times are those of the record.
+/// State and totals of a flow. Times are relative to the start of the record.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub number: u32,
@@ -27,7 +27,7 @@ pub struct Flow {
     pub to: End,
     pub place: Place,
     quic: bool,
-    /// Payload of a full segment, by the SYNs.
+    /// Payload of a full segment, according to the SYNs.
     pub mss: Option<u32>,
     pub asked: Nanos,
     started: Nanos,
@@ -110,7 +110,7 @@ impl Flow {
         self.quic
     }
 
-    /// Counts a datagram: one packet, unless the interface was given several at once (GSO).
+    /// Counts a datagram: one packet, unless the interface received several at once (GSO).
     pub fn datagram(&mut self, payload: u32, ip_bytes: u32) {
         if payload > self.largest.0 && ip_bytes <= ETHERNET_MTU {
             self.largest = (payload, ip_bytes);
@@ -123,7 +123,7 @@ impl Flow {
         format!("{} > {}", self.from, self.to)
     }
 
-    /// Notes a packet since the last row; true for the first one.
+    /// Records a packet since the last row; true for the first one.
     pub fn touch(&mut self, at: Nanos) -> bool {
         self.last = self.last.max(at);
         !std::mem::replace(&mut self.touched, true)
@@ -139,7 +139,7 @@ impl Flow {
         self.row_before.0
     }
 
-    /// Packets on the wire per captured one: an interface may segment it.
+    /// Packets on the wire per captured packet: an interface may segment it.
     fn packets(&mut self, s: &Segment, bytes: u64) -> u64 {
         if s.payload > self.largest.0 && s.payload <= self.mss.unwrap_or(LARGEST_FRAME) {
             self.largest = (s.payload, s.ip_bytes);
@@ -148,7 +148,7 @@ impl Flow {
         bytes.div_ceil(u64::from(full.max(1)))
     }
 
-    /// Data leaves the sender.
+    /// Processes data that leaves the sender.
     pub fn sent(&mut self, at: Nanos, s: &Segment, data: &Data, is_head: bool) -> bool {
         if data.probe {
             return false;
@@ -164,7 +164,7 @@ impl Flow {
         timeout
     }
 
-    /// Data reaches the receiver.
+    /// Processes data that reaches the receiver.
     pub fn arrived(&mut self, s: &Segment, kind: Kind) {
         let packets = self.packets(s, u64::from(s.payload));
         self.sent_packets += packets;
@@ -179,7 +179,7 @@ impl Flow {
         }
     }
 
-    /// The receiver sends an ACK.
+    /// Processes an ACK from the receiver.
     pub fn answered(&mut self, at: Nanos, window: u64) -> bool {
         self.last_ack = at;
         let closed = window == 0 && self.receive_window != Some(0);
@@ -245,7 +245,7 @@ impl Flow {
         (self.rtts.samples > 0).then(|| Nanos(self.rtts.sum_ns / self.rtts.samples))
     }
 
-    /// The row at an instant, and the columns of captures.
+    /// Row for an instant, with the columns of captures.
     pub fn row(&mut self, at: Nanos) -> (FlowRow, [f64; OWN_COLUMNS.len()]) {
         let (before, delivered) = std::mem::replace(&mut self.row_before, (at, self.delivered));
         self.touched = false;
@@ -334,7 +334,7 @@ impl Flow {
     }
 }
 
-/// A row of windows, with null for values that a capture lacks.
+/// A row of windows, with null for values unknown from a capture.
 pub fn window_row(flow: Option<u32>, class: &'static str, payload_bytes: u64, there_ns: u64) -> WindowRow {
     WindowRow {
         flow,

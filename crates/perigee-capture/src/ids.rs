@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connection IDs of QUIC (RFC 9000, section 5.1), which persist when an address changes. A long
-//! header has both with their lengths; a short one has the receiver's, without its length, which is
-//! known from the handshake only.
+//! header has both IDs with their lengths; a short header has that of the receiver without its
+//! length, which is only known from the handshake.
 
 use crate::quic::Head;
 
-/// Longest ID of the known versions.
+/// Maximum length of an ID in the known versions.
 pub const LONGEST: usize = 20;
-/// Shorter ones may match another connection by chance.
+/// Minimum length of IDs in use: shorter ones may match another connection by chance.
 pub const SHORTEST: usize = 4;
-/// Type, version, and two IDs with their lengths.
+/// Number of bytes for type, version, and two IDs with their lengths.
 const START: usize = 7 + 2 * LONGEST;
 /// Offset of the length of the first ID in a long header.
 const LENGTH_AT: usize = 5;
@@ -21,7 +21,7 @@ pub struct Start {
     length: usize,
 }
 
-/// A connection ID, four bytes or more.
+/// A connection ID of at least four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Id {
     bytes: [u8; LONGEST],
@@ -45,7 +45,7 @@ impl Id {
 }
 
 impl Start {
-    /// The start of `payload`.
+    /// Start of `payload`.
     pub fn of(payload: &[u8]) -> Start {
         let length = payload.len().min(START);
         let mut start = Start { bytes: [0; START], length };
@@ -73,7 +73,7 @@ impl Start {
         (length <= LONGEST).then_some(length)
     }
 
-    /// The bytes after the length field at `place`.
+    /// Bytes after the length field at `place`.
     fn at(&self, place: usize) -> Option<&[u8]> {
         let length = usize::from(*self.known().get(place)?);
         self.known().get(place + 1..place + 1 + length)

@@ -25,36 +25,36 @@ use std::collections::HashMap;
 
 /// Name of the backend in records.
 pub const BACKEND: &str = "capture";
-/// Packets between calls of `go_on`.
+/// Number of packets between calls of `go_on`.
 const ASK_EVERY: u64 = 1 << 13;
-/// A connection that has ended is forgotten after this time.
+/// Time after which a connection that has ended is forgotten.
 const FORGET_AFTER: Nanos = Nanos::from_secs(60);
-/// Packets between searches for connections to forget.
+/// Number of packets between searches for connections to forget.
 const LOOK_EVERY: u64 = 1 << 20;
 
 /// Options of an import.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the capture was taken relative to the data; `None` = determined from each handshake.
+    /// Place of the capture relative to the data; `None` = determined from each handshake.
     pub place: Option<Place>,
     /// Congestion control of the flows, as named in the record.
     pub cc: String,
     /// Time between rows.
     pub sample: Nanos,
-    /// Metrics exclude the time before this.
+    /// Start of the metrics.
     pub warmup: Nanos,
 }
 
 /// Summary of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Time of the first packet since 1970.
+    /// Time of the first packet in nanoseconds since 1970.
     pub began_ns: u64,
     /// Time from the first packet to the last.
     pub duration_ns: u64,
-    /// Packets of the file.
+    /// Number of packets in the file.
     pub packets: u64,
-    /// Connections, including those without data.
+    /// Number of connections, including those without data.
     pub connections: u64,
     /// Flows with name, ends and times.
     pub flows: Vec<FlowInfo>,
@@ -69,7 +69,7 @@ const LONGEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
 type Key = (End, End);
 
-/// The same for both directions.
+/// Key of a connection, which is the same for both directions.
 fn key_of(from: End, to: End) -> Key {
     if from <= to {
         (from, to)
@@ -79,10 +79,11 @@ fn key_of(from: End, to: End) -> Key {
 }
 
 /// Reads a capture to its end and passes the tables to `sink`. `go_on` is called regularly with the
-/// number of bytes read; returning false stops the import.
+/// number of bytes read; if it returns false, the import stops.
 ///
 /// # Errors
-/// The file is no capture, or has no connection with data; an error of the sink; a stop by `go_on`.
+/// The file is not a capture, or has no connection with data; an error of the sink; a stop by
+/// `go_on`.
 pub fn import(
     mut packets: Packets,
     options: &Options,
@@ -196,8 +197,8 @@ impl<'s> Import<'s> {
         }
     }
 
-    /// Writes the rows of the instants that have passed. A flow that becomes idle gets one more;
-    /// then none until its next packet.
+    /// Writes the rows of the instants that have passed. A flow that becomes idle gets one more
+    /// row, and then none until its next packet.
     fn sample(&mut self) -> Result<(), SinkError> {
         let step = self.options.sample.0;
         let at = self.next_row;
@@ -238,7 +239,7 @@ impl<'s> Import<'s> {
             return;
         }
         self.busy.push(flow);
-        // A resting flow had its row at that instant.
+        // A resting flow already has its row at that instant.
         if f.row_before() < before && f.started() < before {
             self.row(flow, before);
             self.flows[flow as usize].touch(at);
@@ -314,7 +315,7 @@ impl<'s> Import<'s> {
         let (sequence, bytes) = (s.seq.wrapping_add(u32::from(s.syn)), u64::from(s.payload));
         let head = d.sent.acked_to();
         let is_head = d.sent.position(sequence) <= head;
-        // Timestamps count milliseconds of the host's clock, not of record time.
+        // Timestamps count milliseconds of the host's clock, not of the record.
         let data = d.sent.data(Nanos(at_ns), sequence, bytes);
         let warmup = self.options.warmup;
         match f.place {
@@ -337,7 +338,7 @@ impl<'s> Import<'s> {
         Ok(())
     }
 
-    /// Processes the ACK of a segment, for data of the other direction.
+    /// Processes the ACK of a segment, which refers to data of the other direction.
     fn ack(&mut self, c: &mut Connection, i: usize, at: Nanos, at_ns: u64, s: &Segment) {
         let window = c.window(i, s);
         let d = &mut c.directions[1 - i];
@@ -541,7 +542,7 @@ impl<'s> Import<'s> {
         lines
     }
 
-    /// Flows with RTTs so short that they must have been captured at the other end.
+    /// Number of flows whose RTTs are so short that they must have been captured at the other end.
     fn wrong_place(&self) -> u64 {
         let short = |f: &&Flow| {
             let expected = self.options.place.is_some() && f.place == Place::Sender && !f.is_quic();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Records from packet captures, as an alternative to the backends. [`import()`] reads a capture
-//! taken at or between the ends of connections once, in bounded memory, and passes the rows of the
-//! tables that a run writes to a sink.
+//! Records from packet captures, as an alternative to backends. [`import()`] reads a capture taken
+//! at or between the ends of connections in one pass and in bounded memory, and passes the rows of
+//! the same tables as a run to a sink.
 //!
 //! Values that are not observable (congestion windows, losses in the network, the network itself)
 //! are null.
@@ -22,14 +22,14 @@ pub use import::{import, Imported, Options};
 
 use perigee_record::SinkError;
 
-/// Why a capture could not be read.
+/// Reason why a capture could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureError {
-    /// No capture, or one without readable contents: human-readable, with the remedy.
+    /// The file is not a capture, or has no readable contents: human-readable, with the remedy.
     Bad(String),
     /// The sink failed.
     Sink(SinkError),
-    /// The caller stopped it.
+    /// Stopped by the caller.
     Stopped,
 }
 
@@ -51,7 +51,7 @@ impl From<SinkError> for CaptureError {
     }
 }
 
-/// Where a capture was taken, relative to the data of a flow.
+/// Place of a capture, relative to the data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the end that sends the data.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Parser of captured packets into TCP segments and UDP datagrams: Ethernet (with VLAN tags), Linux
-//! cooked captures v1 and v2, BSD loopback, raw IP; IPv4 and IPv6 with extension headers. Payloads
-//! are not needed: bytes cut off by the snap length are known from the lengths in the headers.
+//! Parser of captured packets, which yields TCP segments and UDP datagrams: Ethernet (with VLAN
+//! tags), Linux cooked captures v1 and v2, BSD loopback, raw IP; IPv4 and IPv6 with extension
+//! headers. Payloads are not needed: the number of bytes cut off by the snap length is known from
+//! the lengths in the headers.
 
 use crate::ids::Start;
 use crate::quic::{self, Head};
@@ -33,7 +34,7 @@ impl std::fmt::Display for End {
     }
 }
 
-/// A TCP segment, or several merged or not yet split by an interface (GSO, GRO).
+/// A TCP segment, or several that an interface has merged or not yet split (GSO, GRO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // TCP's terms
 pub struct Segment {
@@ -48,11 +49,11 @@ pub struct Segment {
     /// CE mark of the IP header, and ECE flag.
     pub marked: bool,
     pub window: u16,
-    /// Bytes that it carried, captured or not.
+    /// Payload bytes, captured or not.
     pub payload: u32,
     /// Bytes of the IP packet.
     pub ip_bytes: u32,
-    /// Identification of an IPv4 packet; 0 of IPv6.
+    /// Identification of an IPv4 packet; 0 for IPv6.
     pub id: u16,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
@@ -70,20 +71,20 @@ impl Segment {
     }
 }
 
-/// A UDP datagram, or several merged or not yet split by an interface (GSO, GRO).
+/// A UDP datagram, or several that an interface has merged or not yet split (GSO, GRO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Source.
     pub from: End,
     /// Destination.
     pub to: End,
-    /// Bytes that it carried, captured or not.
+    /// Payload bytes, captured or not.
     pub payload: u32,
     /// Bytes of the IP packet.
     pub ip_bytes: u32,
-    /// Its first byte, as QUIC's.
+    /// Interpretation of its first byte as QUIC.
     pub head: Head,
-    /// Its first bytes.
+    /// First bytes of its payload.
     pub start: Start,
 }
 
@@ -96,17 +97,17 @@ pub enum Seen {
     Udp(Datagram),
     /// A fragment of an IP packet other than the first.
     Fragment,
-    /// IP, but neither of these.
+    /// IP, but neither TCP nor UDP.
     OtherIp,
     /// Not IP.
     NotIp,
-    /// Headers cut off or damaged.
+    /// Headers truncated or damaged.
     Cut,
     /// Unsupported link type.
     UnknownLink(i32),
 }
 
-/// Reads the headers of a packet.
+/// Parses the headers of a packet.
 pub fn read(raw: &Raw<'_>) -> Seen {
     let Some((sliced, ip_at)) = slice(raw) else { return unread(raw) };
     let Some(net) = &sliced.net else {
@@ -134,7 +135,7 @@ fn slice<'a>(raw: &Raw<'a>) -> Option<(LaxSlicedPacket<'a>, usize)> {
     };
     let ip_from = |at: usize| Some((LaxSlicedPacket::from_ip(raw.data.get(at..)?).ok()?, at));
     match raw.link_type {
-        // Length of the link-layer header: from the position of the IP header.
+        // Length of the link-layer header, from the position of the IP header.
         ETHERNET => Some((LaxSlicedPacket::from_ethernet(raw.data).ok()?, 14)),
         113 => by_type(16, 14),
         276 => by_type(20, 0),
@@ -172,7 +173,7 @@ impl Ip {
             LaxNetSlice::Ipv4(v4) => {
                 let (h, p) = (v4.header(), v4.payload());
                 let begin = at(h.slice());
-                // With segmentation offload the length may be 0: more than fits (BIG TCP).
+                // With segmentation offload the length may be 0: it exceeds the field (BIG TCP).
                 let said = u32::from(h.total_len());
                 let bytes = if said == 0 { raw.length.saturating_sub(begin as u32) } else { said };
                 let later_fragment = h.fragments_offset().value() > 0;
@@ -225,7 +226,7 @@ fn datagram(udp: &UdpSlice<'_>, ip: &Ip) -> Option<Datagram> {
 fn segment(tcp: &TcpSlice<'_>, ip: &Ip, raw: &Raw<'_>) -> Option<Segment> {
     let length = u32::from(tcp.data_offset()) * 4;
     let payload = ip.bytes.checked_sub(ip.headers)?.checked_sub(length)?;
-    // A header with more than the packet had is damaged.
+    // A header that claims more than the packet contains is damaged.
     if ip.bytes > raw.length.max(raw.data.len() as u32) {
         return None;
     }

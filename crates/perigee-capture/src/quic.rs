@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! QUIC as visible on the path (RFC 9000, RFC 9369, RFC 9312): long headers of the handshake,
-//! sizes, and the spin bit. All else is encrypted: retransmissions, acknowledgements, windows.
+//! sizes, and the spin bit. Everything else is encrypted: retransmissions, acknowledgements,
+//! windows.
 
 use crate::ids::LONGEST;
 use perigee_units::Nanos;
 
-/// Version 2 (RFC 9369), with other numbers of packet types.
+/// Version 2 (RFC 9369), which numbers packet types differently.
 const VERSION_2: u32 = 0x6b33_43cf;
-/// Drafts that look like version 1 on the wire.
+/// Drafts that are identical to version 1 on the wire.
 const DRAFTS: std::ops::RangeInclusive<u32> = 0xff00_001d..=0xff00_0022;
-/// Client's packets within this time are one flight: a ClientHello may need several.
+/// Packets of a client within this time form one flight: a ClientHello may need several.
 const ONE_FLIGHT: Nanos = Nanos::from_millis(10);
-/// An edge of the spin bit earlier than this share of the RTT after the one before comes from a
-/// packet that was overtaken, or from an end that sets the bit at random.
+/// Fraction of the RTT below which the interval between two edges of the spin bit is too short:
+/// such an edge comes from an overtaken packet, or from an end that sets the bit at random.
 const TOO_QUICK: f64 = 0.25;
-/// One in this many packets between two edges may be such, and one in any case; otherwise this RTT
-/// and the next do not count.
+/// One in this many packets between two edges may be overtaken, and one in any case; otherwise this
+/// RTT and the next do not count.
 const FEW: u64 = 8;
 
-/// Type of a datagram by its first bytes.
+/// Type of a datagram, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A long header: the handshake.
@@ -58,7 +59,7 @@ pub fn head(payload: &[u8]) -> Head {
     if payload.get(5).is_some_and(|id| usize::from(*id) > LONGEST) {
         return Head::Other;
     }
-    // RFC 9369 section 3.2: the types of version 2 are those of version 1, one further.
+    // RFC 9369 section 3.2: the types of version 2 are those of version 1, incremented by one.
     let kind = (first >> 4).wrapping_sub(u8::from(version == VERSION_2)) & 3;
     Head::Long([Kind::Initial, Kind::ZeroRtt, Kind::Handshake, Kind::Retry][usize::from(kind)])
 }
@@ -66,11 +67,11 @@ pub fn head(payload: &[u8]) -> Head {
 /// A connection.
 #[derive(Clone, Copy, Debug)]
 pub struct QuicConnection {
-    /// Both directions, that of the client first.
+    /// Both directions, the client's first.
     pub ways: [Way; 2],
-    /// First packet.
+    /// Time of the first packet.
     pub began: Nanos,
-    /// Latest packet.
+    /// Time of the latest packet.
     pub last: Nanos,
     /// Time from the client's first packet to the answer, and from there to the client's next
     /// packet.
@@ -79,14 +80,14 @@ pub struct QuicConnection {
     answered: Option<Nanos>,
 }
 
-/// One direction of it.
+/// One direction of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Way {
-    /// Its flow, once it is one.
+    /// Flow, once there is one.
     pub flow: Option<u32>,
     /// Its spin bit.
     pub spin: Spin,
-    /// Payload of its datagrams until there is a flow.
+    /// Payload of its datagrams before there is a flow.
     pub bytes: u64,
 }
 
@@ -103,21 +104,21 @@ impl QuicConnection {
         }
     }
 
-    /// Processes a packet of the handshake; true when its RTT has just become known.
+    /// Processes a packet of the handshake; true if its RTT has just become known.
     pub fn shake(&mut self, at: Nanos, i: usize, head: Head) -> bool {
         match (i, head, self.answered) {
             (0, Head::Long(Kind::Initial), None) => {
-                // Retransmitted after a pause, it yields no RTT.
+                // A packet retransmitted after a pause yields no RTT.
                 let again = self.asked.is_some_and(|t| t + ONE_FLIGHT < at);
                 self.asked = Some(if again { Nanos::MAX } else { at });
             }
-            // The client starts again with the token.
+            // The client restarts with the token.
             (1, Head::Long(Kind::Retry), None) => self.asked = None,
             (1, Head::Long(_), None) => self.answered = Some(at),
             (0, Head::Long(_) | Head::Short { .. }, Some(answered)) if self.shares.is_none() => {
                 let asked = self.asked.filter(|t| *t <= answered);
                 self.shares = asked.map(|t| (answered.saturating_sub(t), at.saturating_sub(answered)));
-                // Later packets are no handshake.
+                // Later packets do not belong to the handshake.
                 self.answered = self.shares.map(|_| answered);
                 return self.shares.is_some();
             }
@@ -132,7 +133,7 @@ impl QuicConnection {
     }
 }
 
-/// The spin bit of one direction: it changes once in an RTT (RFC 9000 section 17.4).
+/// Spin bit of one direction: it changes once per RTT (RFC 9000 section 17.4).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin {
     value: Option<bool>,
@@ -141,16 +142,15 @@ pub struct Spin {
     packets: u64,
     quick: u64,
     wild: bool,
-    /// Intervals between edges that were taken as RTTs, and those that were not because of too many
-    /// changes in between.
+    /// Number of intervals between edges taken as RTTs.
     pub taken: u64,
-    /// See above.
+    /// Number of intervals rejected because of too many changes in between.
     pub refused: u64,
 }
 
 impl Spin {
-    /// Processes a packet with a short header; returns an RTT if an edge ends one. `usual` is the
-    /// RTT known so far.
+    /// Processes a packet with a short header; returns an RTT if it completes one. `usual`: the RTT
+    /// known so far.
     pub fn see(&mut self, at: Nanos, spin: bool, usual: Option<Nanos>) -> Option<Nanos> {
         self.packets += 1;
         if self.value.is_none_or(|v| v == spin) {
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(head(&[]), Head::Other);
     }
 
-    /// Packets every millisecond, the bit as a function of the time in ms.
+    /// Samples for packets every millisecond, with the bit as a function of the time in ms.
     fn rtts(bit: impl Fn(u64) -> bool, usual: Option<Nanos>) -> (Vec<Nanos>, Spin) {
         let mut spin = Spin::default();
         let seen = (0..500).filter_map(|t| spin.see(Nanos::from_millis(t), bit(t), usual));

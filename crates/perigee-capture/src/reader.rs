@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reader of capture files, in file order: pcap with microseconds or nanoseconds, pcapng with any
-//! resolution and number of interfaces, either of them optionally compressed with gzip.
+//! resolution and number of interfaces, both optionally compressed with gzip.
 
 use crate::CaptureError;
 use flate2::read::MultiGzDecoder;
@@ -25,7 +25,7 @@ const NO_CAPTURE: &str = "it is neither pcap nor pcapng (nor one of them compres
 /// A packet as captured.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a> {
-    /// Since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
     /// Link type of the interface, as registered at tcpdump.org.
     pub link_type: i32,
@@ -35,16 +35,16 @@ pub struct Raw<'a> {
     pub length: u32,
 }
 
-/// State at the end of a file, and the statistics in it.
+/// State at the end of a file, and the statistics in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footer {
-    /// Packets read.
+    /// Number of packets read.
     pub packets: u64,
-    /// Where the file is truncated or cannot be read further, as a human-readable message.
+    /// Description of where the file is truncated or unreadable, human-readable.
     pub broken: Option<String>,
-    /// Packets that the capturing system reports as lost.
+    /// Number of packets that the capturing system reports as lost.
     pub dropped: u64,
-    /// Packets of an interface without a description.
+    /// Number of packets of an interface without a description.
     pub homeless: u64,
 }
 
@@ -57,7 +57,7 @@ struct Interface {
 
 type Source = Chain<Cursor<Vec<u8>>, Counted<Box<dyn Read + Send>>>;
 
-/// Counts the bytes read from the file itself, before any decompression.
+/// Counts the bytes read from the file itself, before decompression.
 struct Counted<R> {
     inner: R,
     bytes: Arc<AtomicU64>,
@@ -72,7 +72,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Fills the caller's buffer unless the file ends, as the underlying reader may return less. An
-/// error ends the file and is noted: the data before it counts.
+/// error ends the file and is recorded: the data before it counts.
 struct Full<R> {
     inner: R,
     failed: Arc<AtomicBool>,
@@ -103,10 +103,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Detects the format at the start of `from`.
+    /// Detects the format from the start of `from`.
     ///
     /// # Errors
-    /// If it is no capture.
+    /// If it is not a capture.
     pub fn new(from: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
         let bytes = Arc::new(AtomicU64::new(0));
         let mut counted = Counted { inner: from, bytes: bytes.clone() };
@@ -126,7 +126,7 @@ impl Packets {
         Ok(Packets { reader, interfaces: Vec::new(), footer: Footer::default(), bytes, failed })
     }
 
-    /// Bytes of the file read so far.
+    /// Number of bytes of the file read so far.
     pub fn bytes_read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -136,7 +136,7 @@ impl Packets {
         &self.footer
     }
 
-    /// Calls `take` with further packets until it returns false or the file ends; true if there may
+    /// Passes further packets to `take` until it returns false or the file ends; true if there may
     /// be more.
     pub fn some(&mut self, take: &mut dyn FnMut(&Raw<'_>) -> bool) -> bool {
         loop {
@@ -190,7 +190,7 @@ impl Packets {
         false
     }
 
-    /// Notes that reading failed, if it did.
+    /// Records a read failure, if there was one.
     fn note_failure(&mut self) {
         if self.failed.load(Ordering::Relaxed) {
             self.break_off(NOT_FURTHER);
@@ -267,7 +267,7 @@ fn hand_on(
             footer.dropped = footer.dropped.max(dropped(s));
             true
         }
-        // Simple packets have no time and are of no use here.
+        // Simple packets have no timestamp and cannot be used.
         PcapBlockOwned::NG(Block::SimplePacket(_)) => {
             footer.homeless += 1;
             true
@@ -284,7 +284,7 @@ impl Interface {
     }
 }
 
-/// Packets that the interface or the system lost (`isb_ifdrop`, `isb_osdrop`).
+/// Number of packets lost by the interface or the system (`isb_ifdrop`, `isb_osdrop`).
 fn dropped(s: &InterfaceStatisticsBlock<'_>) -> u64 {
     let number = |o: &PcapNGOption<'_>| {
         let bytes: [u8; 8] = o.value().get(..8)?.try_into().ok()?;
@@ -305,7 +305,7 @@ mod tests {
 
     const PACKETS: u32 = 500;
 
-    /// A pcap of hardly compressible packets, with gzip.
+    /// A gzip-compressed pcap of almost incompressible packets.
     fn zipped() -> Vec<u8> {
         let mut file = Vec::new();
         for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 1] {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One direction of a connection at its sender's interface: bytes in flight, retransmissions, and
-//! the RTT samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt` in
+//! Direction of a connection at its sender's interface: bytes in flight, retransmissions, and the
+//! RTT samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt` in
 //! net/ipv4/tcp_input.c).
 
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
-/// Maximum number of unacknowledged segments: without captured ACKs the oldest are forgotten.
+/// Maximum number of unacknowledged segments: if no ACKs are captured, the oldest ones are
+/// forgotten.
 const MOST_WAITING: usize = 1 << 20;
 
 /// State of the direction. Positions are bytes of the stream, from 0 after the SYN.
@@ -43,9 +44,9 @@ pub struct Data {
     pub new: u64,
     /// Bytes retransmitted.
     pub again: u64,
-    /// All of the latter had been acknowledged, in order or by SACK, before it was sent.
+    /// Whether all retransmitted bytes had already been acknowledged, in order or by SACK.
     pub needless: bool,
-    /// A keepalive or window probe: a byte that is known to have arrived.
+    /// Whether it is a keepalive or window probe: a byte that is known to have arrived.
     pub probe: bool,
 }
 
@@ -55,22 +56,22 @@ impl Sent {
         self.first = Some(sequence.wrapping_add(1));
     }
 
-    /// The stream's first byte is known.
+    /// Whether the first byte of the stream is known.
     pub fn has_begun(&self) -> bool {
         self.first.is_some()
     }
 
-    /// A packet with a timestamp leaves.
+    /// Processes a packet with a timestamp that leaves the sender.
     pub fn stamped(&mut self, at: Nanos, stamp: u32) {
         // A timestamp may be taken slightly before its packet leaves: the largest difference is the
-        // clock's offset.
+        // offset of the clock.
         let ahead = stamp.wrapping_sub(milliseconds(at));
         if self.clock.is_none_or(|clock| (ahead.wrapping_sub(clock) as i32) > 0) {
             self.clock = Some(ahead);
         }
     }
 
-    /// A packet with `bytes` of data leaves.
+    /// Processes a packet with `bytes` of data that leaves the sender.
     pub fn data(&mut self, at: Nanos, sequence: u32, bytes: u64) -> Data {
         let first = *self.first.get_or_insert(sequence);
         let begin = self.position(sequence);
@@ -123,9 +124,9 @@ impl Sent {
         self.waiting.range(from..).take_while(move |s| s.begin < end)
     }
 
-    /// An ACK reaches the sender. Returns Linux's RTT sample: of the first acknowledged segment
-    /// unless any of them was retransmitted (Karn's algorithm), else of the first newly SACKed one,
-    /// else from the echoed timestamp, in milliseconds.
+    /// Processes an ACK that reaches the sender. Returns the RTT sample that Linux takes: of the
+    /// first acknowledged segment unless any of them was retransmitted (Karn's algorithm), else of
+    /// the first newly SACKed one, else from the echoed timestamp, in milliseconds.
     pub fn acked(&mut self, at: Nanos, ack: u32, sacks: &[(u32, u32)], echo: Option<u32>) -> Option<Nanos> {
         self.first?;
         let acked = self.position(ack);
@@ -136,14 +137,15 @@ impl Sent {
             let (end, covered) = (s.end, s.end.min(acked) - s.begin);
             self.sacked -= if s.sacked { covered } else { 0 };
             if end > acked {
-                // The acknowledged start of a segment that the interface split.
+                // The acknowledged start of a segment that the interface has split.
                 s.begin = acked;
                 break;
             }
             self.waiting.pop_front();
         }
         if acked > self.sent_to {
-            // An ACK beyond what was seen: the capture lacks data, unless it is the ACK of a FIN.
+            // The ACK is beyond the captured data: the capture lacks data, unless this is the ACK
+            // of a FIN.
             self.unseen += acked - self.sent_to - 1;
         }
         self.acked_to = self.acked_to.max(acked.min(self.sent_to));
@@ -179,7 +181,7 @@ impl Sent {
         first.map(|s| s.at)
     }
 
-    /// Marks the segments within; returns the first newly marked one that was sent once.
+    /// Marks the segments within a range; returns the first newly marked one that was sent once.
     fn sack(&mut self, begin: u64, end: u64) -> Option<Waiting> {
         let from = self.waiting.partition_point(|s| s.begin < begin);
         let (mut first, mut sacked) = (None, 0);
@@ -194,7 +196,7 @@ impl Sent {
         first
     }
 
-    /// Milliseconds since the echoed timestamp.
+    /// RTT in milliseconds, from the echoed timestamp.
     fn by_timestamp(&self, at: Nanos, echo: u32) -> Option<Nanos> {
         let since = milliseconds(at).wrapping_add(self.clock?).wrapping_sub(echo) as i32;
         (echo != 0).then(|| Nanos(since.max(1) as u64 * NS_PER_MS))
@@ -217,7 +219,7 @@ impl Sent {
         self.sent_to
     }
 
-    /// Bytes sent and not acknowledged, neither cumulatively nor by SACK.
+    /// Bytes sent but not acknowledged, neither cumulatively nor by SACK.
     pub fn in_flight(&self) -> u64 {
         (self.sent_to - self.acked_to).saturating_sub(self.sacked)
     }
@@ -227,13 +229,13 @@ impl Sent {
         self.unseen
     }
 
-    /// Segments forgotten for lack of ACKs.
+    /// Number of segments forgotten for lack of ACKs.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 }
 
-/// A range without others.
+/// Removes other ranges from a range.
 fn without(range: (u64, u64), others: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut pieces = vec![range];
     for &(b, e) in others {
@@ -267,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_ack_gives_the_time_of_the_first_segment_that_it_covers() {
-        // Numbers wrap within the first segment.
+        // Sequence numbers wrap within the first segment.
         let isn = u32::MAX - 500;
         let mut s = three(isn);
         let at = |n: u32| isn.wrapping_add(1 + n * 1000);

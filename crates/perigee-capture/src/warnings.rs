@@ -6,10 +6,10 @@ use crate::reader::Footer;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Interfaces captured together deliver packets in turns: such a step back is no fault of the
-/// clock.
+/// Maximum step back of time that is not a fault of the clock: interfaces captured together deliver
+/// packets in turns.
 const STEP_BACK_NS: u64 = 1_000_000;
-/// A copy of a packet follows within this time.
+/// Time within which a copy of a packet follows it.
 const TWICE_WITHIN_NS: u64 = 1_000_000;
 
 /// Counters for the warnings.
@@ -17,8 +17,8 @@ const TWICE_WITHIN_NS: u64 = 1_000_000;
 pub struct Warnings {
     latest_ns: u64,
     back: (u64, u64),
-    /// Clock steps of the capture relative to the hosts: number forward, and the largest, in
-    /// seconds.
+    /// Clock steps of the capture relative to the hosts: number of forward steps, and the largest
+    /// in seconds.
     ahead: (u64, u64),
     pub duplicates: u64,
     pub tcp: u64,
@@ -40,12 +40,12 @@ pub struct Clock {
 }
 
 impl Warnings {
-    /// A packet was read.
+    /// Processes a packet.
     pub fn saw(&mut self, at_ns: u64, seen: &Seen) {
         if at_ns < self.latest_ns {
             let by = self.latest_ns - at_ns;
-            // A simulated flow's SYN is written just before its first data, later in the file than
-            // its time; a clock that was set shows at the packet after a SYN as well.
+            // The SYN of a simulated flow is written just before its first data, later in the file
+            // than its time; a clock that was set is also noticed at the packet after a SYN.
             if by > STEP_BACK_NS && !begins_connection(seen) {
                 self.back = (self.back.0 + 1, self.back.1.max(by));
                 self.latest_ns = at_ns;
@@ -63,8 +63,8 @@ impl Warnings {
         }
     }
 
-    /// Processes a host's timestamp: if the millisecond clock hardly advanced while that of the
-    /// capture advanced by a second or more, the latter was set.
+    /// Processes a host's timestamp: if the host's millisecond clock hardly advanced while the
+    /// clock of the capture advanced by a second or more, the latter was set.
     pub fn stamped(&mut self, clock: &mut Clock, at_ns: u64, stamp: u32) {
         let Some((first_ns, first)) = clock.first else {
             (clock.first, clock.last) = (Some((at_ns, stamp)), (at_ns, stamp));
@@ -78,7 +78,7 @@ impl Warnings {
         if counts_ms && step < 1 << 30 && step_ms > step + 1_000 {
             let by_s = (step_ms - step) / 1_000;
             self.ahead = (self.ahead.0 + 1, self.ahead.1.max(by_s));
-            // The offset is another one now.
+            // The offset has changed.
             clock.first = Some((at_ns, stamp));
         }
     }

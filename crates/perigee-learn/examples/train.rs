@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Trains a recipe:
-//! `cargo run --release -p perigee-learn --example train -- RECIPE.toml SEED FOLDER`.
+//! Training of a recipe: `cargo run --release -p perigee-learn --example train -- RECIPE.toml SEED
+//! FOLDER`.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 

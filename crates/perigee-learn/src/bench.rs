@@ -15,20 +15,20 @@ use perigee_cc::ConnInit;
 use perigee_units::Nanos;
 use std::path::Path;
 
-/// The agents of a run.
+/// Agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// None: the simulation runs to its end in one step.
+    /// No agents: the simulation runs to its end in one step.
     Nobody,
     /// Keeps the window, at no cost.
     Idle,
-    /// Evaluates the shipped policy, and keeps the window nevertheless.
+    /// Evaluates the bundled policy, but keeps the window.
     Policy,
 }
 
-/// Flows of the path.
+/// Number of flows on the path.
 const FLOWS: usize = 4;
-/// Steps after which all flows have their windows.
+/// Number of steps after which all flows have their windows.
 const BEGIN: usize = 20;
 
 fn episode(mbps: f64, seconds: f64) -> Result<Episode, LearnError> {
@@ -40,8 +40,8 @@ fn episode(mbps: f64, seconds: f64) -> Result<Episode, LearnError> {
     worlds.episode(Path::new(""), Draws::new(1, 1).bits(), 0)
 }
 
-/// A run over a path of `mbps` with four flows of constant windows: the packets are the same for
-/// all agents. Returns the number of decisions.
+/// Runs four flows of constant windows over a path of `mbps`: the packets are the same for all
+/// agents. Returns the number of decisions.
 ///
 /// # Errors
 /// If the run fails.
@@ -73,10 +73,10 @@ pub fn run(mbps: f64, seconds: f64, agent: Agent) -> Result<u64, LearnError> {
     Ok(count)
 }
 
-/// Evaluates the shipped policy `count` times; returns the sum of its outputs.
+/// Evaluates the bundled policy `count` times; returns the sum of its outputs.
 ///
 /// # Errors
-/// Never: the shipped policy parses.
+/// Never: the bundled policy parses.
 pub fn evaluations(count: u32) -> Result<f32, LearnError> {
     let policy = Policy::parse(REPRODUCTION_TEXT).map_err(|e| LearnError::Input(e.to_string()))?;
     let mut scratch = policy.scratch();

@@ -4,7 +4,7 @@
 use perigee_units::draw::{mix, unit};
 use serde::{Deserialize, Serialize};
 
-/// A generator: a key and the number of draws so far.
+/// A generator: its key and the number of draws so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
     key: u64,
@@ -12,7 +12,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// A generator with draws that depend on these numbers alone.
+    /// Generator whose draws depend only on these numbers.
     pub fn new(seed: u64, stream: u64) -> Self {
         Draws { key: mix(mix(seed) ^ stream), count: 0 }
     }
@@ -55,13 +55,13 @@ impl Draws {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub enum Distribution {
-    /// Always the same.
+    /// A constant.
     Constant(f64),
     /// Uniform between two numbers.
     Uniform(f64, f64),
     /// Uniform on a logarithmic scale.
     LogUniform(f64, f64),
-    /// One of these.
+    /// One of these values.
     Choice(Vec<f64>),
 }
 
@@ -126,7 +126,7 @@ impl Distribution {
         }
     }
 
-    /// The smallest and the largest draw.
+    /// The minimum and the maximum of the draws.
     pub fn range(&self) -> (f64, f64) {
         match self {
             Distribution::Constant(x) => (*x, *x),

@@ -28,7 +28,7 @@ const WIRE_BYTES: f64 = 1500.0;
 pub struct Rules {
     /// Time between decisions.
     pub step: Nanos,
-    /// Smoothed RTTs between the decisions of a flow, where that is longer than a step; zero: all
+    /// Time between decisions of a flow in smoothed RTTs, if that is longer than a step; zero: all
     /// flows decide at every step.
     pub step_rtts: f64,
     /// Astraea's parameter `lifetime`.
@@ -59,13 +59,13 @@ struct Agent {
     flow: u32,
     desk: Arc<Mutex<Desk>>,
     stop: Nanos,
-    /// Initial window in fair shares; applied once the flow is established.
+    /// Initial window in fair shares, applied once the flow is established.
     start: Option<f64>,
     windows: [f64; HISTORY],
     reward: f64,
-    /// Present, and due for a decision.
+    /// Whether the flow is present and due for a decision.
     active: bool,
-    /// It is there.
+    /// Whether the flow is present.
     present: bool,
     /// Earliest time of the next decision.
     due: Nanos,
@@ -80,15 +80,15 @@ struct Agent {
 
 /// A learner's view of a flow.
 pub struct View<'a> {
-    /// Present, and due for a decision.
+    /// Whether the flow is present and due for a decision.
     pub active: bool,
-    /// It is there.
+    /// Whether the flow is present.
     pub present: bool,
-    /// Features of the latest steps, oldest first; zero before the first.
+    /// Features of the latest steps, oldest first; zero before the first step.
     pub history: &'a [[f32; FEATURES]; HISTORY],
-    /// Its reward for the latest step.
+    /// Reward for the latest step.
     pub reward: f64,
-    /// Its measurements.
+    /// Measurements.
     pub seen: &'a Seen,
     /// RTT of its route without queues, in milliseconds.
     pub base_rtt_ms: f64,
@@ -99,7 +99,7 @@ pub struct View<'a> {
 /// The state of a scenario between two decisions.
 pub struct Env {
     simulation: Simulation<'static>,
-    /// Its timeline is computed lazily, so it must live as long.
+    /// Kept alive, as its timeline is computed lazily.
     _world: World,
     agents: Vec<Agent>,
     rules: Rules,
@@ -115,7 +115,7 @@ impl Env {
     /// Starts an episode.
     ///
     /// # Errors
-    /// If its scenario is invalid, or has no flow with an externally set window.
+    /// If the scenario is invalid, or has no flow with an externally set window.
     pub fn new(episode: &Episode, rules: &Rules) -> Result<Self, LearnError> {
         let world = World::build(episode.scenario.clone(), episode.seed)?;
         world.timeline.expect_one_reader();
@@ -179,12 +179,12 @@ impl Env {
         self.simulation.reached()
     }
 
-    /// The episode is over.
+    /// Whether the episode is over.
     pub fn over(&self) -> bool {
         self.now() >= self._world.header.duration
     }
 
-    /// The twelve global features of Astraea's critics.
+    /// The twelve global features for Astraea's critics.
     pub fn globals(&self) -> &[f32; GLOBALS] {
         &self.globals
     }
@@ -208,7 +208,7 @@ impl Env {
         }
     }
 
-    /// Applies the decisions to the active agents, and runs to the next ones.
+    /// Applies the decisions to the active agents, and runs to the next decisions.
     ///
     /// # Errors
     /// If the simulation fails.
@@ -276,7 +276,7 @@ impl Env {
         Ok(())
     }
 
-    /// Computes rewards and global features of all flows present, including those not due for a
+    /// Computes the rewards and global features of all flows present, including those not due for a
     /// decision.
     fn pay(&mut self) {
         let present = || self.agents.iter().filter(|a| a.present);
@@ -341,7 +341,7 @@ impl Env {
     }
 }
 
-/// Sum and extremes of a quantity that is never negative.
+/// Sum and extremes of a non-negative quantity.
 struct Spread {
     sum: f64,
     least: f64,

@@ -15,7 +15,7 @@
 //! Simulator and transport are those of any run; flows are controlled through the scheme `astraea`
 //! ([`perigee_cc::astraea::desk`]), which measures as in ordinary runs.
 
-// A problem carries its place and text; it is rare and not on a hot path.
+// A problem carries its place and text; it is rare and not in a hot path.
 #![allow(clippy::result_large_err)]
 
 pub mod bench;

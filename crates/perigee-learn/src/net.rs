@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Dense networks with leaky rectifiers between their layers, their gradients, and Adam.
+//! Dense networks with leaky rectifiers between their layers, with gradients and the Adam
+//! optimiser.
 
 use crate::draw::Draws;
 use ndarray::linalg::general_mat_mul;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Slope of the negative side.
 pub const SLOPE: f32 = 0.2;
 
-/// An affine layer with its moments of Adam.
+/// An affine layer with Adam's moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Layer {
     inputs: usize,
@@ -44,8 +45,8 @@ impl Pass {
 
 impl Layer {
     fn new(inputs: usize, outputs: usize, last: bool, draws: &mut Draws) -> Self {
-        // Uniform fan-in scaling (He et al. 2015); last layers start near zero, so that no output
-        // saturates.
+        // Uniform fan-in scaling (He et al. 2015); last layers start near zero, so that outputs do
+        // not saturate.
         let bound = if last { 3e-3 } else { libm::sqrt(3.0 / inputs as f64) };
         let mut values: Vec<f32> =
             (0..inputs * outputs).map(|_| draws.uniform(-bound, bound) as f32).collect();
@@ -65,30 +66,30 @@ impl Layer {
 }
 
 impl Net {
-    /// A network with these hidden layers and one output.
+    /// Network with these hidden layers and one output.
     pub fn with_hidden(inputs: usize, hidden: &[usize], draws: &mut Draws) -> Self {
         Net::new(&[&[inputs], hidden, &[1]].concat(), draws)
     }
 
-    /// A network of these widths, from its inputs to its outputs.
+    /// Network with these layer widths, from inputs to outputs.
     pub fn new(widths: &[usize], draws: &mut Draws) -> Self {
         let last = widths.len() - 2;
         let layer = |(i, w): (usize, &[usize])| Layer::new(w[0], w[1], i == last, draws);
         Net { layers: widths.windows(2).enumerate().map(layer).collect(), steps: 0 }
     }
 
-    /// Widths from the inputs to the outputs.
+    /// Layer widths, from inputs to outputs.
     pub fn widths(&self) -> Vec<usize> {
         let first = self.layers.first().map(|l| l.inputs);
         first.into_iter().chain(self.layers.iter().map(|l| l.outputs)).collect()
     }
 
-    /// Its values, layer by layer: rows of weights, then biases.
+    /// Values layer by layer: rows of weights, then biases.
     pub fn values(&self) -> impl Iterator<Item = (usize, usize, &[f32])> {
         self.layers.iter().map(|l| (l.inputs, l.outputs, l.values.as_slice()))
     }
 
-    /// Forward pass of samples, a row each.
+    /// Forward pass of samples, one per row.
     pub fn forward(&self, inputs: Array2<f32>) -> Pass {
         let mut stages = vec![inputs];
         for (i, layer) in self.layers.iter().enumerate() {
@@ -107,13 +108,13 @@ impl Net {
         Pass { stages }
     }
 
-    /// Backward pass: the gradients of the values and of the inputs, from those of the output.
+    /// Backward pass: gradients of the values and of the inputs, from those of the output.
     pub fn backward(&self, pass: &Pass, output: Array2<f32>) -> (Gradients, Array2<f32>) {
         let mut gradients = vec![Vec::new(); self.layers.len()];
         let mut behind = output;
         for (i, layer) in self.layers.iter().enumerate().rev() {
             if i + 1 < self.layers.len() {
-                // The output of the rectifier has the sign of its input.
+                // The output of a rectifier has the sign of its input.
                 behind.zip_mut_with(&pass.stages[i + 1], |g, y| *g *= if *y > 0.0 { 1.0 } else { SLOPE });
             }
             let from = &pass.stages[i];
@@ -130,8 +131,7 @@ impl Net {
         (gradients, behind)
     }
 
-    /// A step of Adam (Kingma and Ba 2015) against the gradients, with their norm clipped to
-    /// `most`.
+    /// A step of Adam (Kingma and Ba 2015) against the gradients, whose norm is clipped to `most`.
     pub fn descend(&mut self, gradients: &Gradients, rate: f32, most: f32) {
         const BETA: [f32; 2] = [0.9, 0.999];
         self.steps += 1;
@@ -152,14 +152,14 @@ impl Net {
         }
     }
 
-    /// Moves a share `tau` towards another network of the same widths.
+    /// Moves a fraction `tau` of the way towards another network of the same widths.
     pub fn follow(&mut self, other: &Net, tau: f32) {
         for (mine, theirs) in self.layers.iter_mut().zip(&other.layers) {
             mine.values.iter_mut().zip(&theirs.values).for_each(|(a, b)| *a += tau * (b - *a));
         }
     }
 
-    /// All values are numbers.
+    /// Whether all values are finite.
     pub fn is_finite(&self) -> bool {
         self.layers.iter().all(|l| l.values.iter().all(|x| x.is_finite()))
     }
@@ -182,7 +182,7 @@ mod tests {
     fn gradients_are_those_of_differences() {
         let mut draws = Draws::new(3, 0);
         let mut net = Net::new(&[4, 6, 5, 2], &mut draws);
-        // The last layer starts small, which would hide errors of the others.
+        // The last layer is small initially, which would hide errors of the others.
         net.layers[2].values.iter_mut().for_each(|x| *x *= 200.0);
         let x = Array2::from_shape_fn((3, 4), |_| draws.uniform(-1.0, 1.0) as f32);
         let pass = net.forward(x.clone());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Proximal policy optimisation (Schulman et al. 2017) for flows that share one policy: the actor
-//! has the observations of a flow, the critic also the global features. Decisions are normally
-//! distributed around the actor's output, with a learned deviation.
+//! receives the observations of a flow, the critic also the global features. Decisions are normally
+//! distributed around the actor's output, with a learned standard deviation.
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -12,9 +12,9 @@ use ndarray::{concatenate, Array2, Axis};
 use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 use serde::{Deserialize, Serialize};
 
-/// Largest norm of a gradient.
+/// Maximum norm of a gradient.
 const MOST: f32 = 0.5;
-/// Bounds of the deviation.
+/// Bounds of the standard deviation.
 const DEVIATION: (f32, f32) = (0.05, 1.0);
 
 /// Hyperparameters.
@@ -25,13 +25,13 @@ pub struct Settings {
     pub actor: Vec<usize>,
     /// Widths of the critic's hidden layers.
     pub critic: Vec<usize>,
-    /// Transitions per update.
+    /// Number of transitions per update.
     pub batch: usize,
-    /// Passes over a round's transitions.
+    /// Number of passes over a round's transitions.
     pub epochs: u64,
     /// Discount per decision.
     pub gamma: f32,
-    /// Discount of the advantage's later errors (generalised advantage estimation).
+    /// Discount of later errors in the advantage (generalised advantage estimation).
     pub lambda: f32,
     /// Clipping range of the probability ratio.
     pub clip: f32,
@@ -39,13 +39,13 @@ pub struct Settings {
     pub actor_rate: f32,
     /// Step size of the critic.
     pub critic_rate: f32,
-    /// Final value of both, relative to the initial one; linear in between.
+    /// Final value of both step sizes relative to the initial one; linear in between.
     pub final_rate: f32,
-    /// Initial deviation of decisions.
+    /// Initial standard deviation of decisions.
     pub deviation: f32,
     /// Weight of the entropy.
     pub entropy: f32,
-    /// Rewards are multiplied by this.
+    /// Factor applied to rewards.
     pub reward_scale: f32,
 }
 
@@ -100,28 +100,28 @@ impl Ppo {
         Ppo { settings, actor, critic, log_deviation, updates: 0, draws }
     }
 
-    /// Updates so far.
+    /// Number of updates so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// Deviation of decisions.
+    /// Standard deviation of decisions.
     pub fn deviation(&self) -> f32 {
         libm::expf(self.log_deviation)
     }
 
-    /// All values are numbers.
+    /// Whether all values are finite.
     pub fn is_finite(&self) -> bool {
         self.actor.is_finite() && self.critic.is_finite() && self.log_deviation.is_finite()
     }
 
-    /// The policy as a file, with `head` as comment.
+    /// Policy in the form of a file, with `head` as comment.
     pub fn policy(&self, head: &str) -> String {
         export(&self.actor, head)
     }
 
-    /// Learns from a round's streams, obtained with the current policy; `left` is the remaining
-    /// share of the training.
+    /// Learns from a round's streams, which were obtained with the current policy; `left`:
+    /// remaining fraction of the training.
     pub fn learn(&mut self, streams: &[&[Frame]], left: f32) {
         let Some(rollout) = self.rollout(streams) else { return };
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
@@ -211,7 +211,7 @@ impl Ppo {
     }
 }
 
-/// Observations of actor and critic for each frame, a row each.
+/// Observations of actor and critic for each frame, one per row.
 fn observations(stream: &[Frame]) -> (Array2<f32>, Array2<f32>) {
     let mut local = Array2::zeros((stream.len(), INPUTS));
     let mut globals = Array2::zeros((stream.len(), GLOBALS));
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use perigee_cc::astraea::policy::Policy;
 
-    /// Reward is highest where the action is half of the first feature.
+    /// The reward is highest if the action is half of the first feature.
     #[test]
     fn it_learns_what_is_rewarded() {
         let mut draws = Draws::new(2, 2);

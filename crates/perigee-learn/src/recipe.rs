@@ -21,13 +21,13 @@ pub const RECIPES: &[(&str, &str)] = &[
     ("smoke", include_str!("../recipes/smoke.toml")),
 ];
 
-/// A training.
+/// A training recipe.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// One line for tables.
     pub title: String,
-    /// Where episodes take place.
+    /// Scenarios of the episodes.
     pub world: Worlds,
     /// Rules of observation.
     #[serde(default)]
@@ -38,10 +38,10 @@ pub struct Recipe {
     /// Multi-agent TD3, the learner unless there is a section `[ppo]`.
     #[serde(default)]
     pub td3: Settings,
-    /// PPO, used instead if present.
+    /// Settings of PPO, which is used instead of TD3 if present.
     #[serde(default)]
     pub ppo: Option<crate::ppo::Settings>,
-    /// A curriculum: other worlds for the first shares of the training.
+    /// Curriculum: other worlds for the first parts of the training.
     #[serde(default)]
     pub stage: Vec<Stage>,
     /// Length of the training, and exploration.
@@ -52,10 +52,10 @@ pub struct Recipe {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Share of the training at which it ends; later stages end later; after the last one the
-    /// recipe's world is used.
+    /// Fraction of the training at which the stage ends; stages are in order of this value. After
+    /// the last stage the recipe's world is used.
     pub until: f64,
-    /// Its world.
+    /// World of the stage.
     pub world: Worlds,
 }
 
@@ -65,14 +65,14 @@ pub struct Stage {
 pub struct Agents {
     /// Time between decisions.
     step_ms: f64,
-    /// Smoothed RTTs between the decisions of a flow, where that is longer; zero: all flows decide
-    /// at every step.
+    /// Time between decisions of a flow in smoothed RTTs, if that is longer than a step; zero: all
+    /// flows decide at every step.
     step_rtts: f64,
     lifetime: String,
-    /// Astraea's parameter of that name: whether the transport reduces windows in recovery while
-    /// flows learn.
+    /// Astraea's parameter `module`: whether the transport reduces windows in recovery while flows
+    /// learn.
     module: Option<String>,
-    /// Astraea's parameter of that name: the scheme that decisions correct.
+    /// Astraea's parameter `below`: the scheme that decisions correct.
     below: String,
 }
 
@@ -94,28 +94,29 @@ impl Default for Agents {
 pub struct Plan {
     /// Total number of transitions.
     pub transitions: u64,
-    /// Episodes between updates.
+    /// Number of episodes between updates.
     #[serde(default = "four")]
     pub episodes: u64,
-    /// Steps for which a random decision is kept: shorter ones average out over a round trip.
+    /// Number of steps for which a random decision is kept: shorter ones average out over a round
+    /// trip.
     #[serde(default = "ten")]
     pub hold: u64,
-    /// Share of random decisions at the end of `explore`.
+    /// Fraction of random decisions at the end of `explore`.
     #[serde(default = "little")]
     pub random: f64,
-    /// Transitions over which that share falls from 1.
+    /// Number of transitions over which that fraction falls from 1.
     pub explore: u64,
-    /// Initial and final deviation of the noise on the other decisions.
+    /// Initial and final standard deviation of the noise on the other decisions.
     #[serde(default = "noise")]
     pub noise: [f64; 2],
-    /// Rounds between evaluations.
+    /// Number of rounds between evaluations.
     #[serde(default = "ten")]
     pub evaluate: u64,
-    /// Episodes of an evaluation, the same each time.
+    /// Number of episodes of an evaluation, which are the same each time.
     #[serde(default = "sixteen")]
     pub evaluation_episodes: u64,
-    /// The table that selects the best policy, "astraea" or "satellite": by the number of rows that
-    /// pass, then by reward. Without one, by reward.
+    /// Table by which the best policy is selected, "astraea" or "satellite": by the number of rows
+    /// that pass, then by reward. Without a table, by reward.
     #[serde(default)]
     pub table: Option<String>,
 }
@@ -140,7 +141,7 @@ impl Recipe {
     /// Reads and checks a recipe; files are relative to `folder`.
     ///
     /// # Errors
-    /// What is wrong, with its line if the text is no recipe.
+    /// The error, with its line if the text cannot be parsed.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, LearnError> {
         let recipe: Recipe = toml::from_str(text).map_err(|e| LearnError::Input(e.to_string()))?;
         recipe.check(folder)?;
@@ -210,19 +211,19 @@ impl Recipe {
         self.world.check(folder)
     }
 
-    /// The scheme with a policy, observed as here.
+    /// The scheme with a policy, observed as in this recipe.
     pub fn subject(&self, policy: &str) -> Subject {
         let words = [("lifetime", &self.agent.lifetime), ("below", &self.agent.below)];
         let params = words.map(|(key, word)| (key.to_string(), Value::Text(word.clone()))).into();
         Subject { cc: "astraea".into(), params, policy: Some(policy.into()) }
     }
 
-    /// The world in use after this share of the training.
+    /// World in use after this fraction of the training.
     pub fn world_at(&self, share: f64) -> &Worlds {
         self.stage.iter().find(|s| share < s.until).map_or(&self.world, |s| &s.world)
     }
 
-    /// Where its episodes take place.
+    /// Source of its episodes.
     pub fn ground(&self, folder: &Path, seed: u64) -> Ground {
         let rules = Rules {
             step: Nanos((self.agent.step_ms * 1e6) as u64),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Replay buffer: streams of frames, one per flow and episode, in a ring. Observations are
-//! assembled when drawn, so that a frame is stored once and not in each of the five observations
-//! that contain it.
+//! assembled when they are drawn, so that a frame is stored once instead of in each of the five
+//! observations that contain it.
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -9,7 +9,7 @@ use crate::LearnError;
 use ndarray::Array2;
 use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 
-/// A flow at a decision.
+/// A flow at the time of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Features of the previous step.
@@ -30,15 +30,15 @@ pub struct Replay {
     capacity: usize,
     /// Rows of [`WIDTH`]: features, globals, action, reward.
     rows: Vec<f32>,
-    /// Frames of the same stream before this one.
+    /// Number of earlier frames of the same stream.
     ages: Vec<u32>,
-    /// The stream ends here: the next step is unknown.
+    /// Whether the stream ends at the frame, so that the next step is unknown.
     last: Vec<bool>,
     /// Position of the next frame.
     head: usize,
 }
 
-/// Transitions, a row each.
+/// Transitions, one per row.
 pub struct Batch {
     /// Observations.
     pub local: Array2<f32>,
@@ -48,19 +48,19 @@ pub struct Batch {
     pub actions: Vec<f32>,
     /// Rewards.
     pub rewards: Vec<f32>,
-    /// Observations a step later.
+    /// Observations one step later.
     pub next_local: Array2<f32>,
-    /// Global features a step later.
+    /// Global features one step later.
     pub next_globals: Array2<f32>,
 }
 
 impl Replay {
-    /// An empty ring of `capacity` frames.
+    /// An empty buffer for `capacity` frames.
     pub fn new(capacity: usize) -> Self {
         Replay { capacity: capacity.max(2 * HISTORY), ..Replay::default() }
     }
 
-    /// Number of frames held.
+    /// Number of frames stored.
     pub fn len(&self) -> usize {
         self.ages.len()
     }
@@ -70,7 +70,8 @@ impl Replay {
         self.ages.is_empty()
     }
 
-    /// Adds the stream of a flow; its last frame only has the successor state of the one before.
+    /// Adds the stream of a flow; its last frame serves only as the successor state of the one
+    /// before.
     pub fn push(&mut self, stream: &[Frame]) {
         for (age, frame) in stream.iter().enumerate() {
             let mut row = [0.0; WIDTH];
@@ -90,7 +91,7 @@ impl Replay {
         }
     }
 
-    /// Whether the history of `frame` is complete, and a frame follows it.
+    /// Whether the history of `frame` is complete and a frame follows it.
     fn usable(&self, frame: usize) -> bool {
         let n = self.len();
         let oldest = if n < self.capacity { 0 } else { self.head };
@@ -140,7 +141,7 @@ impl Replay {
         Some(b)
     }
 
-    /// As bytes, for checkpoints.
+    /// Serialises the buffer, for checkpoints.
     pub fn save(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(24 + self.rows.len() * 4 + self.len() * 5);
         [self.capacity, self.len(), self.head].iter().for_each(|n| out.extend((*n as u64).to_le_bytes()));
@@ -150,10 +151,10 @@ impl Replay {
         out
     }
 
-    /// From the bytes of [`Replay::save`].
+    /// Deserialises the output of [`Replay::save`].
     ///
     /// # Errors
-    /// If the bytes are not such.
+    /// If the bytes are damaged.
     pub fn load(bytes: &[u8]) -> Result<Self, LearnError> {
         let wrong = || LearnError::Input("the checkpoint's experience is damaged".into());
         let number = |i: usize| {

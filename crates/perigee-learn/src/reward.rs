@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Astraea's reward, as far as it is known from its authors' code, and a share of it for each flow.
+//! Reward of Astraea, as far as it is known from its authors' code, and an optional term for each
+//! flow's share.
 
 use serde::Deserialize;
 
-/// A flow between two decisions.
+/// Measurements of a flow between two decisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowFacts {
     /// Mean delivery rate, in bytes/s.
@@ -20,31 +21,31 @@ pub struct FlowFacts {
     pub cwnd_deviation: f64,
 }
 
-/// Weights of the terms. With `share = 0` this is Astraea's reward (0.1, 0.02, 1, 0.02, 0.01).
+/// Weights of the terms. With `share = 0` this is the reward of Astraea (0.1, 0.02, 1, 0.02, 0.01).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reward {
-    /// Of the throughput over the capacity.
+    /// Weight of the throughput relative to the capacity.
     pub throughput: f64,
-    /// Of the queueing delay beyond 15 % of the base RTT.
+    /// Weight of the queueing delay beyond 15 % of the base RTT.
     pub latency: f64,
-    /// Of the loss.
+    /// Weight of the loss.
     pub loss: f64,
-    /// Of the deviation between the flows' throughputs, over their sum.
+    /// Weight of the deviation of the flows' throughputs, relative to their sum.
     pub fairness: f64,
-    /// Of constant windows.
+    /// Weight of constant windows.
     pub stability: f64,
-    /// Of the distance between a flow's throughput and the mean, over the mean: an incentive for
-    /// flows above the mean to yield.
+    /// Weight of the difference between a flow's throughput and the mean, relative to the mean: an
+    /// incentive for flows above the mean to yield.
     pub share: f64,
-    /// Of the distance between a flow's queueing delay and its goal, over the goal. The goal is
-    /// `queue_ms` at 50 Mbit/s and 30 ms, and falls as the flow's throughput grows: flows of equal
-    /// RTT meet it together only with equal shares.
+    /// Weight of the difference between a flow's queueing delay and its goal, relative to the goal.
+    /// The goal is `queue_ms` at 50 Mbit/s and 30 ms, and falls as the flow's throughput grows:
+    /// flows of equal RTT meet it together only with equal shares.
     pub queue: f64,
-    /// That goal.
+    /// The goal for the queueing delay.
     pub queue_ms: f64,
-    /// The goal grows with this power of the base RTT; shares of flows with different RTTs differ
-    /// accordingly.
+    /// The goal grows with this power of the base RTT; the shares of flows with different RTTs
+    /// differ accordingly.
     pub queue_power: f64,
 }
 
@@ -64,14 +65,13 @@ impl Default for Reward {
     }
 }
 
-/// Smallest reward.
+/// Minimum reward.
 const FLOOR: f64 = -0.5;
-/// Below this fairness, windows do not count as stable.
+/// Fairness below which windows do not count as stable.
 const FAIR: f64 = 0.96;
 
 impl Reward {
-    /// The rewards of all flows that are active, on a path of `capacity` bytes/s with this one-way
-    /// delay.
+    /// Rewards of all active flows, on a path of `capacity` bytes/s with this one-way delay.
     pub fn of(&self, flows: &[FlowFacts], capacity: f64, delay_ms: f64, out: &mut Vec<f64>) {
         out.clear();
         let n = flows.len() as f64;
@@ -103,7 +103,7 @@ impl Reward {
         }));
     }
 
-    /// Distance of a flow's queueing delay from its goal, in goals, at most two.
+    /// Distance of a flow's queueing delay from its goal, as a multiple of the goal, at most two.
     fn off_goal(&self, f: &FlowFacts) -> f64 {
         const GOAL_AT: (f64, f64) = (6.25e6, 30.0);
         if f.rtt_ms <= 0.0 || f.base_rtt_ms <= 0.0 || f.throughput <= 0.0 {
@@ -115,8 +115,8 @@ impl Reward {
     }
 }
 
-/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times what is sent over the
-/// capacity.
+/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times the ratio of the sending rate
+/// to the capacity.
 fn latency(flows: &[FlowFacts], capacity: f64, delay_ms: f64) -> f64 {
     let queues =
         flows.iter().filter(|f| f.rtt_ms > 0.0).map(|f| f.rtt_ms - f.base_rtt_ms).filter(|q| *q > 0.0);
@@ -144,7 +144,7 @@ mod tests {
     fn a_full_link_within_the_budget_of_delay_earns_throughput_and_stability() {
         let r = Reward::default();
         assert!((one(&r, &[full(34.0)])[0] - 0.11).abs() < 1e-12);
-        // 10 ms of queue: 5.5 ms beyond 0.3 · 15 ms.
+        // 10 ms of queueing delay: 5.5 ms beyond 0.3 · 15 ms.
         assert!((one(&r, &[full(40.0)])[0] - (0.11 - 0.02 * 5.5 / 15.0)).abs() < 1e-12);
     }
 

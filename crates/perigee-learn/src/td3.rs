@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Twin delayed deterministic policy gradients (Fujimoto et al. 2018) for flows that share one
-//! policy: actors have the observations of a flow, critics also the global features (Lowe et al.
+//! policy: actors receive the observations of a flow, critics also the global features (Lowe et al.
 //! 2017).
 
 use crate::draw::Draws;
@@ -29,49 +29,49 @@ const SCALES: [(f32, f32); FEATURES] = [
 ];
 /// The same for derived features.
 const DERIVED_SCALES: [(f32, f32); DERIVED] = [(-1.0, 0.6), (-4.5, 0.35), (-2.5, 0.6)];
-/// Inputs of networks with derived features.
+/// Number of inputs of networks with derived features.
 const WITH_LOGS: usize = INPUTS + HISTORY * DERIVED;
-/// Largest norm of a gradient.
+/// Maximum norm of a gradient.
 const MOST: f32 = 1.0;
 
 /// Hyperparameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The networks also have the logarithms of throughput, queueing delay and lowest RTT as inputs
-    /// ([`perigee_cc::astraea::derived`]), so that products of features are sums.
+    /// Whether the networks also receive the logarithms of throughput, queueing delay and lowest
+    /// RTT ([`perigee_cc::astraea::derived`]), so that products of features are sums.
     pub logs: bool,
     /// Widths of the actor's hidden layers.
     pub actor: Vec<usize>,
     /// Widths of the critics' hidden layers.
     pub critic: Vec<usize>,
-    /// Transitions per update.
+    /// Number of transitions per update.
     pub batch: usize,
     /// Discount per decision.
     pub gamma: f32,
-    /// Share by which targets follow.
+    /// Fraction by which the target networks follow at each update.
     pub tau: f32,
-    /// Share by which the policy that is evaluated and kept follows the actor at its updates
-    /// (Polyak and Juditsky 1992): the actor's latest steps, and their random effect on fairness,
-    /// average out. 1 = the actor itself.
+    /// Fraction by which the policy that is evaluated and kept follows the actor at its updates
+    /// (Polyak and Juditsky 1992): this averages out the actor's latest steps and their random
+    /// effect on fairness. 1 = the actor itself.
     pub average: f32,
     /// Step size of the actor.
     pub actor_rate: f32,
     /// Step size of the critics.
     pub critic_rate: f32,
-    /// Final value of both, relative to the initial one; linear in between.
+    /// Final value of both step sizes relative to the initial one; linear in between.
     pub final_rate: f32,
-    /// Critic updates per update of the actor.
+    /// Number of critic updates per update of the actor.
     pub delay: u64,
-    /// Deviation of the noise on target actions, clipped at twice that.
+    /// Standard deviation of the noise on target actions, clipped at twice that value.
     pub smoothing: f32,
-    /// Rewards are multiplied by this.
+    /// Factor applied to rewards.
     pub reward_scale: f32,
-    /// Weight of the squared input of the actor's tanh, which keeps it from saturating.
+    /// Weight of the squared input of the actor's tanh, which prevents saturation.
     pub restraint: f32,
-    /// Frames in the replay buffer.
+    /// Number of frames in the replay buffer.
     pub replay: usize,
-    /// Updates per transition.
+    /// Number of updates per transition.
     pub updates: f64,
 }
 
@@ -130,18 +130,18 @@ impl Learner {
         }
     }
 
-    /// Updates so far.
+    /// Number of updates so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// All values are numbers.
+    /// Whether all values are finite.
     pub fn is_finite(&self) -> bool {
         self.actor.is_finite() && self.critics.iter().all(Net::is_finite)
     }
 
-    /// An update of the critics and, every `delay` times, of the actor; `left` is the remaining
-    /// share of the training. False if there are too few transitions.
+    /// Updates the critics and, every `delay` updates, the actor; `left`: remaining fraction of the
+    /// training. False if there are too few transitions.
     pub fn update(&mut self, replay: &Replay, left: f32) -> bool {
         let Some(mut batch) = replay.batch(self.settings.batch, &mut self.draws) else { return false };
         for seen in [&mut batch.local, &mut batch.next_local] {
@@ -182,7 +182,7 @@ impl Learner {
         for critic in &mut self.critics {
             let pass = critic.forward(inputs.clone());
             let mut slope = pass.output().clone();
-            // Huber: errors beyond one count linearly.
+            // Huber loss: errors beyond one count linearly.
             slope.iter_mut().zip(goals).for_each(|(y, goal)| *y = (*y - goal).clamp(-1.0, 1.0) / n);
             let (gradients, _) = critic.backward(&pass, slope);
             critic.descend(&gradients, self.settings.critic_rate * rate, MOST);
@@ -204,18 +204,18 @@ impl Learner {
         self.actor.descend(&gradients, self.settings.actor_rate * rate, MOST);
     }
 
-    /// The policy as a file, with `head` as comment.
+    /// Policy in the form of a file, with `head` as comment.
     pub fn policy(&self, head: &str) -> String {
         export(&self.average, head)
     }
 
-    /// The actor as a file: the behaviour policy.
+    /// Actor in the form of a file: the behaviour policy.
     pub fn actor(&self) -> String {
         export(&self.actor, "actor")
     }
 }
 
-/// An actor as a file, with `head` as comment.
+/// An actor in the form of a file, with `head` as comment.
 pub(crate) fn export(actor: &Net, head: &str) -> String {
     let mut text = String::new();
     for line in head.lines() {
@@ -254,7 +254,7 @@ pub(crate) fn normalise(observations: &mut Array2<f32>) {
     }
 }
 
-/// Inputs of the networks, with logarithms or without.
+/// Inputs of the networks, with or without logarithms.
 fn prepared(mut observations: Array2<f32>, logs: bool) -> Array2<f32> {
     let derived = logs.then(|| logarithms(&observations));
     normalise(&mut observations);
@@ -264,7 +264,7 @@ fn prepared(mut observations: Array2<f32>, logs: bool) -> Array2<f32> {
     }
 }
 
-/// Derived features of the steps of observations, normalised.
+/// Normalised derived features of the steps of observations.
 fn logarithms(observations: &Array2<f32>) -> Array2<f32> {
     let mut logs = Array2::zeros((observations.nrows(), HISTORY * DERIVED));
     for (row, mut to) in observations.rows().into_iter().zip(logs.rows_mut()) {
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Reward is highest where the action is half of the first feature.
+    /// The reward is highest if the action is half of the first feature.
     #[test]
     fn it_learns_what_is_rewarded() {
         let mut draws = Draws::new(2, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Training in rounds: some complete episodes, then the number of updates that they pay for.
-//! Between two rounds the state is complete, so that a training resumed from a checkpoint continues
-//! exactly as without it.
+//! Training in rounds: some complete episodes, then the corresponding number of updates. The state
+//! between two rounds is complete, so that a training resumed from a checkpoint continues exactly
+//! as if it had not been interrupted.
 
 use crate::draw::Draws;
 use crate::env::{Env, GLOBALS};
@@ -24,26 +24,26 @@ use std::path::Path;
 const EVALUATION: u64 = 1 << 48;
 /// First bytes of a checkpoint.
 const MAGIC: &[u8; 8] = b"perilrn2";
-/// Length of the SHA-256 of all that follows.
+/// Length of the SHA-256 hash of the remaining file.
 const CHECK_BYTES: usize = 32;
 
-/// Quality of a policy on the evaluation's episodes, over their second halves.
+/// Quality of a policy in the evaluation's episodes, over their second halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Transitions before it.
+    /// Number of transitions before the evaluation.
     pub transitions: u64,
-    /// Updates before it.
+    /// Number of updates before the evaluation.
     pub updates: u64,
     /// Mean reward.
     pub reward: f64,
-    /// Payload delivered over the capacity.
+    /// Payload delivered relative to the capacity.
     pub utilisation: f64,
-    /// RTT over base RTT.
+    /// RTT relative to the base RTT.
     pub inflation: f64,
     /// Jain's index of the throughputs.
     pub fairness: f64,
-    /// Rows of the recipe's table that pass; `None` without a table, or if too many fail for it to
-    /// be the best.
+    /// Number of rows of the recipe's table that pass; `None` without a table, or if too many fail
+    /// for the policy to be the best.
     pub passed: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ struct Best {
 /// State of a training between two rounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
-    /// Recipe as text, for comparison.
+    /// Recipe as text, to compare at resumption.
     recipe: String,
     seed: u64,
     round: u64,
@@ -121,24 +121,24 @@ pub struct Training {
     recipe: Recipe,
     ground: Ground,
     replay: Replay,
-    /// The recipe's table selects the best policy; otherwise the reward does.
+    /// Whether the recipe's table selects the best policy; otherwise the reward does.
     tables: bool,
 }
 
 /// Summary of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Round {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub round: u64,
-    /// Transitions so far.
+    /// Number of transitions so far.
     pub transitions: u64,
     /// Total number of transitions.
     pub of: u64,
-    /// Updates so far.
+    /// Number of updates so far.
     pub updates: u64,
-    /// Mean reward of its episodes, exploration included.
+    /// Mean reward of the round's episodes, exploration included.
     pub reward: f64,
-    /// The evaluation after it, if there was one.
+    /// Evaluation after the round, if there was one.
     pub score: Option<Score>,
 }
 
@@ -164,10 +164,10 @@ impl Training {
         Ok(Training { state, recipe, ground, replay, tables: true })
     }
 
-    /// A training from its checkpoint.
+    /// Resumes a training from its checkpoint.
     ///
     /// # Errors
-    /// If the file is no checkpoint of this training, or damaged.
+    /// If the file is not a checkpoint of this training, or is damaged.
     pub fn resume(text: &str, folder: &Path, seed: u64, checkpoint: &Path) -> Result<Self, LearnError> {
         let named = |why: String| LearnError::Input(format!("{}: {why}", checkpoint.display()));
         let bytes = std::fs::read(checkpoint).map_err(|e| named(e.to_string()))?;
@@ -190,15 +190,15 @@ impl Training {
         Ok(Training { state, recipe, ground, replay, tables: true })
     }
 
-    /// Selects the best policy by reward from now on, which takes no extra runs.
+    /// Selects the best policy by reward from now on, which needs no extra runs.
     pub fn without_tables(&mut self) {
         self.tables = false;
     }
 
-    /// Writes a checkpoint; a kill leaves the previous one.
+    /// Writes a checkpoint; if the process is killed, the previous one remains.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn save(&self, checkpoint: &Path) -> Result<(), LearnError> {
         let json = serde_json::to_vec(&self.state).map_err(|e| LearnError::Run(e.to_string()))?;
         let mut body = (json.len() as u64).to_le_bytes().to_vec();
@@ -218,7 +218,7 @@ impl Training {
         &self.state.scores
     }
 
-    /// The policy that was best in an evaluation, or the current one without evaluations.
+    /// The best policy in any evaluation, or the current one without evaluations.
     pub fn best(&self) -> String {
         self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.text.clone())
     }
@@ -238,7 +238,7 @@ impl Training {
     /// Runs one round.
     ///
     /// # Errors
-    /// If a simulation fails, or the weights diverged (NaN).
+    /// If a simulation fails, or the weights have diverged (NaN).
     pub fn round(&mut self) -> Result<Round, LearnError> {
         let policy =
             Policy::parse(&self.state.learner.behaviour()).map_err(|e| LearnError::Run(e.to_string()))?;
@@ -346,8 +346,8 @@ impl Training {
         Ok(score)
     }
 
-    /// Rows of the recipe's table that a policy passes; `None` if more fail than with the best so
-    /// far.
+    /// Number of rows of the recipe's table that a policy passes; `None` if more fail than with the
+    /// best policy so far.
     fn passed(&self, policy: &str) -> Result<Option<usize>, LearnError> {
         let kind = self.recipe.train.table.as_deref().and_then(Kind::named);
         let Some(kind) = kind.filter(|_| self.tables) else { return Ok(None) };
@@ -362,15 +362,15 @@ struct Exploration {
     hold: u64,
     random: f64,
     noise: f64,
-    /// Actions passed to the learner are clipped to -1..1.
+    /// Whether actions passed to the learner are clipped to -1..1.
     bounded: bool,
 }
 
 /// Result of an episode.
 struct Lived {
-    /// By flow.
+    /// Streams by flow.
     streams: Vec<Vec<Frame>>,
-    /// Mean over its second half.
+    /// Mean over the second half.
     reward: f64,
     utilisation: f64,
     inflation: f64,
@@ -387,7 +387,7 @@ struct Sums {
     inflation: f64,
 }
 
-/// One episode under a policy.
+/// Runs one episode under a policy.
 fn live(
     ground: &Ground,
     index: u64,
@@ -401,7 +401,8 @@ fn live(
     let mut scratch = policy.scratch();
     let agents = env.agents();
     let mut streams: Vec<Vec<Frame>> = vec![Vec::new(); agents];
-    // By flow: steps until the next draw, and the drawn decision or noise on the policy's.
+    // By flow: number of steps until the next draw, and the drawn decision or the noise on the
+    // policy's decision.
     let mut tries = vec![(0u64, None::<f64>, 0.0); agents];
     let mut decisions = vec![Decision::Step(0.0); agents];
     let mut goodputs = vec![0.0; agents];

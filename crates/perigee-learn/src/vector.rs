@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Vectorised environments: one call runs all of them to their next decision, on all cores. The
-//! contents of slot `i` depend on the seed and `i` alone, not on the number of slots or threads.
+//! contents of slot `i` depend only on the seed and on `i`, not on the number of slots or threads.
 
 use crate::env::{Env, Rules, GLOBALS};
 use crate::world::Worlds;
@@ -26,12 +26,12 @@ pub const METRICS: [&str; 12] = [
     "capacity_bytes_per_s",
 ];
 
-/// Where episodes come from.
+/// Source of episodes.
 #[derive(Clone)]
 pub struct Ground {
-    /// Their scenarios.
+    /// Scenarios of the episodes.
     pub worlds: Worlds,
-    /// Folder that files are relative to.
+    /// Folder to which file names are relative.
     pub folder: PathBuf,
     /// Rules of observation and reward.
     pub rules: Rules,
@@ -64,13 +64,13 @@ pub struct VecEnv {
 pub struct Arrays<'a> {
     /// Features of the latest steps, oldest first: environments × flows × 50.
     pub observations: &'a mut [f32],
-    /// Flows present: environments × flows.
+    /// Flows present and due for a decision: environments × flows.
     pub active: &'a mut [bool],
-    /// Environments × 12.
+    /// Global features: environments × 12.
     pub globals: &'a mut [f32],
-    /// Environments × flows.
+    /// Rewards: environments × flows.
     pub rewards: &'a mut [f32],
-    /// Environments × flows × [`METRICS`].
+    /// Measurements: environments × flows × [`METRICS`].
     pub metrics: &'a mut [f32],
     /// Episodes that ended with this step; the arrays hold their final state, and the next step is
     /// the first of the next episode.
@@ -78,7 +78,7 @@ pub struct Arrays<'a> {
 }
 
 impl VecEnv {
-    /// `count` environments with at most `flows` flows each in the arrays.
+    /// Creates `count` environments with at most `flows` flows each in the arrays.
     ///
     /// # Errors
     /// If a scenario is invalid.
@@ -91,17 +91,18 @@ impl VecEnv {
         Ok(VecEnv { ground, slots, flows })
     }
 
-    /// Environments.
+    /// Number of environments.
     pub fn count(&self) -> usize {
         self.slots.len()
     }
 
-    /// Flows of each.
+    /// Number of flows of each environment.
     pub fn flows(&self) -> usize {
         self.flows
     }
 
-    /// Applies a decision to each flow of each environment, runs to the next, and fills the arrays.
+    /// Applies a decision to each flow of each environment, runs to the next decisions, and fills
+    /// the arrays.
     ///
     /// # Errors
     /// If a simulation fails.
@@ -163,5 +164,5 @@ fn measured(env: &Env, i: usize) -> [f32; METRICS.len()] {
     .map(|x| x as f32)
 }
 
-/// Values of an observation.
+/// Number of values in an observation.
 pub const OBSERVATION: usize = FEATURES * HISTORY;

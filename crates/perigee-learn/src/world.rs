@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scenarios of episodes: drawn for each episode as text of a scenario file, or a custom file with
-//! some of its keys drawn.
+//! Scenarios of episodes: generated for each episode as the text of a scenario file, or a custom
+//! file with draws for some of its keys.
 
 use crate::draw::{Distribution, Draws};
 use crate::LearnError;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where episodes take place.
+/// Scenarios of the episodes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, untagged)]
 pub enum Worlds {
@@ -27,13 +27,13 @@ pub enum Worlds {
 pub struct FileWorlds {
     /// The file, relative to the recipe.
     pub file: PathBuf,
-    /// Keys and their draws:
-    /// `"port.bottleneck.rate" = { draw = "uniform(40, 160)", unit = "Mbit" }`.
+    /// Keys and their draws: `"port.bottleneck.rate" = { draw = "uniform(40, 160)", unit = "Mbit"
+    /// }`.
     #[serde(default)]
     pub set: BTreeMap<String, DrawnKey>,
 }
 
-/// A key that is drawn.
+/// A key with drawn values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawnKey {
@@ -58,7 +58,7 @@ fn one() -> Distribution {
 pub struct Dumbbells {
     /// Rate of the bottleneck.
     pub rate_mbps: Distribution,
-    /// Base RTT that the flows share.
+    /// Base RTT common to all flows.
     pub rtt_ms: Distribution,
     /// Additional RTT of each flow.
     #[serde(default = "zero")]
@@ -70,32 +70,32 @@ pub struct Dumbbells {
     pub flows: Distribution,
     /// Length of an episode.
     pub duration_s: Distribution,
-    /// Share of the episodes with flows that start together; flows of the others start within the
+    /// Fraction of the episodes in which all flows start together; otherwise flows start within the
     /// first half.
     #[serde(default)]
     pub together: f64,
-    /// Share of the episodes with random loss, and its probability.
+    /// Fraction of the episodes with random loss.
     #[serde(default)]
     pub lossy: f64,
-    /// Probability of loss there.
+    /// Probability of loss in those episodes.
     #[serde(default = "zero")]
     pub loss: Distribution,
-    /// Share of the flows that start with a drawn window.
+    /// Fraction of the flows that start with a drawn window.
     #[serde(default)]
     pub exploring: f64,
     /// That window, in fair shares of the bandwidth-delay product.
     #[serde(default = "one")]
     pub window: Distribution,
-    /// Share of the episodes with changes of the path.
+    /// Fraction of the episodes with changes of the path.
     #[serde(default)]
     pub changing: f64,
-    /// Time between changes there.
+    /// Time between changes in those episodes.
     #[serde(default = "zero")]
     pub change_s: Distribution,
-    /// Share of the changes with a new RTT, from the distribution of `rtt_ms`.
+    /// Fraction of the changes with a new RTT, from the distribution of `rtt_ms`.
     #[serde(default)]
     pub change_rtt: f64,
-    /// Share of the changes with a new rate, from the distribution of `rate_mbps`.
+    /// Fraction of the changes with a new rate, from the distribution of `rate_mbps`.
     #[serde(default)]
     pub change_rate: f64,
     /// Length of the outage at a change.
@@ -106,9 +106,9 @@ pub struct Dumbbells {
 /// One episode.
 #[derive(Clone)]
 pub struct Episode {
-    /// Its scenario.
+    /// Scenario.
     pub scenario: Arc<Scenario>,
-    /// Seed of its draws.
+    /// Seed of the scenario's draws.
     pub seed: u64,
     /// Initial window by flow, in fair shares of the bandwidth-delay product.
     pub windows: Vec<Option<f64>>,
@@ -126,7 +126,7 @@ impl Worlds {
         }
     }
 
-    /// Episode `index` under `seed`; always the same.
+    /// Episode `index` under `seed`, which is always the same.
     ///
     /// # Errors
     /// If the scenario is invalid.
@@ -188,7 +188,7 @@ impl Dumbbells {
         Ok(())
     }
 
-    /// An episode's scenario, and the windows of its flows.
+    /// Scenario of an episode, and the windows of its flows.
     fn draw(&self, draws: &mut Draws) -> (String, Vec<Option<f64>>) {
         let duration = self.duration_s.draw(draws);
         let (rate, rtt) = (self.rate_mbps.draw(draws), self.rtt_ms.draw(draws));

@@ -2,8 +2,8 @@
 //! Two dumbbells in parallel; at given times the pairs of the second move to the bottleneck of the
 //! first, and back.
 //!
-//! Hosts of the second have access links to both. A move loses no packets: those in flight finish
-//! the path on which they started (OrbCC study, E6; the cross path of the Mininet testbed).
+//! Hosts of the second dumbbell have access links to both. A move loses no packets: those in flight
+//! finish the path on which they started (OrbCC study, E6; the cross path of the Mininet testbed).
 
 use crate::topology::{Built, Drawing, Duplex, Placement, TopologyError};
 use perigee_timeline::*;
@@ -19,13 +19,13 @@ pub struct CrossingSpec {
     pub moving: usize,
     /// Round-trip time of each pair on either path.
     pub rtts: Vec<Nanos>,
-    /// When the moving pairs change sides.
+    /// Times at which the moving pairs change sides.
     pub moves: Vec<Nanos>,
-    /// Fixed one-way delay of each bottleneck; the rest is on access links.
+    /// Fixed one-way delay of each bottleneck; the access links have the rest.
     pub bottleneck_delay: Nanos,
-    /// Every port of and towards the hosts.
+    /// All ports of and towards the hosts.
     pub access: PortSpec,
-    /// Both bottlenecks, both directions.
+    /// Both bottlenecks, in both directions.
     pub bottleneck: PortSpec,
 }
 

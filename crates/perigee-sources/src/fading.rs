@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Links with random variations of loss and rate: bursts of loss (Gilbert 1960, Elliott 1963) and
-//! weather, added to any other source of chunks as ordinary changes. The simulator needs no support
-//! for either.
+//! weather, added to any source of chunks as ordinary changes. The simulator needs no support for
+//! either.
 //!
 //! A burst process is a Markov chain in time, not in packets: a link stays good and bad for
-//! exponentially distributed times, so that a faster flow loses more packets of the same burst.
-//! Each directed link has its own chain, drawn from the seed and the names of its ends, independent
-//! of flows and schemes. Changes are emitted for links on a route only; those of other links are
-//! deferred until they are used.
+//! exponentially distributed times, so that a faster flow loses more packets in the same burst.
+//! Each directed link has its own chain, determined by the seed and the names of its ends,
+//! independent of flows and schemes. Changes are emitted only for links on a route; those of other
+//! links are deferred until the link is used.
 
 use perigee_timeline::*;
 use perigee_units::draw::mix;
@@ -18,34 +18,34 @@ use std::sync::Arc;
 /// A Gilbert-Elliott process.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bursts {
-    /// Probability of loss outside and inside of bursts.
+    /// Loss probability outside and inside bursts.
     pub loss: [f64; 2],
-    /// Mean sojourn time outside and inside.
+    /// Mean sojourn time outside and inside bursts.
     pub stay: [Nanos; 2],
 }
 
-/// State of a link from an instant on.
+/// Weather on a link from an instant on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fade {
     /// Start time.
     pub at: Nanos,
-    /// Remaining share of the rate, 0 to 1.
+    /// Remaining fraction of the rate, 0 to 1.
     pub rate_share: f64,
     /// Probability of loss.
     pub loss: f64,
 }
 
-/// The variations.
+/// Variations of links.
 #[derive(Clone, Debug, Default)]
 pub struct Fading {
     /// Seed of the bursts.
     pub seed: u64,
-    /// Bursts on each chosen link.
+    /// Bursts on each selected link.
     pub bursts: Option<Bursts>,
-    /// Weather by name of a node, in order of time: it applies to all chosen links that start or
-    /// end there.
+    /// Weather by node name, in order of time: it applies to all selected links that start or end
+    /// at the node.
     pub weather: BTreeMap<String, Vec<Fade>>,
-    /// The links that vary; `None` = all between the ground and a satellite.
+    /// Links that vary; `None` = all between the ground and a satellite.
     pub links: Option<BTreeSet<LinkId>>,
 }
 
@@ -58,12 +58,12 @@ pub struct Faded<S> {
     links: Vec<Line>,
     /// Links of the path of each pair.
     paths: BTreeMap<PairId, Arc<[LinkId]>>,
-    /// Routes that use each link now.
+    /// Number of routes that currently use each link.
     uses: BTreeMap<LinkId, usize>,
     tabled: BTreeSet<LinkId>,
 }
 
-/// A link and its chain.
+/// State of a link and its chain.
 struct Line {
     port: PortId,
     ends: [NodeId; 2],
@@ -71,7 +71,7 @@ struct Line {
     chosen: bool,
     bad: bool,
     until: Nanos,
-    /// Draws so far.
+    /// Number of draws so far.
     draws: u64,
     loss: f64,
     rate_share: f64,
@@ -113,7 +113,7 @@ impl<S: ChunkSource> Faded<S> {
                 loss: l.loss,
                 rate_share: 1.0,
             };
-            // The first turn makes it good.
+            // The first turn switches it to good.
             self.turn(&mut line);
             self.links.push(line);
         }
@@ -134,7 +134,7 @@ impl<S: ChunkSource> Faded<S> {
         line.until += Nanos::from_secs_f64(stay).max(Nanos(1));
     }
 
-    /// Changes of a link that is used from `from` until `to`.
+    /// Changes of a link in use from `from` to `to`.
     fn vary(&mut self, id: LinkId, from: Nanos, to: Nanos, out: &mut Vec<Timed>) {
         let mut t = from;
         while t < to && self.links[id.ix()].chosen {
@@ -170,7 +170,7 @@ impl<S: ChunkSource> Faded<S> {
         }
     }
 
-    /// Follows the routes through a chunk: stretches of time in which each link is used.
+    /// Follows the routes through a chunk: periods in which each link is used.
     fn used(&mut self, chunk: &Chunk) -> Vec<(LinkId, Nanos, Nanos)> {
         let mut since: BTreeMap<LinkId, Nanos> = self.uses.keys().map(|&l| (l, chunk.start)).collect();
         let mut stretches = Vec::new();
@@ -183,7 +183,8 @@ impl<S: ChunkSource> Faded<S> {
                     }
                     (old, links.as_deref().unwrap_or_default().to_vec())
                 }
-                // Tables are not traced: a link that was in one stays in use.
+                // Next-hop tables are not traced: a link that was in a table counts as used from
+                // then on.
                 Change::NextHop { link: Some(l), .. } if self.tabled.insert(*l) => (Arc::from([]), vec![*l]),
                 _ => continue,
             };
@@ -233,14 +234,14 @@ impl<S: ChunkSource> ChunkSource for Faded<S> {
         }
         if !more.is_empty() {
             chunk.changes.extend(more);
-            // Stable: at one instant the changes of the source come first.
+            // Stable: at one instant, the changes of the source come first.
             chunk.changes.sort_by_key(|c| c.at);
         }
         Ok(Some(Arc::new(chunk)))
     }
 }
 
-/// Fowler, Noll and Vo's hash.
+/// FNV-1a hash.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }

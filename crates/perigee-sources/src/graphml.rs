@@ -2,9 +2,9 @@
 //! Networks as GraphML: files of the Internet Topology Zoo (Knight et al., IEEE JSAC 2011),
 //! networkx, yEd.
 //!
-//! Attributes of a node are `label` (else its id), `Latitude` and `Longitude`; those of an edge
+//! Node attributes are `label` (else the id), `Latitude` and `Longitude`; edge attributes are
 //! `rate_mbps`, `delay_ms`, `loss_pct` and `queue_packets` as in files of links, or `LinkSpeedRaw`
-//! in bit/s as in the Zoo. Names of attributes are case-insensitive.
+//! in bit/s as in the Zoo. Attribute names are case-insensitive.
 
 use crate::line_error::{number, TraceError};
 use crate::network::LinkRow;
@@ -13,11 +13,11 @@ use perigee_units::{names, BitRate, Nanos};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bound on plausible values.
+/// Upper bounds of plausible values.
 const MOST_BPS: f64 = 1e13;
 const MOST_MS: f64 = 1e5;
 
-/// A network as read: a link without a delay is as long as the distance between the places of its
+/// A parsed network. The length of a link without a delay is the distance between the places of its
 /// ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
@@ -25,19 +25,19 @@ pub struct Graph {
     pub rows: Vec<LinkRow>,
     /// Places of nodes by name.
     pub places: BTreeMap<String, GeoPoint>,
-    /// Links left out because a faster one connects the same two nodes.
+    /// Number of links omitted because a faster one connects the same two nodes.
     pub parallel: usize,
-    /// Edges from a node to itself, left out.
+    /// Number of edges from a node to itself, which are omitted.
     pub loops: usize,
 }
 
-/// Names of the attributes by the ids of their keys, in lower case, with their default values.
+/// Names of the attributes in lower case, with default values, by key id.
 type Keys = BTreeMap<String, (String, Option<String>)>;
 
-/// Reads a graph.
+/// Parses a graph.
 ///
 /// # Errors
-/// If the text is not XML, or no graph; values that are no numbers, with their line.
+/// If the text is not XML, or not a graph; invalid numbers, with their line.
 pub fn parse(text: &str) -> Result<Graph, TraceError> {
     let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
@@ -112,7 +112,7 @@ fn keys(root: Node<'_, '_>) -> Keys {
     elements(root, "key").filter_map(key).collect()
 }
 
-/// The value of an attribute of a node or an edge.
+/// Value of an attribute of a node or an edge.
 fn value(of: Node<'_, '_>, keys: &Keys, name: &str) -> Option<String> {
     let wanted = |id: &str| keys.get(id).is_some_and(|(known, _)| known == name);
     let own = elements(of, "data").find(|d| d.attribute("key").is_some_and(wanted));
@@ -124,7 +124,7 @@ fn value(of: Node<'_, '_>, keys: &Keys, name: &str) -> Option<String> {
     text.or_else(default).filter(|t| !t.is_empty())
 }
 
-/// Names by id: the label if it is unique, else label and id.
+/// Names by id: the label if it is unique, otherwise label and id.
 fn names(
     graph: Node<'_, '_>,
     keys: &Keys,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Pairs along a part of a flow's path: one for each leg of a split connection.
+//! Pairs along part of a flow's path: one for each leg of a split connection.
 
 use crate::topology::{add_pair, Built, FlowPath, Hop};
 use perigee_timeline::{NodeId, PairId};
 
 impl Built {
-    /// Adds a pair along the first flow with a path over both nodes, in this order; returns its
-    /// index in [`Built::flows`]. `None` = there is no such flow.
+    /// Adds a pair along the first flow with a path through both nodes, in this order; returns its
+    /// index in [`Built::flows`]. `None` = no such flow.
     pub fn part(&mut self, from: &str, to: &str) -> Option<usize> {
         let node = |name: &str| self.header.nodes.iter().position(|n| n.name == name);
         let (a, b) = (NodeId(node(from)? as u32), NodeId(node(to)? as u32));
@@ -20,7 +20,7 @@ impl Built {
         Some(self.flows.len() - 1)
     }
 
-    /// The hops of a path from one node to another.
+    /// Hops of a path from one node to another.
     fn between<'a>(&self, way: &'a [Hop], from: NodeId, to: NodeId) -> Option<&'a [Hop]> {
         let first = way.iter().position(|h| self.header.ports[h.port.ix()].node == from)?;
         let last = way.iter().position(|h| self.header.links[h.link.ix()].to == to)?;

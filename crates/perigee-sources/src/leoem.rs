@@ -3,10 +3,10 @@
 //!
 //! A line is `cycle$[nodes]$count$[delays]$sum`: seconds from 1, node numbers from end 1 (-1) to
 //! end 2 (-2), their count, one-way delays in seconds (one fewer), and their sum; a second without
-//! a path is `cycle$NULL`. Delays hold for their second and are replayed as they are. (The
-//! published logs have two defects of their generator, so that their delays are too small; a replay
-//! keeps them.) The emulator's outages at handovers are not in the logs:
-//! [`leoem_outages`](crate::leoem_outages) adds them.
+//! a path is `cycle$NULL`. Delays apply to their second and are replayed unchanged. (Two defects of
+//! their generator make the delays of the published logs too small; a replay keeps them.) The logs
+//! do not contain the emulator's outages at handovers: [`leoem_outages`](crate::leoem_outages) adds
+//! them.
 
 use crate::leoem_outages::Breaks;
 use crate::line_error::{lines, number, TraceError};
@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// Nodes of end 1 and end 2 in a log.
 const ENDS: [i64; 2] = [-1, -2];
-/// Hosts attached to the ends, if they are separate nodes.
+/// Hosts attached to the ends, if these are separate nodes.
 const HOSTS: [i64; 2] = [-3, -4];
-/// Largest plausible one-way delay of a link.
+/// Maximum plausible one-way delay of a link.
 const MAX_DELAY_S: f64 = 10.0;
 
 /// The path of one second.
@@ -38,7 +38,7 @@ impl LoggedPath {
     }
 }
 
-/// A log: second `i` is its `i`-th line; `None` = no path.
+/// A log: line `i` is second `i`; `None` = no path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathLog {
     /// One entry per second.
@@ -48,11 +48,11 @@ pub struct PathLog {
 /// Representation of the hops of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hops {
-    /// Hop `k` is the `k`-th position of a chain, whichever satellite is there: its queue survives
-    /// a change of satellites, as in LeoEM's emulator.
+    /// Hop `k` is the `k`-th position of a chain, regardless of the satellite at that position: its
+    /// queue survives a change of satellites, as in LeoEM's emulator.
     #[default]
     Positions,
-    /// Each node of the log is a node, each link has its own queue.
+    /// Each node of the log is a node, and each link has its own queue.
     Nodes,
 }
 
@@ -61,11 +61,11 @@ pub enum Hops {
 pub struct PathOptions {
     /// Representation of hops.
     pub hops: Hops,
-    /// Part of the log to skip (integral seconds).
+    /// Part of the log to skip (full seconds).
     pub first: Nanos,
     /// Length of the timeline; `None` = to the end of the log.
     pub duration: Option<Nanos>,
-    /// Every port, both directions.
+    /// All ports, in both directions.
     pub port: PortSpec,
     /// Uplink ports of the two ends (LeoEM's dish links have a separate rate); `None` = as the
     /// others.
@@ -100,10 +100,10 @@ pub const FORWARD: PairId = PairId(0);
 pub const REVERSE: PairId = PairId(1);
 
 impl PathLog {
-    /// Reads a log.
+    /// Parses a log.
     ///
     /// # Errors
-    /// The first line that is malformed, cut off, or out of order.
+    /// The first line that is malformed, truncated, or out of order.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut seconds = Vec::new();
         for (n, line) in lines(text) {
@@ -121,7 +121,7 @@ impl PathLog {
         Ok(PathLog { seconds })
     }
 
-    /// The log as text, in the form that [`PathLog::parse`] reads.
+    /// The log as text, in the format of [`PathLog::parse`].
     pub fn to_text(&self) -> String {
         let line = |(i, second): (usize, &Option<LoggedPath>)| {
             let Some(path) = second else { return format!("{}$NULL\n", i + 1) };
@@ -135,11 +135,11 @@ impl PathLog {
         self.seconds.iter().enumerate().map(line).collect()
     }
 
-    /// The timeline of a part of the log. Pairs: [`FORWARD`] and [`REVERSE`]; nodes 0 and 1 are the
-    /// two ends.
+    /// Timeline of a part of the log. Pairs: [`FORWARD`] and [`REVERSE`]; nodes 0 and 1 are the two
+    /// ends.
     ///
     /// # Errors
-    /// If the log is shorter than that, or there is no path in it.
+    /// If the log is too short, or has no path in that part.
     pub fn timeline(&self, o: &PathOptions) -> Result<Timeline, String> {
         let skip = o.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
         let rest = self.seconds.get(skip..).unwrap_or(&[]);
@@ -209,7 +209,7 @@ struct Replay<'a> {
     header: Header,
     changes: Vec<Timed>,
     nodes: BTreeMap<i64, NodeId>,
-    /// Ports by node, and next node or direction.
+    /// Ports by node, and by next node or direction.
     ports: BTreeMap<(NodeId, NodeId), PortId>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
     delays: BTreeMap<LinkId, Nanos>,
@@ -273,7 +273,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The links of both directions, including those of the hosts, if any.
+    /// Links of both directions, including those of the hosts, if any.
     fn with_hosts(&mut self, [there, back]: [Vec<LinkId>; 2]) -> [Vec<LinkId>; 2] {
         if self.o.host.is_none() {
             return [there, back];
@@ -319,7 +319,7 @@ impl<'a> Replay<'a> {
         nodes.windows(2).map(|w| self.link(w[0], w[1], end)).collect()
     }
 
-    /// The link between two nodes, towards `end`.
+    /// Link between two nodes, towards `end`.
     fn link(&mut self, from: NodeId, to: NodeId, end: i64) -> LinkId {
         if let Some(&id) = self.links.get(&(from, to)) {
             return id;
@@ -332,8 +332,8 @@ impl<'a> Replay<'a> {
         id
     }
 
-    /// A position has one port for each direction, whichever position or end comes next; a node has
-    /// one per link.
+    /// A position has one port per direction, whichever position or end is next; a node has one
+    /// port per link.
     fn port(&mut self, from: NodeId, to: NodeId, end: i64) -> PortId {
         let name = |id: NodeId| self.header.nodes[id.ix()].name.clone();
         let (key, label) = match self.o.hops {
@@ -364,7 +364,8 @@ impl<'a> Replay<'a> {
 
     fn set_delay(&mut self, t: Nanos, link: LinkId, delay: Nanos) {
         if self.delays.insert(link, delay) != Some(delay) {
-            // The initial delay of a link is in the header as well, where queues are sized by it.
+            // The initial delay of a link is also stored in the header, from which queues are
+            // sized.
             if self.header.links[link.ix()].delay == Delay::default() {
                 self.header.links[link.ix()].delay = Delay::constant(delay);
             }

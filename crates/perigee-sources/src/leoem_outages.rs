@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Outages of LeoEM's emulator when the satellites of a recorded path change (according to its
 //! `emulator.py`): links between satellites go down and up at once and lose the packets on them;
-//! the link of an end with a changed satellite is down for some multiple of its old and new delays.
-//! The study that used it reports another 45 to 120 ms.
+//! the link of an end whose satellite changes is down for a multiple of its old and new delays. The
+//! study that used the emulator reports a further 45 to 120 ms.
 
 use crate::leoem::LoggedPath;
 use perigee_timeline::*;
@@ -12,9 +12,9 @@ use perigee_units::Nanos;
 /// Parameters of the outages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breaks {
-    /// The link of an end is down for this many times its old and new delay (LeoEM: 3), …
+    /// Multiple of its old and new delay for which the link of an end is down (LeoEM: 3),
     pub per_delay: f64,
-    /// … and for a draw between these.
+    /// plus a uniform draw between these.
     pub outage: (Nanos, Nanos),
     /// Seed of the draws.
     pub seed: u64,
@@ -23,8 +23,8 @@ pub struct Breaks {
 }
 
 impl Breaks {
-    /// The outages when a path follows another at `t`; `ways` are the links of the new one, forward
-    /// and reverse.
+    /// Outages when a path follows another at `t`; `ways`: links of the new path, forward and
+    /// reverse.
     pub(crate) fn of(
         &self,
         t: Nanos,
@@ -41,7 +41,7 @@ impl Breaks {
         let mut out = Vec::new();
         let broken = interior(&old.nodes, &new.nodes);
         if !broken.is_empty() {
-            // LeoEM reports these to SaTCP like changes of an end's satellite.
+            // LeoEM reports these to SaTCP as it does changes of an end's satellite.
             out.push(note(t, NoteKind::OutageBegin, None, 0.0));
             out.push(note(t, NoteKind::OutageEnd, None, 0.0));
         }
@@ -69,7 +69,7 @@ impl Breaks {
         out
     }
 
-    /// Length of an outage, less than the second between changes.
+    /// Length of an outage, limited to less than the second between changes.
     fn length(&self, t: Nanos, end: u64, delays: Nanos) -> Nanos {
         let (low, high) = self.outage;
         let mut h = 0x9E37_79B9_7F4A_7C15;
@@ -82,8 +82,8 @@ impl Breaks {
     }
 }
 
-/// Links between satellites with an outage: the one before the first satellite that was not on the
-/// old path, and the one at which the new path joins the old one again at another place.
+/// Links between satellites with an outage: the link before the first satellite that was not on the
+/// old path, and the link at which the new path rejoins the old one at another position.
 fn interior(old: &[i64], new: &[i64]) -> Vec<usize> {
     let (old, new) = (&old[1..old.len() - 1], &new[1..new.len() - 1]);
     let mut out = Vec::new();
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn links_break_where_the_new_path_leaves_and_joins_the_old_one() {
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 2, 3, -2]), Vec::<usize>::new());
-        // 9 is new after 1, and 2 is joined one position later.
+        // 9 is new after 1, and 2 is rejoined one position later.
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 9, 2, 3, -2]), [1, 2]);
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 9, 2, 3, -2]), Vec::<usize>::new());
         assert_eq!(interior(&[-1, 1, 2, -2], &[-1, 1, 7, 8, -2]), [1]);

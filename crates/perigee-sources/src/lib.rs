@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sources of timelines that need no satellites: small topologies, schedules of changes, recorded
-//! paths and rates.
+//! Sources of timelines without satellites: small topologies, schedules of changes, recorded paths
+//! and rates.
 //!
-//! Each source builds a [`Timeline`](perigee_timeline::Timeline) or changes to one, independent of
-//! the backend that carries packets over it. Constellations are the sources of `perigee-orbit`.
+//! Each source builds a [`Timeline`](perigee_timeline::Timeline), or changes to one, independently
+//! of the backend that carries packets over it. Constellations are in `perigee-orbit`.
 //!
 //! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells with pairs that change
 //!   sides.
-//! * [`schedule`]: changes at given times, listed or drawn as published studies did
+//! * [`schedule`]: changes at given times, from a file or drawn as in published studies
 //!   ([`python_random`]).
 //! * [`fading`]: bursts of loss and weather over any source.
 //! * [`leoem`] (with [`leoem_outages`]), [`mahimahi`]: recorded paths, rates and delays;
-//!   [`line_error`]: errors of their readers.
+//!   [`line_error`]: errors of their parsers.
 
 pub mod crossing;
 pub mod fading;
@@ -29,7 +29,7 @@ pub mod schedule;
 mod testdata;
 pub mod topology;
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

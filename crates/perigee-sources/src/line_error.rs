@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Errors in recorded files, with the line.
 
-/// Why a recorded file could not be read.
+/// Reason why a recorded file could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct TraceError {
@@ -17,12 +17,12 @@ impl TraceError {
     }
 }
 
-/// The lines that are not blank, with their numbers.
+/// Non-blank lines with their numbers.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n + 1, l.trim())).filter(|(_, l)| !l.is_empty())
 }
 
-/// A finite number that is not negative.
+/// A finite, non-negative number.
 pub(crate) fn number(line: usize, text: &str, what: &str) -> Result<f64, TraceError> {
     let value: f64 = text
         .trim()

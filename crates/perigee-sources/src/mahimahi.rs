@@ -2,10 +2,10 @@
 //! Recorded rates and delays in the formats of mahimahi and LeoReplayer.
 //!
 //! A rate file has a line for each opportunity to deliver 1500 bytes: its time in milliseconds.
-//! Opportunities are counted over a window (such as 100 ms) and become the rate of that window;
-//! shorter windows follow the trace more closely but starve packets that fall between two
-//! opportunities. A delay file has a line per step (10 ms): the one-way delay, in milliseconds, of
-//! packets that enter in that step.
+//! Opportunities are counted over a window (such as 100 ms) and determine the rate of that window;
+//! shorter windows follow the trace more closely, but starve packets between two opportunities. A
+//! delay file has a line per step (10 ms): the one-way delay, in milliseconds, of packets that
+//! enter in that step.
 
 use crate::line_error::{lines, TraceError};
 use perigee_timeline::*;
@@ -24,27 +24,28 @@ pub enum AtEnd {
     Hold,
 }
 
-/// Opportunities to deliver, by time.
+/// Delivery opportunities by time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTrace {
-    /// Milliseconds, in order.
+    /// Times in milliseconds, in order.
     pub opportunities_ms: Vec<u64>,
 }
 
 /// Delays, one per step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayTrace {
-    /// One-way.
+    /// One-way delays.
     pub delays: Vec<Nanos>,
     /// Time between entries.
     pub step: Nanos,
 }
 
-/// Longest plausible trace and delay.
+/// Maximum plausible trace and delay.
 const MAX_TRACE_MS: u64 = 6 * 3_600_000;
 const MAX_DELAY_MS: f64 = 10_000.0;
 
-/// Text of a line for messages, truncated: a file of another kind may have one line of megabytes.
+/// Text of a line for messages, truncated: a file of another kind may have a single line of
+/// megabytes.
 fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {
@@ -63,7 +64,7 @@ fn whole(line: usize, text: &str, what: &str, most: u64) -> Result<u64, TraceErr
     Ok(value)
 }
 
-/// A delay: milliseconds, with fractions or without.
+/// A delay in milliseconds, possibly with fractions.
 fn milliseconds(line: usize, text: &str) -> Result<Nanos, TraceError> {
     match text.parse::<f64>() {
         Ok(ms) if (0.0..=MAX_DELAY_MS).contains(&ms) => Ok(Nanos((ms * 1e6 + 0.5) as u64)),
@@ -75,7 +76,7 @@ fn milliseconds(line: usize, text: &str) -> Result<Nanos, TraceError> {
 }
 
 impl RateTrace {
-    /// Reads a rate file.
+    /// Parses a rate file.
     ///
     /// # Errors
     /// The first line that is not a number or goes back in time; an empty file.
@@ -100,7 +101,7 @@ impl RateTrace {
         Nanos::from_millis(self.opportunities_ms.last().copied().unwrap_or(0))
     }
 
-    /// The mean rate of each window (a millisecond or more) of the trace; the last one may be
+    /// Mean rate of each window (a millisecond or more) of the trace; the last window may be
     /// shorter.
     pub fn rates(&self, window: Nanos) -> Vec<BitRate> {
         let length = self.length();
@@ -118,7 +119,7 @@ impl RateTrace {
         counts.iter().enumerate().map(rate).collect()
     }
 
-    /// The changes that make a port follow the trace. An empty window blocks it.
+    /// Changes that make a port follow the trace. An empty window blocks the port.
     pub fn changes(&self, port: PortId, window: Nanos, duration: Nanos, end: AtEnd) -> Vec<Timed> {
         let rates = self.rates(window);
         let value = |rate: &BitRate| Change::Rate(port, *rate);
@@ -127,7 +128,7 @@ impl RateTrace {
 }
 
 impl DelayTrace {
-    /// Reads a delay file.
+    /// Parses a delay file.
     ///
     /// # Errors
     /// The first line that is not a number; an empty file.
@@ -144,15 +145,15 @@ impl DelayTrace {
         self.step * self.delays.len() as u64
     }
 
-    /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it
-    /// for both links, and let them reorder ([`LinkOrder::Reorder`]) to emulate it.
+    /// Changes that make a link follow the trace. LeoReplayer delays both directions: to emulate
+    /// it, call this for both links, and set them to [`LinkOrder::Reorder`].
     pub fn changes(&self, link: LinkId, duration: Nanos, end: AtEnd) -> Vec<Timed> {
         let value = |delay: &Nanos| Change::Delay(link, Delay::constant(*delay));
         replay(&self.delays, self.step, self.length(), duration, end, value)
     }
 }
 
-/// One change wherever the value differs from the previous one.
+/// A change wherever the value differs from the previous one.
 fn replay<T: PartialEq>(
     values: &[T],
     step: Nanos,
@@ -186,7 +187,8 @@ mod tests {
 
     #[test]
     fn opportunities_become_the_rate_of_their_window() {
-        // 10 in the first 100 ms: 1.2 Mbit/s; none in the second; 5 in the last 50 ms: 1.2 Mbit/s.
+        // 10 opportunities in the first 100 ms: 1.2 Mbit/s; none in the second; 5 in the last 50
+        // ms: 1.2 Mbit/s.
         let mut text = String::new();
         for ms in (5..100).step_by(10).chain((205..=245).step_by(10)) {
             text += &format!("{ms}\n");

@@ -9,13 +9,13 @@ use perigee_units::{names, BitRate, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Bound on plausible values.
+/// Upper bounds of plausible values.
 const MOST_MBPS: f64 = 1e7;
 const MOST_MS: f64 = 1e5;
 const MOST_S: f64 = 604_800.0;
 
-/// Properties of a link from a time on. They apply to both directions, unless another row has the
-/// reverse one.
+/// Properties of a link from a time on. They apply to both directions, unless another row specifies
+/// the reverse one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRow {
     /// Names of its ends.
@@ -36,11 +36,11 @@ pub struct LinkRow {
 
 const COLUMNS: [&str; 7] = ["from", "to", "t_s", "rate_mbps", "delay_ms", "loss_pct", "queue_packets"];
 
-/// Reads links as CSV: the first line names the columns, `from` and `to` and any of `t_s`,
+/// Parses links as CSV: the first line names the columns, `from` and `to` and any of `t_s`,
 /// `rate_mbps`, `delay_ms`, `loss_pct`, `queue_packets`. An empty cell leaves the value unchanged.
 ///
 /// # Errors
-/// The first line that cannot be read, with the expected contents.
+/// The first line that cannot be parsed, with the expected contents.
 pub fn parse_links(text: &str) -> Result<Vec<LinkRow>, TraceError> {
     let mut all = lines(text);
     let Some((n, head)) = all.next() else { return Err(TraceError::at(1, "the file is empty")) };
@@ -93,8 +93,8 @@ fn row(names: &[&str], n: usize, line: &str) -> Result<LinkRow, TraceError> {
     }
 }
 
-/// Reads routes: the nodes of each from end to end, separated by commas. The reverse path is the
-/// same route backwards, unless given as well.
+/// Parses routes: the nodes of each route from end to end, separated by commas. The reverse path is
+/// the reversed route, unless also given.
 ///
 /// # Errors
 /// A line with fewer than two nodes.
@@ -114,7 +114,7 @@ fn fit(line: usize, name: &str) -> Result<(), TraceError> {
     names::check(name).map_err(|why| TraceError::at(line, format!("the name {name:?} {why}")))
 }
 
-/// Initial properties of a link's port in the rows.
+/// Initial properties of a link's port from its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Given {
     /// Its rate.
@@ -136,8 +136,9 @@ pub struct Own {
 }
 
 impl Own {
-    /// Route changes that result from `changes` (of delays, and of links that go down and come up):
-    /// smallest sums of delays over links that are up, in effect `after` each change.
+    /// Route changes that result from `changes` (of delays, and of links that go down and up):
+    /// routes minimise the sum of delays over links that are up, and take effect `after` each
+    /// change.
     pub fn reroute(&self, changes: &[Timed], after: Nanos) -> Vec<Timed> {
         let header = &self.built.header;
         let mut delays: Vec<Nanos> = header.links.iter().map(|l| l.delay.base).collect();
@@ -181,8 +182,8 @@ impl Own {
     }
 }
 
-/// A pair's new path, and a note of it (once for both directions, at the forward one, which has an
-/// even number).
+/// New path of a pair, and a note about it (once for both directions, at the forward one, which has
+/// an even number).
 fn moved(
     pair: PairId,
     had: bool,
@@ -211,7 +212,7 @@ fn wrong<T>(row: &LinkRow, why: &str) -> Result<T, TopologyError> {
 /// Builds the network with traffic between `pairs`.
 ///
 /// # Errors
-/// Nodes and links that do not exist, pairs without a route, rows that contradict each other.
+/// Nodes and links that do not exist, pairs without a route, or rows that contradict each other.
 pub fn network(
     rows: &[LinkRow],
     routes: &[Vec<String>],
@@ -250,8 +251,8 @@ pub fn network(
     Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given, made })
 }
 
-/// Delays of the shortest paths from a node to all that it is connected with, itself included;
-/// empty for a node without links.
+/// Delays of the shortest paths from a node to all nodes connected to it, itself included; empty
+/// for a node without links.
 ///
 /// # Errors
 /// Rows that contradict each other.
@@ -307,7 +308,7 @@ fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
             if named {
                 return wrong(row, "it is there already");
             }
-            // The reverse direction has a row of its own.
+            // The reverse direction has a separate row.
             let own = &mut given[hop.port.ix()];
             *own =
                 Given { rate: row.rate.or(own.rate), queue_packets: row.queue_packets.or(own.queue_packets) };
@@ -335,8 +336,8 @@ fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
 struct Made {
     hop: Hop,
     opposite: Hop,
-    /// The first row of the link has its ends in this order: later rows like it apply to both
-    /// directions.
+    /// Whether the first row of the link has its ends in this order: later rows in this order apply
+    /// to both directions.
     named: bool,
 }
 
@@ -363,8 +364,8 @@ impl Map<'_> {
         ids.windows(2).enumerate().map(hop).collect()
     }
 
-    /// Dijkstra's algorithm over delays; ties go to the path with fewer links, then with smaller
-    /// node numbers.
+    /// Dijkstra's algorithm over delays; ties go to the path with fewer links, then to the one with
+    /// smaller node numbers.
     fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let best = self.tree(from);
         let mut way = vec![to];
@@ -375,7 +376,7 @@ impl Map<'_> {
         Some(way)
     }
 
-    /// Delay, number of links and predecessor of all reachable nodes.
+    /// Delay, number of links and predecessor of each reachable node.
     fn tree(&self, from: NodeId) -> Vec<Option<(u64, u32, NodeId)>> {
         let mut best: Vec<Option<(u64, u32, NodeId)>> = vec![None; self.nodes];
         let mut heap = BinaryHeap::from([Reverse((0u64, 0u32, from, from))]);
@@ -386,7 +387,7 @@ impl Map<'_> {
             best[here.ix()] = Some((cost, links, before));
             for ([_, next], made) in self.made.range([here, NodeId(0)]..=[here, NodeId(u32::MAX)]) {
                 let delay = self.delays[made.hop.link.ix()];
-                // A link that is down.
+                // `Nanos::MAX` marks a link that is down.
                 if delay < Nanos::MAX {
                     heap.push(Reverse((cost + delay.0, links + 1, *next, here)));
                 }
@@ -450,7 +451,7 @@ mod tests {
             Timed { at: s(1), change: Change::Down(bc, OutageMode::Flush) },
             Timed { at: s(2), change: Change::Down(ac, OutageMode::Flush) },
             Timed { at: s(3), change: Change::Up(bc) },
-            // 14 ms over b are still fewer than 20.
+            // 14 ms via b are still less than 20.
             Timed { at: s(4), change: Change::Delay(ab, Delay::constant(Nanos::from_millis(9))) },
             Timed { at: s(5), change: Change::Rate(PortId(0), BitRate(1)) },
         ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python's random number generator: published schedules were drawn with it and are reproduced from
-//! their seeds.
+//! Python's random number generator, with which published schedules were drawn: they are reproduced
+//! from their seeds.
 //!
 //! The generator is Matsumoto and Nishimura's Mersenne Twister MT19937 (ACM TOMACS 8, 1998) with
 //! its seeding by array; the conversion of its output to integers and reals is that of CPython's
@@ -17,7 +17,7 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Seeds as `random.seed(seed)` does with an integer.
+    /// Generator seeded like `random.seed(seed)` with an integer.
     pub fn new(seed: u64) -> Self {
         let key = [seed as u32, (seed >> 32) as u32];
         let key = if key[1] == 0 { &key[..1] } else { &key[..] };
@@ -82,8 +82,8 @@ impl PythonRandom {
         a + (b - a) * self.random()
     }
 
-    /// `random.randint(a, b)`, both included. Draws as many bits as the width has, until they are
-    /// in range.
+    /// `random.randint(a, b)`, both included. Draws as many bits as the width has until the result
+    /// is in range.
     pub fn randint(&mut self, a: u32, b: u32) -> u32 {
         let width = b - a + 1;
         let bits = 32 - width.leading_zeros();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Changes at given times: of rate, round-trip time and loss, with outages. Listed in a file, or
+//! Changes at given times: of rate, round-trip time and loss, with outages. Read from a file, or
 //! drawn as in the studies that used them.
 
 use crate::line_error::{lines, number, TraceError};
@@ -8,7 +8,7 @@ use crate::topology::{Built, Duplex, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
-/// Changes at one time; absent values are unchanged.
+/// Changes at one time; absent values stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Time.
@@ -23,33 +23,33 @@ pub struct Step {
     pub outage: Option<Nanos>,
 }
 
-/// When the new values of a step with an outage take effect.
+/// Time at which the new values of a step with an outage take effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effect {
     /// All at the end of the outage (OrbCC study).
     AfterOutage,
-    /// Delay and loss at its start, the rate at its end (seed 000's testbed, the Linux reference
+    /// Delay and loss at its start, the rate at its end (testbed of seed 000, Linux reference
     /// curves).
     #[default]
     DelayFirst,
 }
 
-/// Directions that something applies to.
+/// Directions to which a change applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ways {
-    /// That of the data.
+    /// Direction of the data.
     Forward,
-    /// That of the ACKs.
+    /// Direction of the ACKs.
     Reverse,
-    /// Both.
+    /// Both directions.
     #[default]
     Both,
 }
 
-/// Options for the application of steps to the bottlenecks of a topology.
+/// Options for applying steps to the bottlenecks of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Which bottlenecks change; `None` = all.
+    /// Bottleneck that changes; `None` = all.
     pub bottleneck: Option<usize>,
     /// Directions of rates.
     pub rate: Ways,
@@ -59,7 +59,7 @@ pub struct Application {
     pub outage: Ways,
     /// Effect of an outage on packets.
     pub mode: OutageMode,
-    /// When new values take effect.
+    /// Time at which new values take effect.
     pub effect: Effect,
 }
 
@@ -84,8 +84,8 @@ impl Ways {
     }
 }
 
-/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that
-/// starts during another one prolongs it.
+/// Changes of a schedule (steps in order of time) on a built topology, with notes. An outage that
+/// starts during another one extends it.
 ///
 /// # Errors
 /// If a round-trip time is shorter than the fixed delays.
@@ -133,7 +133,7 @@ fn note(at: Nanos, kind: NoteKind, value: f64, text: String) -> Timed {
     Timed { at, change: Change::Note(Note { kind, node: None, pair: None, value, text }) }
 }
 
-/// Outages as spans that do not overlap.
+/// Outages as disjoint periods.
 fn outages(steps: &[Step]) -> Vec<(Nanos, Nanos)> {
     let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
     for (at, length) in steps.iter().filter_map(|s| Some((s.at, s.outage.filter(|o| o.0 > 0)?))) {
@@ -156,11 +156,11 @@ impl Step {
     }
 }
 
-/// Reads a schedule: comma-separated, the first line names the columns. Known ones: `t_s`,
+/// Parses a schedule: comma-separated, the first line names the columns. Known columns: `t_s`,
 /// `rate_mbps`, `rtt_ms`, `outage_ms`, and `loss_pct` with any suffix; `#` starts a comment line.
 ///
 /// # Errors
-/// The first line that is malformed, or with a time not after the previous one.
+/// The first line that is malformed, or whose time is not after the previous one.
 pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
     let mut rows = lines(text).filter(|(_, l)| !l.starts_with('#'));
     let (n, header) = rows.next().ok_or_else(|| TraceError::at(1, "the file is empty"))?;
@@ -211,7 +211,7 @@ fn read_row(n: usize, names: &[&str], line: &str) -> Result<Step, TraceError> {
     Ok(step)
 }
 
-/// One draw of the generator that seed 000 and the OrbCC study share.
+/// One draw of the generator shared by seed 000 and the OrbCC study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Draw {
     rate_mbit: u32,
@@ -230,7 +230,7 @@ fn draws(run: u64, low_rtt_ms: u32) -> impl Iterator<Item = Draw> {
     })
 }
 
-/// Rounds as Python's `round(x, 2)`: the nearest decimal, exactly.
+/// Rounds like Python's `round(x, 2)`: to the nearest decimal, exactly.
 fn two_decimals(x: f64) -> f64 {
     format!("{x:.2}").parse().unwrap_or(x)
 }
@@ -245,8 +245,8 @@ fn step(at: Nanos, d: &Draw, loss: bool, outage_ms: Option<u32>) -> Step {
     }
 }
 
-/// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on a cut of 45 to 120 ms, with new
-/// values. RTTs start from 10 ms in the paper, from 5 ms in the code. Apply with
+/// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on an outage of 45 to 120 ms, with
+/// new values. RTTs start from 10 ms in the paper, from 5 ms in the code. Apply with
 /// [`Effect::DelayFirst`].
 pub fn leo_cc(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(15);
@@ -255,7 +255,7 @@ pub fn leo_cc(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Ste
 }
 
 /// E1 and E2 of the OrbCC study: first values at 0, then every 5 s an outage after which new values
-/// hold. Apply with [`Effect::AfterOutage`].
+/// apply. Apply with [`Effect::AfterOutage`].
 pub fn orbcc(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(5);
     let n = duration.0 / period.0 + 1;
@@ -268,7 +268,7 @@ pub fn orbcc(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     (0..n).zip(draws(run, 1)).map(next).collect()
 }
 
-/// The same for the LeoTCP study: every 15 s new values, RTTs from 5 ms. Its generator is older and
+/// The same for the LeoTCP study: new values every 15 s, RTTs from 5 ms. Its generator is older and
 /// draws no outages.
 pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let mut r = PythonRandom::new(run);
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(s[3..6].iter().map(row).collect::<Vec<_>>(), later);
     }
 
-    /// The files are JSON objects with a time and a number per line; a run's first draw decides all
-    /// others.
+    /// The files are JSON objects with a time and a number per line; the first draw of a run
+    /// determines all others.
     #[test]
     #[cfg_attr(
         not(reference_data),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-/// The text of a file of the reference data.
+/// Text of a file of the reference data.
 pub(crate) fn read(name: &str) -> String {
     let folder = std::env::var_os("PERIGEE_SHARED_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -14,7 +14,7 @@ pub(crate) fn read(name: &str) -> String {
         .unwrap_or_else(|e| panic!("{}: {e}; PERIGEE_SHARED_DATA names another folder", path.display()))
 }
 
-/// Damaged forms of a text: cut off anywhere, or with one byte replaced.
+/// Damaged versions of a text: truncated at any position, or with one byte replaced.
 pub(crate) fn damaged(text: &str) -> impl Iterator<Item = String> + '_ {
     let cut = (0..text.len()).filter_map(|i| text.get(..i).map(str::to_string));
     let swap = move |i: usize| {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The small networks of the micro-benchmarks: chain, dumbbell, parking lot.
+//! Small networks of the micro-benchmarks: chain, dumbbell, parking lot.
 //!
 //! A builder takes a plain specification and returns [`Built`]: the header, the paths at time zero,
-//! and the handles that schedules and flows need (the bottlenecks, the pairs of each flow). The
-//! effect of a change of a flow's round-trip time depends on the links with its delay, so that is
-//! an option ([`Placement`]); a later change by a schedule is placed by the same code
+//! and the handles needed by schedules and flows (the bottlenecks, the pairs of each flow). The
+//! effect of a change of a flow's round-trip time depends on the links that have its delay, which
+//! is therefore an option ([`Placement`]); later changes by a schedule are placed by the same code
 //! ([`Built::set_rtts`]).
 
 mod delays;
@@ -20,7 +20,7 @@ use perigee_timeline::{
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-/// Why a topology cannot be built, as text.
+/// Reason why a topology cannot be built, as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TopologyError(pub String);
@@ -50,18 +50,18 @@ pub struct FlowPath {
     pub forward: PairId,
     /// Pair of the ACKs.
     pub reverse: PairId,
-    /// Hops of the data, then of the ACKs.
+    /// Hops of the data, and of the ACKs.
     pub hops: [Vec<Hop>; 2],
 }
 
-/// A network at time zero, with the handles that schedules and flows need.
+/// A network at time zero, with the handles needed by schedules and flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// Nodes, ports, links, pairs. The duration is zero until [`Built::timeline`] sets it.
+    /// Nodes, ports, links and pairs. The duration is zero until [`Built::timeline`] sets it.
     pub header: Header,
     /// The path of each pair, at time zero.
     pub paths: Vec<Timed>,
-    /// The bottleneck links, in the order in which the first flow crosses them.
+    /// Bottleneck links, in the order in which the first flow crosses them.
     pub bottlenecks: Vec<Duplex>,
     /// The paths of the flows.
     pub flows: Vec<FlowPath>,
@@ -77,10 +77,10 @@ impl Built {
     }
 
     /// Adds paths that flows take later: the flow, and the hops of its data and its ACKs. They have
-    /// its round-trip time.
+    /// the same round-trip time.
     ///
     /// # Errors
-    /// If that is too small for the fixed delays.
+    /// If the round-trip time is shorter than the fixed delays.
     pub(crate) fn add_paths(&mut self, others: Vec<(usize, [Vec<Hop>; 2])>) -> Result<(), TopologyError> {
         self.plan.others = others;
         self.place_delays()
@@ -95,11 +95,10 @@ impl Built {
     }
 
     /// Multiplies the round-trip time of each flow, now and after every later [`Built::set_rtts`],
-    /// by `factor` of the flow's number. Flows that share all of their delay have the factor of
-    /// flow 0.
+    /// by `factor` of its number. Flows that share all of their delay use the factor of flow 0.
     ///
     /// # Errors
-    /// If a round-trip time becomes too small for the fixed delays.
+    /// If a round-trip time becomes shorter than the fixed delays.
     pub fn spread_rtts(&mut self, factor: impl Fn(usize) -> f64) -> Result<(), TopologyError> {
         let shared = self.plan.placement == Placement::Even
             && self.flows.windows(2).any(|f| f[0].hops[0].iter().any(|hop| f[1].hops[0].contains(hop)));
@@ -108,11 +107,11 @@ impl Built {
         self.place_delays()
     }
 
-    /// Changes that set the flows' round-trip times at `at`, placed as at the start. One value
+    /// Changes that set the flows' round-trip times at `at`, placed as at the start. A single value
     /// applies to all flows.
     ///
     /// # Errors
-    /// If the number of values is wrong or one is too small for the fixed delays.
+    /// If the number of values is wrong, or one is shorter than the fixed delays.
     pub fn set_rtts(&self, at: Nanos, rtts: &[Nanos]) -> Result<Vec<Timed>, TopologyError> {
         let delays = self.plan.delays(&self.flows, self.header.links.len(), rtts)?;
         let change = |(i, d): (usize, Nanos)| Timed {
@@ -123,7 +122,7 @@ impl Built {
     }
 }
 
-/// Collects nodes, ports and links under dense ids.
+/// Collects nodes, ports and links with dense ids.
 #[derive(Default)]
 pub(crate) struct Drawing {
     header: Header,
@@ -148,7 +147,8 @@ impl Drawing {
         Hop { port, link: LinkId(h.links.len() as u32 - 1) }
     }
 
-    /// No random loss on the reverse path: the studies have random loss in the data direction only.
+    /// Without random loss on the reverse path: the studies have random loss only in the data
+    /// direction.
     pub(crate) fn duplex(
         &mut self,
         (a, b): (NodeId, NodeId),
@@ -166,7 +166,7 @@ impl Drawing {
         self.flow_over((from, to), data, acks);
     }
 
-    /// Adds a flow over given hops.
+    /// Adds a flow over the given hops.
     pub(crate) fn flow_over(&mut self, (from, to): (NodeId, NodeId), data: Vec<Hop>, acks: Vec<Hop>) {
         let forward = self.pair(from, to, &data);
         let reverse = self.pair(to, from, &acks);
@@ -191,7 +191,7 @@ impl Drawing {
         add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }
 
-    /// Finishes with delays from round-trip times and their placement.
+    /// Finishes with delays computed from round-trip times and their placement.
     pub(crate) fn finish_placed(
         self,
         title: String,

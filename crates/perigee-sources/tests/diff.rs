@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Comparison of two timelines, on path logs.
+//! Comparison of two timelines, with path logs.
 
 use perigee_sources::leoem::{Hops, PathLog, PathOptions};
 use perigee_timeline::diff::{diff, Diff, Names};

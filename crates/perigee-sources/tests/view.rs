@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! View of a pair over time, on a chain.
+//! View of a pair over time, with a chain.
 
 use perigee_sources::topology::{chain, ChainSpec};
 use perigee_timeline::view::{view, PairView};

@@ -2,20 +2,20 @@
 //! Echo of telemetry from the receiver to the sender.
 //!
 //! *Full* echo returns the stack of the data packet that triggered the ACK. *Bottleneck* echo
-//! returns 16 bytes: the receiver keeps the last stack of each path, differences it with the new
-//! one by the sender's own equations ([`perigee_cc::utilisation`]) and reports the hop with the
-//! highest utilisation. A first stack, a stale one or one that was overtaken gives a baseline
-//! record, which moves nothing but the sender's idea of the path.
+//! returns 16 bytes: the receiver stores the last stack of each path, compares it with the new one
+//! by the sender's equations ([`perigee_cc::utilisation`]) and reports the hop with the highest
+//! utilisation. A first stack, a stale one or one that was overtaken yields a baseline record,
+//! which only updates the sender's notion of the path.
 
 use crate::uf16;
 use crate::wire::{rate_code, rtt_code, WireCompact, WireHop, BASELINE_HOP, FLOWS_MAX, MAX_HOPS, TS_MASK};
 use perigee_cc::utilisation::{bottleneck, queue_delay, Bottleneck, STACK_LIFETIME};
 use perigee_cc::{Caps, Hop, Nanos, Telemetry, TelemetryNeed};
 
-/// Overhead of telemetry in bytes of packets.
+/// Bytes that telemetry adds to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
-    /// It travels out of band, as in the authors' simulator.
+    /// Telemetry travels out of band, as in the authors' simulator.
     None,
     /// Data packets and ACKs carry it.
     Wire,
@@ -33,7 +33,7 @@ pub enum EchoMode {
 }
 
 impl Overhead {
-    /// Overhead of the telemetry that a controller requires.
+    /// Overhead of the telemetry required by a controller.
     pub fn of(caps: &Caps) -> Self {
         if caps.telemetry_on_wire {
             Overhead::Wire
@@ -42,7 +42,7 @@ impl Overhead {
         }
     }
 
-    /// Bytes that a data packet with room for `hops` records carries.
+    /// Telemetry bytes in a data packet with room for `hops` records.
     pub fn data_bytes(self, echo: EchoMode, hops: usize) -> u32 {
         match (self, echo) {
             (Overhead::None, _) => 0,
@@ -51,7 +51,7 @@ impl Overhead {
         }
     }
 
-    /// Bytes that an ACK echoing `hops` records carries.
+    /// Telemetry bytes in an ACK that echoes `hops` records.
     pub fn ack_bytes(self, echo: EchoMode, hops: usize) -> u32 {
         match (self, echo) {
             (Overhead::None, _) => 0,
@@ -63,7 +63,7 @@ impl Overhead {
 }
 
 impl EchoMode {
-    /// Echo mode that a controller requires; `None` if it uses no telemetry.
+    /// Echo mode required by a controller; `None` if it uses no telemetry.
     pub fn of(caps: &Caps) -> Option<Self> {
         match caps.telemetry {
             TelemetryNeed::None => None,
@@ -74,26 +74,26 @@ impl EchoMode {
     }
 }
 
-/// Decodes echoed stacks at the sender into one reused buffer.
+/// Decodes echoed stacks at the sender into a reused buffer.
 #[derive(Clone, Debug, Default)]
 pub struct StackDecoder {
     hops: Vec<Hop>,
 }
 
 impl StackDecoder {
-    /// The stack in the units of the controllers, valid until the next call.
+    /// The stack in the units of controllers, valid until the next call.
     #[inline]
     pub fn decode(&mut self, path_id: u16, hops: &[WireHop], covered: u32, partial: bool) -> Telemetry<'_> {
         self.hops.clear();
-        // Once: most flows never have a stack.
+        // Allocated at first use: most flows never have a stack.
         self.hops.reserve(MAX_HOPS);
         self.hops.extend(hops.iter().map(WireHop::decode));
         Telemetry::Stack { path_id: path_id as u64, hops: &self.hops, covered, partial }
     }
 }
 
-/// Number of paths for which a receiver keeps the last stack: the current one, the one before, and
-/// room for flapping.
+/// Number of paths whose last stack is stored: the current one, the previous one, and room for
+/// flapping.
 const PATHS: usize = 4;
 
 /// Receiver side of the bottleneck echo, one per connection.
@@ -111,12 +111,12 @@ struct LastStack {
 }
 
 impl BottleneckEcho {
-    /// An echo that has seen nothing.
+    /// An echo without stored stacks.
     pub fn new() -> Self {
         BottleneckEcho::default()
     }
 
-    /// A data packet arrived; returns what its ACK echoes.
+    /// Processes a data packet; returns the record that its ACK echoes.
     pub fn on_data(&mut self, now: Nanos, path_id: u16, hops: &[WireHop]) -> WireCompact {
         self.scratch.clear();
         self.scratch.extend(hops.iter().map(WireHop::decode));
@@ -133,12 +133,12 @@ impl BottleneckEcho {
             let stack = &last.hops;
             return found.map_or_else(|| baseline(path_id, stack), |b| record(path_id, stack, &b));
         }
-        // Overtaken, or the port has no mean RTT yet: the older stack stays the reference.
+        // The stack was overtaken, or the port has no mean RTT yet: the older stack stays the
+        // reference.
         baseline(path_id, &self.scratch)
     }
 
-    /// Keeps the new stack as the first of its path, in a free place or that of the least recently
-    /// seen path.
+    /// Stores the first stack of a path, in a free slot or that of the least recently seen path.
     fn remember(&mut self, now: Nanos, path_id: u16) {
         if self.paths.len() < PATHS {
             self.paths.push(LastStack { path_id, at: now, hops: self.scratch.clone() });

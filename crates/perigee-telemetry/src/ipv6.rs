@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! IPv6 option that carries telemetry: the block of OrbCC in a hop-by-hop option, in which a
-//! program reserves space and ports fill in the records ([`crate::wire`]).
+//! IPv6 option that carries telemetry: the block of OrbCC in a hop-by-hop option, in which the
+//! sending program reserves space and ports write the records ([`crate::wire`]).
 //!
 //! Option type 0x3E is one of those for experiments (RFC 4727 section 4): nodes that do not support
-//! it skip it, and it may change on the way (RFC 8200 section 4.2). No checksum covers it.
+//! it skip it, and its data may change en route (RFC 8200 section 4.2). No checksum covers it.
 
 use crate::wire::{Stamp, WireHeader, WireHop, FIXED_BYTES, HOP_BYTES};
 
@@ -16,25 +16,24 @@ const UDP_HEADER: usize = 8;
 const OPTION: u8 = 0x3e;
 const PAD_ONE: u8 = 0;
 
-/// Position of the block of an IP packet.
+/// Position of the block in an IP packet.
 struct Block {
     at: usize,
-    /// Records that fit.
+    /// Number of records that fit.
     room: usize,
-    /// Bytes after the transport's header; headers of unknown transports count.
+    /// Bytes after the transport header; headers of unknown transports count as payload.
     payload: u32,
 }
 
-/// The stamp of a packet as its sender made it, and the packet's payload in bytes; `None` = it has
-/// no block.
+/// Stamp of a packet as written by its sender, and the packet's payload in bytes; `None` = no
+/// block.
 pub fn read(packet: &[u8]) -> Option<(Stamp, u32)> {
     let block = find(packet)?;
     let header = WireHeader::from_bytes(packet[block.at..].first_chunk()?)?;
     Some((Stamp::coded(header.base_rtt_us, header.cwnd, block.payload), block.payload))
 }
 
-/// Puts the records of ports into a packet: as many as it has room for. The path's id is that of
-/// all.
+/// Writes the records of ports into a packet, as many as fit. The path id covers all of them.
 pub fn fill(packet: &mut [u8], path_id: u16, stamp: &Stamp, hops: &[WireHop]) {
     let Some(block) = find(packet) else { return };
     let hops = &hops[..hops.len().min(block.room)];

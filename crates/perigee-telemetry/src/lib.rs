@@ -4,17 +4,17 @@
 //!
 //! Layers:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
-//! * [`wire`]: records in coded form and as bytes, and their overhead.
+//! * [`wire`]: encoded records and their bytes, and their overhead.
 //! * [`ipv6`]: the option that carries them in IPv6 packets.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
 //! * [`integer`]: the same meter in integers, for switches.
-//! * [`echo`]: the receiver's answer, and its decoding into [`perigee_cc::Telemetry`].
+//! * [`echo`]: the echo by the receiver, and its decoding into [`perigee_cc::Telemetry`].
 //!
-//! The life of a record: the sender makes a [`Stamp`]; at each port [`Meter::on_enqueue`] and
-//! [`Meter::on_dequeue`] make a [`WireHop`]; the receiver returns the stack unchanged or as a
+//! Life of a record: the sender creates a [`Stamp`]; at each port [`Meter::on_enqueue`] and
+//! [`Meter::on_dequeue`] create a [`WireHop`]; the receiver returns the stack unchanged or as a
 //! [`WireCompact`]; [`StackDecoder`] or [`WireCompact::decode`] pass it to the controller. Values
-//! are coded once, at the port, so that every backend has the same rounding.
+//! are encoded once, at the port, so that all backends have the same rounding.
 
 pub mod echo;
 pub mod integer;
@@ -29,7 +29,7 @@ pub use meter::{counted_bytes, switch_id, Meter};
 pub use pint::WirePint;
 pub use wire::{Stamp, WireCompact, WireHeader, WireHop, MAX_HOPS};
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

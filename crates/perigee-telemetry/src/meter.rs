@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The meter of one egress queue: mean base RTT and number of the flows that use it, bytes
+//! Meter of an egress queue: mean base RTT and number of the flows that use it, and bytes
 //! transmitted.
 //!
-//! Idea: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of s
-//! bytes per r, so that within any interval d
+//! Principle: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of
+//! s bytes per r, so that within any interval d
 //!
 //! ```text
 //! A = Σ r·s/w      grows by d per flow          → A/d   = number of flows
@@ -23,8 +23,8 @@
 //!                                                                  └───┘
 //! ```
 //!
-//! The timer has no separate event: each entry point first lets it expire as often as it would have
-//! by then.
+//! The timer has no separate event: each entry point first lets it expire as often as it should
+//! have by then.
 
 use crate::integer::{IntegerMeter, TABLES};
 use crate::pint::{PintPort, WirePint};
@@ -35,8 +35,8 @@ use perigee_cc::{BitRate, Nanos, TxBytesUnit};
 /// Interval until the first mean RTT is known.
 const FIRST_INTERVAL: Nanos = Nanos::from_millis(10);
 
-/// The id that a switch mixes into the path id: a hash of its node number, so that neighbouring
-/// numbers do not cancel.
+/// Id that a switch mixes into the path id: a hash of its node number, so that neighbouring numbers
+/// do not cancel.
 pub const fn switch_id(node: u32) -> u16 {
     let mut h = (node as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +44,7 @@ pub const fn switch_id(node: u32) -> u16 {
     (h >> 48) as u16
 }
 
-/// Bytes of a packet that a meter counts.
+/// Number of bytes that a meter counts for a packet.
 #[inline]
 pub const fn counted_bytes(unit: TxBytesUnit, payload: u32, ip: u32, wire: u32) -> u32 {
     match unit {
@@ -57,14 +57,14 @@ pub const fn counted_bytes(unit: TxBytesUnit, payload: u32, ip: u32, wire: u32) 
 /// Meter of one egress queue.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    /// End of the running interval; `Nanos::MAX` = the timer is off.
+    /// End of the current interval; `Nanos::MAX` = the timer is off.
     deadline: Nanos,
     interval: Nanos,
     sum_r: f64,
     sum_r2: f64,
     seen: FlowSet,
     tx_bytes: u64,
-    /// Rate that `bw_code` codes: it changes rarely, so the code is kept.
+    /// Rate encoded in `bw_code`, which is cached because the rate changes rarely.
     bw: BitRate,
     bw_code: u16,
     /// Published by the last completed interval.
@@ -72,10 +72,10 @@ pub struct Meter {
     flows: u16,
     flags: u8,
     flows_by_weight: f64,
-    /// Only where packets carry records of fixed size.
+    /// Only if packets carry records of fixed size.
     pint: Option<Box<PintPort>>,
-    /// Measures in place of the sums and the set above, where the port is to compute as a switch
-    /// does.
+    /// Integer measurements, in place of the sums and the set above, if the port computes like a
+    /// switch.
     integer: Option<Box<IntegerMeter>>,
 }
 
@@ -106,15 +106,15 @@ impl Meter {
         Meter::default()
     }
 
-    /// A meter in its initial state; `integer`: it computes in integers, as a switch can
+    /// A meter in its initial state; `integer`: whether it computes in integers, like a switch
     /// ([`crate::integer`]).
     pub fn of(integer: bool) -> Self {
         Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
 
-    /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the
-    /// same) after `queued_bytes`. `flow` is a small dense number that identifies the four-tuple.
-    /// Returns the coded rxQlen, which the caller keeps with the packet.
+    /// Handles a data packet with a telemetry header that is about to be queued (or dropped: it
+    /// counts in either case) after `queued_bytes`. `flow`: a small dense number that identifies
+    /// the four-tuple. Returns the encoded rxQlen, which the caller stores with the packet.
     #[inline]
     pub fn on_enqueue(&mut self, now: Nanos, stamp: &Stamp, flow: u32, queued_bytes: u64) -> u16 {
         self.advance(now);
@@ -136,8 +136,8 @@ impl Meter {
         uf16::encode(queued_bytes)
     }
 
-    /// Handles a packet without a header. It does not count, but in the authors' simulator every
-    /// packet starts the timer.
+    /// Handles a packet without a telemetry header. It does not count, but in the authors'
+    /// simulator every packet starts the timer.
     #[inline]
     pub fn on_other(&mut self, now: Nanos) {
         self.advance(now);
@@ -146,7 +146,7 @@ impl Meter {
         }
     }
 
-    /// The packet was just removed to be transmitted: makes its record. `counted_bytes`: see
+    /// Creates the record of a packet that has just been dequeued. `counted_bytes`: see
     /// [`counted_bytes`].
     #[inline]
     pub fn on_dequeue(
@@ -158,7 +158,7 @@ impl Meter {
         counted_bytes: u32,
     ) -> WireHop {
         self.advance(now);
-        // Bytes, not 8-byte units: the remainders must add up over packets.
+        // In bytes, not 8-byte units, so that remainders add up over packets.
         self.tx_bytes += counted_bytes as u64;
         if bw != self.bw {
             self.bw = bw;
@@ -185,8 +185,8 @@ impl Meter {
         }
     }
 
-    /// The same for a packet, or an ACK, of a flow with records of fixed size: counts its
-    /// `ip_bytes` and returns the port's record.
+    /// The same for a packet or an ACK of a flow with records of fixed size: counts its `ip_bytes`
+    /// and returns the port's record.
     pub fn on_dequeue_pint(
         &mut self,
         now: Nanos,
@@ -201,15 +201,14 @@ impl Meter {
         self.pint.get_or_insert_default().record(bw_code, switch)
     }
 
-    /// Lets the timer expire as often as it would have by `now`. Entry points do it themselves;
+    /// Lets the timer expire as often as it should have by `now`. Entry points call it themselves;
     /// observers call it before they read.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         if self.integer.is_some() {
             return self.advance_integer(now);
         }
-        // At most twice: an interval that starts at an expiry is empty when it ends without a
-        // packet.
+        // At most twice: an interval that starts at an expiry is empty if it ends without a packet.
         while self.deadline <= now && self.deadline != Nanos::MAX {
             self.expire();
         }
@@ -253,13 +252,13 @@ impl Meter {
         Nanos::from_micros(self.avg_rtt_us as u64)
     }
 
-    /// Flows in the last completed interval; 1 before.
+    /// Number of flows in the last completed interval; 1 before that.
     pub fn flows(&self) -> u32 {
         self.flows as u32
     }
 
-    /// Flows of the last completed interval by their weights (A/d): needs no set of ids. Zero in
-    /// integers.
+    /// Number of flows in the last completed interval by their weights (A/d), which needs no set of
+    /// ids. Zero with integers.
     pub fn flows_by_weight(&self) -> f64 {
         self.flows_by_weight
     }
@@ -270,7 +269,7 @@ impl Meter {
     }
 }
 
-/// Exact set of small numbers that empties in O(1): a number is in it if it was last inserted in
+/// Exact set of small numbers with an O(1) clear: a number is in the set if it was last inserted in
 /// the current epoch.
 #[derive(Clone, Debug)]
 struct FlowSet {
@@ -311,7 +310,7 @@ impl FlowSet {
         self.len = 0;
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
-            // Once in 2^32 intervals old marks could look new.
+            // Once in 2^32 intervals old marks could appear current.
             self.inserted_in.fill(0);
             self.epoch = 1;
         }

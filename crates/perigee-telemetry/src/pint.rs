@@ -8,50 +8,50 @@
 //!                        | baseRTT 24 µs | cwnd 16 uf16 bytes | 8 unused
 //! ```
 //!
-//! U is rounded up or down at random so that its mean is right; the flow count is a linear count
-//! over 4096 bits, exact in the record up to 31 and rounded up beyond. An ACK brings the record of
-//! the data packet back and adds only its own queueing. The number of flows in their start-up,
-//! which the sheet leaves open, is not measured.
+//! U is rounded up or down at random so that its mean is unbiased; the flow count is a linear count
+//! over 4096 bits, exact in the record up to 31 and rounded up above. An ACK returns the record of
+//! the data packet and adds only its own queueing. The number of flows in their startup, which the
+//! specification leaves open, is not measured.
 
 use crate::wire::{rate_of, Stamp, VERSION};
 use perigee_cc::{BitRate, Nanos, Telemetry};
 use perigee_units::draw::mix;
 
-/// Bytes of the record.
+/// Size of the record in bytes.
 pub const RECORD_BYTES: usize = 16;
 /// Weight of a packet in a port's average.
 const ALPHA: f64 = 0.03;
-/// Mean RTT until the port has measured one.
+/// Mean RTT assumed until the port has measured one.
 const FIRST_AVG_RTT: Nanos = Nanos::from_millis(10);
-/// Base of the code of U.
+/// Base of the encoding of U.
 const BASE: f64 = 1.05;
-/// Value of the code 1; the code 255 stands for 59.
+/// Value of code 1; code 255 represents 59.
 const LEAST_U: f64 = 1.0 / 4096.0;
-/// Unit of the queueing time, and its largest count.
+/// Unit of the queueing time, and its maximum count.
 const WAIT_UNIT_NS: u64 = 64_000;
 const MAX_WAIT: u16 = (1 << 12) - 1;
-/// Counts of flows up to here are exact.
+/// Largest flow count that is exact.
 const EXACT_FLOWS: u32 = 31;
 const BITMAP_BITS: usize = 4096;
 
-/// The record of a packet, in coded form.
+/// Record of a packet, encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WirePint {
-    /// Highest utilisation so far, coded; zero = no port yet.
+    /// Highest utilisation so far, encoded; zero = no port yet.
     pub u: u8,
-    /// Flows at that port, coded.
+    /// Number of flows at that port, encoded.
     pub flows: u8,
     /// Rate of that port, `uf16` kbit/s.
     pub bw: u16,
     /// Queueing time so far, in units of 64 µs.
     pub wait: u16,
-    /// Digest of the ports in their order.
+    /// Digest of the ports, in order.
     pub path: u32,
 }
 
 impl WirePint {
-    /// A port of switch `switch` has sent the packet on after it waited for `wait`: the busier
-    /// record stays.
+    /// Handles the transmission by a port of switch `switch` after waiting for `wait`: the record
+    /// with the higher utilisation is kept.
     #[inline]
     pub fn pass(&mut self, port: WirePint, switch: u16, wait: Nanos) {
         self.path = (self.path.rotate_left(5) ^ u32::from(switch)).wrapping_mul(0x9E37_79B1);
@@ -69,7 +69,7 @@ impl WirePint {
         self.wait = (u64::from(self.wait) + units).min(u64::from(MAX_WAIT)) as u16;
     }
 
-    /// In the units of the controllers.
+    /// Conversion to the units of controllers.
     #[inline]
     pub fn decode(&self, covered: u32, partial: bool) -> Telemetry<'static> {
         Telemetry::Pint {
@@ -137,8 +137,8 @@ impl PintPort {
         self.seen[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// A packet of `bytes` (the complete IP packet) left the queue; `avg_rtt` zero = not yet
-    /// measured.
+    /// Handles the departure of a packet of `bytes` (the complete IP packet) from the queue;
+    /// `avg_rtt`: zero = not yet measured.
     #[inline]
     pub fn on_dequeue(&mut self, now: Nanos, bytes: u32, queued: u64, bw: BitRate, avg_rtt: Nanos) {
         let gap = now.saturating_sub(self.last).as_secs_f64();
@@ -153,7 +153,7 @@ impl PintPort {
         self.utilisation += ALPHA * (u - self.utilisation);
     }
 
-    /// The port's record; `switch` makes the draws of ports differ.
+    /// Record of the port; `switch` makes the draws of ports differ.
     #[inline]
     pub fn record(&mut self, bw_code: u16, switch: u16) -> WirePint {
         self.draws += 1;
@@ -166,7 +166,7 @@ impl PintPort {
         }
     }
 
-    /// An interval of the meter is over.
+    /// Ends an interval of the meter.
     pub fn end_interval(&mut self) {
         let used: u32 = self.seen.iter().map(|w| w.count_ones()).sum();
         let zeros = (BITMAP_BITS as u32 - used).max(1);
@@ -175,17 +175,18 @@ impl PintPort {
         self.seen.fill(0);
     }
 
-    /// Utilisation as the port has it.
+    /// Utilisation as averaged by the port.
     pub fn utilisation(&self) -> f64 {
         self.utilisation
     }
 }
 
-/// `draw` in [0, 1) decides between the two nearest codes so that the mean of the values is `u`.
+/// Encodes U; `draw` in [0, 1) selects one of the two nearest codes so that the mean of the values
+/// is `u`.
 #[inline]
 fn encode_u(u: f64, draw: f64) -> u8 {
     if u <= LEAST_U {
-        // Between nothing and the least value.
+        // Between zero and the smallest value.
         return u8::from(draw < u / LEAST_U);
     }
     let exact = 1.0 + libm::log(u / LEAST_U) / libm::log(BASE);
@@ -205,7 +206,7 @@ fn decode_u(code: u8) -> f64 {
     }
 }
 
-/// Exact up to 31; beyond, 31 · 1.03^k rounded up.
+/// Encodes a flow count: exact up to 31; above, 31 · 1.03^k rounded up.
 fn encode_flows(n: u32) -> u8 {
     if n <= EXACT_FLOWS {
         return n as u8;

@@ -2,10 +2,10 @@
 //! `uf16`: an unsigned 16-bit float for byte counts and rates.
 //!
 //! The top 5 bits are an exponent e, the low 11 bits a mantissa m: the value is m for e = 0 and
-//! (2048 + m) · 2^(e-1) otherwise. Values below 4096 are exact, above the relative error is at most
-//! 2^-12, and values beyond 4095 · 2^30 saturate. The order of codes is the order of values.
+//! (2048 + m) · 2^(e-1) otherwise. Values below 4096 are exact; above, the relative error is at
+//! most 2^-12, and values beyond 4095 · 2^30 saturate. Codes sort like their values.
 
-/// Largest value that the format holds.
+/// Maximum value of the format.
 pub const MAX: u64 = 4095 << 30;
 
 const MANTISSA_BITS: u32 = 11;

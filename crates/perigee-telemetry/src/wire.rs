@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Wire format of a packet's telemetry: coded records for the simulator, bytes for captures.
+//! Wire format of a packet's telemetry: encoded records for the simulator, bytes for captures.
 //!
 //! ```text
 //! fixed part, 8 bytes   version 4 | hopCount 8 | pathID 16 | baseRTT 20 µs | cwnd 16 uf16 bytes
@@ -8,22 +8,22 @@
 //! compact echo, 16 bytes  pathID 16 | hop 8 | u 16 Q4.12 | τ 24 µs | bw 16 | avgRTT 20 | flowCnt 12 | Σ rxQlen/bw 16 uf16 µs
 //! ```
 //!
-//! Big endian, fields packed without gaps. In a packet the block sits in an IPv6 hop-by-hop option
-//! (ACKs: destination option): 2 bytes of extension header, 2 of option header, the block, padding
-//! to a multiple of 8.
+//! Big-endian, fields packed without gaps. In a packet the block is in an IPv6 hop-by-hop option
+//! (in ACKs a destination option): 2 bytes of extension header, 2 of option header, the block,
+//! padding to a multiple of 8.
 
 use crate::uf16;
 use perigee_cc::{BitRate, HeaderStamp, Hop, Nanos, Telemetry};
 
 /// Version of the layout above.
 pub const VERSION: u8 = 1;
-/// Bytes of the fixed part.
+/// Size of the fixed part in bytes.
 pub const FIXED_BYTES: usize = 8;
-/// Bytes of one hop record.
+/// Size of one hop record in bytes.
 pub const HOP_BYTES: usize = 17;
-/// Bytes of the compact echo.
+/// Size of the compact echo in bytes.
 pub const COMPACT_BYTES: usize = 16;
-/// Hops that fit the 255 bytes of one IPv6 option.
+/// Number of hops that fit in the 255 bytes of an IPv6 option.
 pub const MAX_HOPS: usize = 14;
 /// [`WireHop::flags`]: the flow count exceeds its field.
 pub const FLAG_FLOWS_SATURATED: u8 = 1;
@@ -39,7 +39,7 @@ pub(crate) const RTT_MAX_US: u32 = (1 << 20) - 1;
 pub(crate) const FLOWS_MAX: u16 = (1 << 12) - 1;
 
 /// Bytes that a stack of `hops` records adds to a packet, option framing and padding included. The
-/// same holds for a full echo in an ACK.
+/// same applies to a full echo in an ACK.
 pub const fn stack_bytes(hops: usize) -> u32 {
     (EXTENSION_AND_OPTION_HEADER + FIXED_BYTES + HOP_BYTES * hops).next_multiple_of(8) as u32
 }
@@ -66,29 +66,29 @@ pub(crate) fn rate_of(code: u16) -> BitRate {
     BitRate(uf16::decode(code) * 1000)
 }
 
-/// The sender's part of the fixed header, coded, with the weight that meters need.
+/// The sender's part of the fixed header, encoded, with the weight that meters need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamp {
     /// The flow's queue-free RTT in microseconds; zero = unknown.
     pub base_rtt_us: u32,
     /// The flow's window in bytes as `uf16`; zero = unknown.
     pub cwnd: u16,
-    /// Payload over window: the share of the flow's window that this packet is. Zero if either is
-    /// unknown. Not on the wire: every meter would compute the same quotient, so the sender does it
-    /// once.
+    /// Payload divided by the window: the fraction of the flow's window carried by this packet.
+    /// Zero if either is unknown. Not on the wire: every meter would compute the same quotient, so
+    /// the sender computes it once.
     pub weight: f64,
     /// Payload of the packet in bytes, from its other headers.
     pub payload: u32,
 }
 
 impl Stamp {
-    /// Codes the controller's input to the meters, for a packet of `payload` bytes.
+    /// Encodes the controller's input to the meters, for a packet of `payload` bytes.
     #[inline]
     pub fn new(stamp: HeaderStamp, payload: u32) -> Self {
         Stamp::coded(rtt_code(stamp.base_rtt), uf16::encode(stamp.cwnd), payload)
     }
 
-    /// From the fields of a packet with `payload` bytes.
+    /// Stamp from the encoded fields of a packet with `payload` bytes.
     #[inline]
     pub fn coded(base_rtt_us: u32, cwnd: u16, payload: u32) -> Self {
         let known = base_rtt_us > 0 && cwnd > 0;
@@ -97,7 +97,7 @@ impl Stamp {
     }
 }
 
-/// One hop's record with its fields in coded form, as a simulator stores it per packet and hop.
+/// Record of one hop with encoded fields, as stored by a simulator per packet and hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireHop {
     /// Dequeue time in microseconds modulo 2^24.
@@ -121,7 +121,7 @@ pub struct WireHop {
 const _: () = assert!(size_of::<WireHop>() <= 24);
 
 impl WireHop {
-    /// In the units of the controllers.
+    /// Conversion to the units of controllers.
     #[inline]
     pub fn decode(&self) -> Hop {
         Hop {
@@ -135,7 +135,7 @@ impl WireHop {
         }
     }
 
-    /// From the units of the controllers (times and counters are wrapped to their fields).
+    /// Conversion from the units of controllers (times and counters wrap to their fields).
     pub fn encode(hop: &Hop) -> Self {
         WireHop {
             ts: hop.ts.as_micros() as u32 & TS_MASK,
@@ -165,7 +165,7 @@ impl WireHop {
         out
     }
 
-    /// From its bytes in the packet.
+    /// Parses its bytes in a packet.
     pub fn from_bytes(bytes: &[u8; HOP_BYTES]) -> Self {
         let mut head = [0; 16];
         head[1..].copy_from_slice(&bytes[..15]);
@@ -184,10 +184,10 @@ impl WireHop {
     }
 }
 
-/// The fixed part of a block.
+/// Fixed part of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireHeader {
-    /// Records that follow.
+    /// Number of records that follow.
     pub hops: u8,
     /// XOR of the ids of the switches passed so far.
     pub path_id: u16,
@@ -210,7 +210,7 @@ impl WireHeader {
         (word as u64).to_be_bytes()
     }
 
-    /// From its bytes in the packet; `None` if another version wrote it.
+    /// Parses its bytes in a packet; `None` for another version.
     pub fn from_bytes(bytes: &[u8; FIXED_BYTES]) -> Option<Self> {
         let mut bits = Unpack { word: u64::from_be_bytes(*bytes) as u128, left: 64 };
         (bits.take(4) as u8 == VERSION).then(|| WireHeader {
@@ -230,8 +230,8 @@ pub fn write_stack(out: &mut Vec<u8>, path_id: u16, stamp: &Stamp, hops: &[WireH
     hops.iter().for_each(|h| out.extend_from_slice(&h.to_bytes()));
 }
 
-/// Reads a complete block, appending its records to `hops`; `None` if it is cut short or of another
-/// version.
+/// Parses a complete block, appending its records to `hops`; `None` if it is truncated or of
+/// another version.
 pub fn read_stack(bytes: &[u8], hops: &mut Vec<WireHop>) -> Option<WireHeader> {
     let header = WireHeader::from_bytes(bytes.first_chunk()?)?;
     let records = bytes.get(FIXED_BYTES..FIXED_BYTES + HOP_BYTES * header.hops as usize)?;
@@ -241,7 +241,7 @@ pub fn read_stack(bytes: &[u8], hops: &mut Vec<WireHop>) -> Option<WireHeader> {
     Some(header)
 }
 
-/// The compact echo: one hop, differenced by the receiver.
+/// Compact echo: one hop, as compared by the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireCompact {
     /// XOR of the switch ids on the path.
@@ -278,7 +278,7 @@ impl WireCompact {
         .to_be_bytes()
     }
 
-    /// From its bytes in the packet.
+    /// Parses its bytes in a packet.
     pub fn from_bytes(bytes: &[u8; COMPACT_BYTES]) -> Self {
         let mut bits = Unpack { word: u128::from_be_bytes(*bytes), left: 128 };
         WireCompact {
@@ -293,7 +293,7 @@ impl WireCompact {
         }
     }
 
-    /// In the units of the controllers.
+    /// Conversion to the units of controllers.
     #[inline]
     pub fn decode(&self, covered: u32, partial: bool) -> Telemetry<'static> {
         Telemetry::Bottleneck {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! OrbCC and the meters in a closed loop: lossless FIFO links in a row, ideal senders that always
-//! have data, an ACK per packet. Small enough to be read; the simulator repeats these with a
-//! complete transport.
+//! have data, an ACK per packet. Kept small for readability; the simulator repeats these tests with
+//! a complete transport.
 
 use perigee_cc::{
     info, AckEvent, CongestionControl, ConnInit, Controller, Cx, Nanos, TxBytesUnit, Value, Window,
@@ -61,7 +61,7 @@ enum Event {
     Rate(usize, BitRate),
 }
 
-/// Events at one time run in the order in which they were planned.
+/// Events at the same time run in the order in which they were planned.
 struct Planned(Nanos, u64, Event);
 
 impl Ord for Planned {
@@ -384,7 +384,7 @@ fn rates_are_equal_whatever_the_rtts_if_queues_are_related_to_the_mean_rtt() {
 
 #[test]
 fn the_initial_phase_brings_the_51st_flow_to_its_share_at_once() {
-    // Goodput of the newcomer over its share, half a second at a time.
+    // Goodput of the newcomer relative to its share, per half second.
     let join = |initial_phase: &str| {
         let mut net = Network::new(&[200]);
         for i in 0..51 {
@@ -402,7 +402,7 @@ fn the_initial_phase_brings_the_51st_flow_to_its_share_at_once() {
 
 #[test]
 fn both_echoes_steer_alike_while_the_bottleneck_moves() {
-    // Mean window and the bottleneck of each second.
+    // Mean window, and the bottleneck, of each second.
     let trace = |echo: &str| {
         let mut net = Network::new(&[100, 120]);
         net.flow("orbcc", &[("echo", echo)], 50, 0);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications with measures of their own: pages, video, voice.
+//! Applications with metrics of their own: pages, video, voice.
 
 use crate::workload::{object_bytes, App, Law};
 use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Most qualities of a video.
+/// Maximum number of qualities of a video.
 pub const MAX_QUALITIES: usize = 16;
 
-/// The rates in which a video exists, ascending.
+/// Bitrates of a video, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
     /// Bits per second; zero from `len` on.
@@ -18,7 +18,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Of these rates, which ascend; `None` without one, or with more than [`MAX_QUALITIES`].
+    /// Ladder of these rates, which must ascend; `None` for an empty list or more than
+    /// [`MAX_QUALITIES`].
     pub fn new(rates: &[BitRate]) -> Option<Ladder> {
         let ascending = rates.windows(2).all(|w| w[0] < w[1]);
         if rates.is_empty() || rates.len() > MAX_QUALITIES || !ascending {
@@ -35,7 +36,7 @@ impl Ladder {
     }
 }
 
-/// A player's rule for the quality of the next segment.
+/// Rule by which a player selects the quality of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abr {
@@ -45,35 +46,35 @@ pub enum Abr {
     Rate,
 }
 
-/// A video that is played while it is fetched.
+/// A video that is played while it is downloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Video {
-    /// Its qualities.
+    /// Available qualities.
     pub ladder: Ladder,
     /// Media time of a segment.
     pub segment: Nanos,
-    /// Media time that the player buffers at most.
+    /// Maximum media time in the player's buffer.
     pub buffer: Nanos,
-    /// Media time in the buffer before it plays, at first and after a stall.
+    /// Media time in the buffer at which playback starts, initially and after a stall.
     pub start_up: Nanos,
-    /// Rule of the choice.
+    /// Rule for the quality.
     pub abr: Abr,
-    /// Segments in all.
+    /// Number of segments.
     pub segments: u64,
 }
 
-/// Pages: a document, then all objects that it names at once, over one connection.
+/// Pages: a document, then all objects that it references, requested at once over one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Web {
     /// Bytes of the document.
     pub document: Law,
-    /// Objects of a page in addition to it.
+    /// Number of objects of a page in addition to the document.
     pub objects: u64,
-    /// Bytes of each.
+    /// Bytes of an object.
     pub object: Law,
     /// Seconds from the end of a page to the next.
     pub think: Law,
-    /// Pages in all.
+    /// Number of pages.
     pub pages: u64,
 }
 
@@ -88,16 +89,16 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All, by the names that scenario files give them.
+    /// Names in scenario files.
     pub const NAMES: [&'static str; 2] = ["g711", "g729"];
 
-    /// By its name.
+    /// Codec with this name.
     pub fn named(name: &str) -> Option<Codec> {
         let i = Codec::NAMES.iter().position(|n| *n == name)?;
         Some([Codec::G711, Codec::G729][i])
     }
 
-    /// Its name.
+    /// Name of the codec.
     pub fn name(self) -> &'static str {
         Codec::NAMES[self as usize]
     }
@@ -107,31 +108,32 @@ impl Codec {
         Nanos::from_millis([0, 5][self as usize])
     }
 
-    /// Bytes of an IPv4 packet with this much speech: IP, UDP and RTP are 40 (RFC 3550).
+    /// Size of an IPv4 packet with this amount of speech in bytes: IP, UDP and RTP headers are 40
+    /// (RFC 3550).
     pub fn packet_bytes(self, speech: Nanos) -> u32 {
         let bps = [64_000, 8_000][self as usize];
         40 + bytes_in(bps, speech) as u32
     }
 }
 
-/// A voice call, one way: packets during talk spurts.
+/// A voice call in one direction: packets during talk spurts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Voice {
     /// Its codec.
     pub codec: Codec,
-    /// Speech in a packet, and time between packets.
+    /// Speech per packet, which is also the time between packets.
     pub interval: Nanos,
-    /// Seconds of talking.
+    /// Duration of talk spurts in seconds.
     pub talk: Law,
-    /// Seconds of silence.
+    /// Duration of silences in seconds.
     pub silence: Law,
-    /// Maximum lateness of a packet, relative to the first one of its talk spurt, to be played.
+    /// Maximum lateness of a packet that is still played, relative to the first packet of its talk
+    /// spurt.
     pub playout: Nanos,
 }
 
-/// Bytes of the answer to the `n`-th request of a client, where requests name their quality (of a
-/// video). Pages are two requests each: even ones request the document, odd ones all of its
-/// objects.
+/// Size of the answer to the `n`-th request of a client in bytes; video requests specify a quality.
+/// Pages are two requests each: even ones request the document, odd ones all of its objects.
 pub fn answer_bytes(app: &App, seed: u64, n: u64, quality: usize) -> u64 {
     match app {
         App::Request { size, .. } => object_bytes(size, seed, n),
@@ -149,10 +151,10 @@ pub fn answer_bytes(app: &App, seed: u64, n: u64, quality: usize) -> u64 {
     }
 }
 
-/// Keeps the draws of documents apart from those of other things.
+/// Makes the draws of documents independent of those of objects.
 const DOCUMENTS: u64 = 0x646f_6375_6d65_6e74;
 
-/// Bytes at a rate during a time, rounded down.
+/// Bytes at a rate in a time, rounded down.
 fn bytes_in(rate_bps: u64, time: Nanos) -> u64 {
     (u128::from(rate_bps) * u128::from(time.0) / 8_000_000_000).min(u64::MAX.into()) as u64
 }

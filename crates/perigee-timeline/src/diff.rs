@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Comparison of two timelines: the paths of their common pairs over time, and their notes.
 //!
-//! Pairs are matched by the names of their ends, nodes on the path by their names, so that two
+//! Pairs are matched by the names of their ends, and nodes of a path by their names, so that two
 //! generators with different numbering can be compared; [`Names`] translates names of one to those
 //! of the other. Times of changes may differ by a tolerance.
 
@@ -14,29 +14,30 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A pair in both timelines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PairDiff {
-    /// Names of its ends.
+    /// Name of its source.
     pub from: String,
-    /// Names of its ends.
+    /// Name of its destination.
     pub to: String,
-    /// Instants that were compared.
+    /// Number of instants compared.
     pub steps: u64,
-    /// Instants with the same nodes on the path (or no path in either).
+    /// Number of instants with the same nodes on the path (or no path in either).
     pub same_way: u64,
-    /// Instants at which both have a path: those of the delays below.
+    /// Number of instants at which both have a path, over which delays are compared.
     pub both: u64,
-    /// Instants at which only the first has a path.
+    /// Number of instants at which only the first has a path.
     pub only_a: u64,
-    /// Instants at which only the second has one.
+    /// Number of instants at which only the second has a path.
     pub only_b: u64,
-    /// First instant with another path, in seconds.
+    /// First instant with a different path, in seconds.
     pub first_difference_s: Option<f64>,
-    /// Mean one-way propagation delay in milliseconds, of the instants at which both have a path.
+    /// Mean one-way propagation delay in milliseconds, over instants at which both have a path.
     pub mean_ms: [f64; 2],
-    /// Mean and largest difference of the one-way delays in milliseconds, without sign.
+    /// Mean absolute difference of the one-way delays in milliseconds.
     pub mean_difference_ms: f64,
-    /// As above.
+    /// Maximum absolute difference of the one-way delays in milliseconds.
     pub largest_difference_ms: f64,
-    /// Instants at which both have a path, and its delay differs by as little as a nanosecond.
+    /// Number of instants at which both have a path with delays that differ by a nanosecond or
+    /// more.
     pub other_delay: u64,
 }
 
@@ -47,8 +48,8 @@ pub struct NoteDiff {
     pub kind: String,
     /// Number of notes or changes.
     pub count: [usize; 2],
-    /// Of these, how many have no partner (of the same node or pair; of the same port or link, with
-    /// the same value) in the other within the tolerance.
+    /// Number of these without a partner (of the same node or pair; of the same port or link, with
+    /// the same value) in the other timeline within the tolerance.
     pub alone: [usize; 2],
 }
 
@@ -59,30 +60,30 @@ pub struct Diff {
     pub titles: [String; 2],
     /// Lengths in seconds.
     pub durations_s: [f64; 2],
-    /// Pairs of only one of them, as "from to".
+    /// Pairs in only one of them, as "from to".
     pub pairs_alone: [Vec<String>; 2],
-    /// Pairs of both.
+    /// Pairs in both.
     pub pairs: Vec<PairDiff>,
-    /// Kinds of notes that either has, and of changes of rate, loss and state.
+    /// Kinds of notes in either, and of changes of rate, loss and state.
     pub notes: Vec<NoteDiff>,
-    /// Ports with different properties, or of one timeline only, as text.
+    /// Ports that differ in properties, or exist in one timeline only, as text.
     pub ports: Vec<String>,
-    /// Bit by bit the same, except for titles and names.
+    /// Whether they are identical except for titles and names.
     pub identical: bool,
 }
 
 /// Translation of the names of one timeline to those of the other.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Old name and new.
+    /// New names by old names.
     pub renamed: BTreeMap<String, String>,
-    /// Planes and slots of a shell: the node of number n ("node750", "Starlink-550 750") is its
-    /// satellite in plane n / slots and slot n % slots, as generated shells call it.
+    /// Planes and slots of a shell: node number n ("node750", "Starlink-550 750") is its satellite
+    /// in plane n / slots and slot n % slots, and is named like a generated one.
     pub shell: Option<(u32, u32)>,
 }
 
 impl Names {
-    /// The name under which a node of the other timeline is compared.
+    /// Name under which a node is compared with the other timeline.
     pub fn of(&self, name: &str) -> String {
         if let Some(new) = self.renamed.get(name) {
             return new.clone();
@@ -99,7 +100,7 @@ impl Names {
         }
     }
 
-    /// The same timeline with other names.
+    /// The same timeline with translated names.
     pub fn apply(&self, mut t: Timeline) -> Timeline {
         if self.renamed.is_empty() && self.shell.is_none() {
             return t;
@@ -115,7 +116,7 @@ impl Names {
 }
 
 impl Diff {
-    /// Nothing differs.
+    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         let same = |p: &PairDiff| p.same_way == p.steps && p.other_delay == 0;
         self.durations_s[0] == self.durations_s[1]
@@ -129,7 +130,7 @@ impl Diff {
 /// Names of the nodes of a path and its delay, at an instant.
 type Seen = Option<(Vec<String>, f64)>;
 
-/// Compares two timelines every `step`, over the time that both cover.
+/// Compares two timelines every `step`, over the time covered by both.
 pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
     let ends = [pair_names(a), pair_names(b)];
     let common: Vec<_> = ends[0].iter().filter(|(k, _)| ends[1].contains_key(*k)).collect();
@@ -160,7 +161,7 @@ pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
     }
 }
 
-/// Rate, queue, framing and meter of each port, by its node and name.
+/// Differences of rate, queue, framing and meter of each port, by its node and name.
 fn ports(a: &Timeline, b: &Timeline) -> Vec<String> {
     let (a, b) = (port_words(a), port_words(b));
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -197,8 +198,8 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
         let dama = p.spec.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
         format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.spec.rate, p.spec.framing)
     };
-    // A port's own name contains the names that its source uses for its nodes; its index among its
-    // node's ports does not.
+    // The name of a port contains the source's names of nodes, whereas its index among the ports of
+    // its node does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     let mut named = |p: &Port| {
         let k = of_node.entry(p.node).or_default();
@@ -208,7 +209,7 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
     ports.map(|p| (named(p), words(p))).collect()
 }
 
-/// Name and parameters; nothing of drop-tail.
+/// Name and parameters; empty for drop-tail.
 fn discipline_words(d: &crate::Discipline) -> String {
     if *d == crate::Discipline::default() {
         return String::new();
@@ -232,7 +233,7 @@ fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
     let mut seen = vec![Vec::new(); pairs.len()];
     every(t, step, |now, f: &Follower| {
         if perigee_units::stop::check().is_err() {
-            // The result would not be used.
+            // The result would be unused.
             return;
         }
         for (pair, list) in pairs.iter().zip(&mut seen) {
@@ -277,7 +278,7 @@ impl PairDiff {
         }
     }
 
-    /// Sums become means.
+    /// Converts sums to means.
     fn finish(&mut self) {
         let n = self.both.max(1) as f64;
         self.mean_ms = self.mean_ms.map(|sum| sum / n);
@@ -304,8 +305,8 @@ fn notes(a: &Timeline, b: &Timeline, tolerance: Nanos) -> Vec<NoteDiff> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Times of notes by kind and by the name of their node or the ends of their pair; of other changes
-/// by kind and by the ends of their link and the value.
+/// Times of notes by kind and by the name of their node or the ends of their pair; times of other
+/// changes by kind and by the ends of their link and the value.
 type Noted = BTreeMap<(String, String), Vec<Nanos>>;
 
 fn collect(t: &Timeline) -> Noted {
@@ -344,7 +345,7 @@ fn collect(t: &Timeline) -> Noted {
     all
 }
 
-/// Number of `times` without a partner in `others`; each partner serves once. Both are in order.
+/// Number of `times` without a partner in `others`, both in order; each partner is used once.
 fn unmatched(times: &[Nanos], others: &[Nanos], tolerance: Nanos) -> usize {
     let mut next = 0;
     let mut alone = 0;

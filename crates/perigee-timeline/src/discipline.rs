@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The queue discipline of a port, as data: a name and parameters. Backends interpret them.
+//! Queue discipline of a port, as data: a name and parameters, which backends interpret.
 //!
 //! In a saved timeline: the name alone, or `{"codel": {"target": "5 ms", "interval": "100 ms"}}`.
-//! Files of version 0.1, with times in nanoseconds and probabilities in 10^-9, are read as well.
+//! Files of version 0.1, with times in nanoseconds and probabilities in 10^-9, are also supported.
 
 use perigee_units::params::Value;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 pub struct Discipline {
     /// Name of the discipline.
     pub name: String,
-    /// Its parameters. Those not given have the backend's default.
+    /// Parameters; those not given have the backend's default.
     pub params: BTreeMap<String, Value>,
 }
 
 impl Default for Discipline {
-    /// A packet that does not fit is dropped on arrival.
+    /// Drop-tail: a packet that does not fit is dropped on arrival.
     fn default() -> Self {
         Discipline { name: "drop-tail".into(), params: BTreeMap::new() }
     }
@@ -61,7 +61,7 @@ impl TryFrom<Form> for Discipline {
     }
 }
 
-/// A parameter as version 0.1 wrote it, in its present form; others as they are.
+/// Converts a parameter written by version 0.1 to its current form; others are unchanged.
 fn present((name, value): (String, Value)) -> (String, Value) {
     let renamed = match name.as_str() {
         "min" => "red_min",

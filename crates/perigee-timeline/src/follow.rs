@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reader of a timeline: the path of a pair's packets at an instant, and their delay.
+//! Follower of a timeline: the path of a pair's packets at an instant, and their delay.
 
 use crate::model::*;
 use perigee_units::{BitRate, Nanos};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Way {
     /// Nodes from end to end.
     pub nodes: Vec<NodeId>,
-    /// Delay of each link, as if it were entered at that instant.
+    /// Delay of each link, for packets that enter it at that instant.
     pub delays: Vec<Nanos>,
 }
 
@@ -22,17 +22,17 @@ impl Way {
     }
 }
 
-/// The state of a timeline at an instant that moves forward.
+/// State of a timeline at an instant, which only advances.
 #[derive(Debug, Default)]
 pub struct Follower {
     /// Names of all nodes so far.
     pub names: Vec<String>,
     owners: Vec<NodeId>,
     ends: Vec<(NodeId, NodeId)>,
-    /// Since when each link has the delay that holds.
+    /// Current delay of each link, and its start.
     delays: Vec<(Nanos, Delay)>,
     up: Vec<bool>,
-    /// The port that feeds each link.
+    /// Port that feeds each link.
     feeders: Vec<PortId>,
     rates: Vec<BitRate>,
     paths: BTreeMap<PairId, Arc<[LinkId]>>,
@@ -42,7 +42,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// At the start of a timeline.
+    /// State at the start of a timeline.
     pub fn new(header: &Header) -> Self {
         let mut f = Follower { pairs: header.pairs.clone(), routing: header.routing, ..Follower::default() };
         f.meet(&header.nodes, &header.ports, &header.links, Nanos::ZERO);
@@ -59,7 +59,7 @@ impl Follower {
         self.rates.extend(ports.iter().map(|p| p.spec.rate));
     }
 
-    /// State at time zero of an entire timeline, with the changes of that instant.
+    /// State of a complete timeline at time zero, with the changes of that instant.
     pub fn at_start(timeline: &Timeline) -> Self {
         let mut f = Follower::new(&timeline.header);
         if let Some(chunk) = timeline.chunks.first() {
@@ -69,8 +69,8 @@ impl Follower {
         f
     }
 
-    /// Adds the nodes, ports and links of a chunk to the network; its changes are then given to
-    /// [`Follower::apply`].
+    /// Adds the nodes, ports and links of a chunk to the network; its changes are passed to
+    /// [`Follower::apply`] afterwards.
     pub fn enter(&mut self, chunk: &Chunk) {
         self.meet(&chunk.nodes, &chunk.ports, &chunk.links, chunk.start);
     }
@@ -98,7 +98,7 @@ impl Follower {
         }
     }
 
-    /// The path of a pair at `t`, which is not before the last change; `None` = unreachable.
+    /// Path of a pair at `t`, which must not be before the last change; `None` = unreachable.
     pub fn way(&self, pair: PairId, t: Nanos) -> Option<Way> {
         let links = self.links(pair)?;
         let start = self.pairs[pair.ix()].from;
@@ -106,34 +106,34 @@ impl Follower {
         Some(Way { nodes, delays: links.iter().map(|&l| self.delay(l, t)).collect() })
     }
 
-    /// Delay of a link that is entered at `t`, which is not before the last change.
+    /// Delay of a link that is entered at `t`, which must not be before the last change.
     pub fn delay(&self, link: LinkId, t: Nanos) -> Nanos {
         let (since, delay) = self.delays[link.ix()];
         delay.at(t.saturating_sub(since))
     }
 
-    /// The port that feeds a link, and its rate.
+    /// Port that feeds a link, and its rate.
     pub fn feeder(&self, link: LinkId) -> (PortId, BitRate) {
         let port = self.feeders[link.ix()];
         (port, self.rates[port.ix()])
     }
 
-    /// The node that a link leads to.
+    /// Node at the far end of a link.
     pub fn far_end(&self, link: LinkId) -> NodeId {
         self.ends[link.ix()].1
     }
 
-    /// The first of the slowest ports along links, with its rate.
+    /// First of the slowest ports along links, with its rate.
     pub fn slowest(&self, links: &[LinkId]) -> Option<(PortId, BitRate)> {
         links.iter().map(|&l| self.feeder(l)).min_by_key(|&(_, rate)| rate)
     }
 
-    /// All links are up and no port is blocked.
+    /// Whether all links are up and no port is blocked.
     pub fn carries(&self, links: &[LinkId]) -> bool {
         links.iter().all(|&l| self.up[l.ix()] && self.feeder(l).1 > BitRate(0))
     }
 
-    /// The links of a pair's path; `None` = unreachable.
+    /// Links of a pair's path; `None` = unreachable.
     pub fn links(&self, pair: PairId) -> Option<Vec<LinkId>> {
         if self.routing == Routing::PerPath {
             return self.paths.get(&pair).map(|l| l.to_vec());
@@ -144,7 +144,7 @@ impl Follower {
             let link = *self.hops.get(&(here, to))?;
             links.push(link);
             here = self.ends[link.ix()].1;
-            // Tables that lead in a circle lead nowhere.
+            // Next hops that form a loop lead nowhere.
             if links.len() > self.names.len() {
                 return None;
             }
@@ -154,7 +154,7 @@ impl Follower {
 }
 
 /// Calls `visit` at every multiple of `step` before the end of a timeline, with all changes up to
-/// then applied.
+/// that instant applied.
 pub fn every(timeline: &Timeline, step: Nanos, mut visit: impl FnMut(Nanos, &Follower)) {
     let mut f = Follower::new(&timeline.header);
     let mut t = Nanos::ZERO;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The network over time, and the traffic put on it: the first waist of the laboratory.
+//! The network over time and its traffic: the common input of all backends.
 //!
-//! A [`Timeline`] is plain data: nodes, ports, directed links, and all their changes, in time
-//! order. It can be saved, loaded, diffed, plotted and replayed. It is independent of satellites
+//! A [`Timeline`] is plain data: nodes, ports, directed links, and all their changes, in order of
+//! time. It can be saved, loaded, compared, plotted and replayed. It is independent of satellites
 //! and of TCP; sources (`perigee-sources`: recorded paths, schedules, small topologies;
-//! `perigee-orbit`: constellations) make it, backends (the simulator) consume it.
+//! `perigee-orbit`: constellations) produce it, backends (such as the simulator) consume it.
 //!
 //! Layers:
 //! * [`model`]: the types.
-//! * [`workload`]: the flows; [`applications`]: those with measures of their own.
-//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: the view
-//!   of a pair over time; [`diff`]: two timelines compared.
+//! * [`workload`]: the flows; [`applications`]: applications with metrics of their own.
+//! * [`store`]: saving, loading, checking; [`follow`]: the path of packets at an instant; [`view`]:
+//!   the view of a pair over time; [`diff`]: comparison of two timelines.
 //!
-//! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at
-//! time zero, each chunk adds nodes, ports and links that appear and lists the changes of its time
-//! span.
+//! A timeline consists of [`Chunk`]s so that long ones can be streamed: the [`Header`] is the state
+//! at time zero; each chunk adds nodes, ports and links that appear, and lists the changes of its
+//! time span.
 
 pub mod applications;
 mod dama;
@@ -32,7 +32,7 @@ pub use discipline::Discipline;
 pub use model::*;
 pub use workload::*;
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Nodes, ports, links, routes, and how they change.
+//! Nodes, ports, links, routes, and their changes.
 
 use crate::{Dama, Discipline};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
@@ -13,7 +13,7 @@ macro_rules! id {
         #[serde(transparent)]
         pub struct $name(pub u32);
         impl $name {
-            /// As an index into the list it numbers.
+            /// Index into the list that the id numbers.
             #[inline]
             pub fn ix(self) -> usize {
                 self.0 as usize
@@ -74,27 +74,28 @@ pub struct Node {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
-    /// Waiting packets.
+    /// Maximum number of waiting packets.
     Packets(u64),
-    /// Waiting bytes, framing included.
+    /// Maximum number of waiting bytes, framing included.
     Bytes(u64),
 }
 
-/// The queue of a port. The packet in transmission does not count unless `count_in_service`.
+/// Queue of a port. The packet in transmission does not count unless `count_in_service` is set.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Queue {
     /// Limit of the queue.
     pub limit: QueueLimit,
-    /// Queue discipline. Shared: thousands of ports have the same.
+    /// Queue discipline, shared because thousands of ports have the same.
     #[serde(default)]
     pub discipline: Arc<Discipline>,
-    /// The packet in transmission counts against the limit.
+    /// Whether the packet in transmission counts towards the limit.
     #[serde(default)]
     pub count_in_service: bool,
-    /// Probe packets (pings) wait in a side queue of the same limit that is served first.
+    /// Whether probe packets (pings) wait in a separate queue with the same limit, which is served
+    /// first.
     #[serde(default)]
     pub probe_priority: bool,
-    /// Its meter computes in integers, as a switch can.
+    /// Whether its meter computes in integers, as in a switch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub integer_meter: bool,
 }
@@ -112,10 +113,11 @@ impl Queue {
     }
 }
 
-/// An egress queue and its transmitter. An ISL port has one link; a radio port may have several.
+/// An egress queue and its transmitter. The port of an ISL has one link; that of a radio may have
+/// several.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Port {
-    /// Name for tables and plots, unique.
+    /// Unique name for tables and plots.
     pub name: String,
     /// Node it belongs to.
     pub node: NodeId,
@@ -124,7 +126,7 @@ pub struct Port {
     pub spec: PortSpec,
 }
 
-/// A port wherever it sits: its transmitter and its queue.
+/// Properties of a port, independent of its node: its transmitter and its queue.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PortSpec {
     /// Rate of the transmitter; zero = blocked.
@@ -134,16 +136,16 @@ pub struct PortSpec {
     /// Bytes added to each IP packet for transmission time and byte limits (0, 7 PPP, 14 Ethernet).
     #[serde(default)]
     pub framing: u32,
-    /// Depth of its token bucket in bytes, framing included: the burst that passes at once after it
-    /// was idle. The rate fills the bucket; a packet leaves when its bytes are in it. 0 = none: a
-    /// packet takes its transmission time.
+    /// Depth of the token bucket in bytes, framing included: the burst that passes at once after
+    /// idle time. The rate fills the bucket; a packet leaves once the bucket holds its bytes. 0 =
+    /// none: a packet takes its transmission time.
     #[serde(default, skip_serializing_if = "no_bytes")]
     pub burst: u64,
-    /// It sends in slots that it has to request. Such a port has no token bucket. (Boxed: few have
-    /// it.)
+    /// Transmission in slots that the port has to request; such a port has no token bucket. (Boxed,
+    /// as few ports have it.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dama: Option<Box<Dama>>,
-    /// The port runs OrbCC's egress meter and writes telemetry.
+    /// Whether the port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,
 }
@@ -161,7 +163,7 @@ impl PortSpec {
         }
     }
 
-    /// A port that never limits anything: 1 Tbit/s and a million packets.
+    /// A port that never limits: 1 Tbit/s and a million packets.
     pub fn unlimited() -> Self {
         PortSpec::packets(BitRate(1_000_000_000_000), 1_000_000)
     }
@@ -177,9 +179,9 @@ impl Default for PortSpec {
 /// A delay that is constant or changes linearly from the instant it was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Delay {
-    /// At the instant it was set.
+    /// Delay at the instant it was set.
     pub base: Nanos,
-    /// Change in nanoseconds per second since then.
+    /// Change since then in nanoseconds per second.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slope: i64,
 }
@@ -198,24 +200,24 @@ fn no_bytes(v: &u64) -> bool {
 }
 
 /// Time for a packet of `bytes`, framing included, to leave a port with an empty queue: its
-/// transmission time, or none where a token bucket of `burst` bytes lets it pass.
+/// transmission time, or zero if a token bucket of `burst` bytes lets it pass.
 pub fn transmission(rate: BitRate, burst: u64, bytes: u64) -> Nanos {
     rate.time_for(bytes.saturating_sub(burst))
 }
 
 impl Delay {
-    /// A delay that does not change.
+    /// A constant delay.
     pub const fn constant(base: Nanos) -> Self {
         Delay { base, slope: 0 }
     }
-    /// The delay `since` after it was set; never negative. Slopes above 1 s per second would let
-    /// time run back and are rejected by [`crate::store::check`].
+    /// Delay at the time `since` after it was set; never negative. Slopes above 1 s per second
+    /// would make time run backwards and are rejected by [`crate::store::check`].
     #[inline]
     pub fn at(&self, since: Nanos) -> Nanos {
         if self.slope == 0 {
             return self.base;
         }
-        // Hours at the slopes of satellites fit 64 bits, where a division is a tenth of the work.
+        // For satellites' slopes, hours fit in 64 bits, where a division costs a tenth.
         let change = match i64::try_from(since.0).ok().and_then(|since| since.checked_mul(self.slope)) {
             Some(product) => i128::from(product / NS_PER_S as i64),
             None => (since.0 as i128 * self.slope as i128) / NS_PER_S as i128,
@@ -224,14 +226,14 @@ impl Delay {
     }
 }
 
-/// Whether packets keep their order when the delay of their link shrinks while they are in flight.
+/// Whether packets keep their order if the delay of their link shrinks while they are in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkOrder {
     /// Later packets never overtake earlier ones (physical).
     #[default]
     Fifo,
-    /// Later packets may overtake earlier ones (as netem does).
+    /// Later packets may overtake earlier ones (as with netem).
     Reorder,
 }
 
@@ -239,12 +241,13 @@ pub enum LinkOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutageMode {
-    /// Waiting, in service, in flight and arriving packets are all lost: an interface going down.
+    /// Waiting, in service, in flight and arriving packets are all dropped, as for an interface
+    /// that goes down.
     #[default]
     Flush,
-    /// All are kept; the packet in service resumes when the link returns.
+    /// All packets are kept; the packet in service resumes when the link is up again.
     Hold,
-    /// The queue keeps being served; packets that leave it during the outage are lost; those in
+    /// The queue continues to be served; packets that leave it during the outage are lost; those in
     /// flight arrive.
     Blackhole,
 }
@@ -254,18 +257,18 @@ pub enum OutageMode {
 pub struct Link {
     /// The transmitter that feeds it.
     pub port: PortId,
-    /// The far end.
+    /// Node at the far end.
     pub to: NodeId,
     /// Propagation delay.
     pub delay: Delay,
-    /// Probability that a packet is lost, independently of others.
+    /// Probability that a packet is lost, independently of other packets.
     #[serde(default)]
     pub loss: f64,
-    /// It carries packets.
+    /// Whether the link is up.
     #[serde(default = "yes")]
     pub up: bool,
     /// Effect of a shrinking delay.
-    // Saved timelines of earlier versions call it so.
+    // Named as in saved timelines of earlier versions.
     #[serde(default, rename = "delay_drop")]
     pub order: LinkOrder,
 }
@@ -283,28 +286,28 @@ pub struct Pair {
     pub to: NodeId,
 }
 
-/// Routing of packets, and so the effect of a route change on packets in flight.
+/// Routing of packets, which determines the effect of a route change on packets in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
     /// Each pair has a path; packets in flight finish the one they started on.
     #[default]
     PerPath,
-    /// Each node has a next-hop table; packets in flight follow the new tables.
+    /// Each node has a next-hop table; packets in flight follow the updated tables.
     PerHop,
 }
 
-/// Something that changes.
+/// A change of the network.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// A port's rate; zero blocks it.
     Rate(PortId, BitRate),
-    /// A link's delay, counted from now.
+    /// A link's delay, from this instant on.
     Delay(LinkId, Delay),
     /// A link's random loss.
     Loss(LinkId, f64),
-    /// The next packets that leave on a link are lost.
+    /// The given number of packets that leave next on a link are lost.
     Lose(LinkId, u32),
     /// A link goes down.
     Down(LinkId, OutageMode),
@@ -314,14 +317,14 @@ pub enum Change {
     Path(PairId, Option<Arc<[LinkId]>>),
     /// The next hop from a node towards a destination (`Routing::PerHop`); `None` = unreachable.
     NextHop {
-        /// Present node of the packet.
+        /// Node at which the packet is.
         at: NodeId,
         /// Destination.
         to: NodeId,
-        /// The link to take.
+        /// Link to take.
         link: Option<LinkId>,
     },
-    /// A note without an effect of its own: goes to the events table and the plots.
+    /// A note without an effect on packets, for the events table and the plots.
     Note(Note),
 }
 
@@ -331,15 +334,15 @@ pub enum Change {
 pub enum NoteKind {
     /// A terminal or station changes its satellite. `value` = outage in seconds (0 for soft).
     Handover,
-    /// A pair has another path. `value` = base RTT in seconds without serialisation, where known.
+    /// A pair changes its path. `value` = base RTT in seconds without serialisation, if known.
     PathChange,
-    /// A pair has no path from now on.
+    /// A pair loses its path.
     Unreachable,
     /// A pair has a path again.
     Reachable,
     /// A scheduled or handover outage starts. `value` = its length in seconds.
     OutageBegin,
-    /// It ends.
+    /// The outage ends.
     OutageEnd,
     /// A scheduled rate, delay or loss takes effect.
     Reconfiguration,
@@ -365,13 +368,13 @@ impl NoteKind {
 pub struct Note {
     /// Kind of event.
     pub kind: NoteKind,
-    /// The node it happens to, where there is one.
+    /// Node concerned, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// The pair it happens to, where there is one (for both directions: the forward one).
+    /// Pair concerned, if any (if both directions: the forward one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<PairId>,
-    /// A number; the kind defines its meaning.
+    /// A number whose meaning depends on the kind.
     #[serde(default)]
     pub value: f64,
     /// Human-readable text.
@@ -388,7 +391,7 @@ pub struct Timed {
     pub change: Change,
 }
 
-/// Position of a moving node: for maps only.
+/// Position of a moving node, used only for maps.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TrackPoint {
     /// Time.
@@ -404,7 +407,7 @@ pub struct TrackPoint {
 pub struct Header {
     /// Human-readable title.
     pub title: String,
-    /// Length.
+    /// Duration.
     pub duration: Nanos,
     /// Routing of packets.
     pub routing: Routing,
@@ -424,7 +427,7 @@ pub struct Header {
 pub struct Chunk {
     /// First instant.
     pub start: Nanos,
-    /// First instant after it.
+    /// First instant after the chunk.
     pub end: Nanos,
     /// Nodes that appear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -432,17 +435,17 @@ pub struct Chunk {
     /// Ports that appear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Port>,
-    /// Links that appear. A change of this chunk may refer to them.
+    /// Links that appear; changes of this chunk may refer to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Changes in time order; those of one instant apply in list order, before any packet moves.
+    /// Changes in order of time; those of one instant apply in list order, before any packet moves.
     pub changes: Vec<Timed>,
     /// Positions of moving nodes, for maps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tracks: Vec<TrackPoint>,
 }
 
-/// An entire timeline in memory. Chunks are shared: several runs read the same ones.
+/// A complete timeline in memory. Chunks are shared: several runs read the same ones.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The network at time zero.
@@ -451,12 +454,13 @@ pub struct Timeline {
     pub chunks: Vec<Arc<Chunk>>,
 }
 
-/// Source of a backend's chunks: a timeline in memory, or a generator that is ahead of it.
+/// Source of a backend's chunks: a timeline in memory, or a generator that runs ahead of the
+/// backend.
 pub trait ChunkSource: Send {
     /// The next chunk, or `None` after the last.
     ///
     /// # Errors
-    /// A human-readable message, when the source cannot continue.
+    /// If the source fails: a human-readable message.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String>;
 }
 
@@ -472,7 +476,7 @@ impl<S: ChunkSource + ?Sized> ChunkSource for Box<S> {
     }
 }
 
-/// Reads a [`Timeline`] in memory.
+/// Reader of a [`Timeline`] in memory.
 #[derive(Clone, Debug)]
 pub struct ChunkReader {
     chunks: std::vec::IntoIter<Arc<Chunk>>,
@@ -492,12 +496,12 @@ impl Timeline {
         Timeline { header, chunks: vec![Arc::new(chunk)] }
     }
 
-    /// True if a node has this name at any time.
+    /// Whether any node has this name at any time.
     pub fn has_node(&self, name: &str) -> bool {
         self.header.nodes.iter().chain(self.chunks.iter().flat_map(|c| &c.nodes)).any(|n| n.name == name)
     }
 
-    /// The same, ending at `end` if that is earlier.
+    /// The same timeline, ending at `end` if that is earlier.
     pub fn until(mut self, end: Nanos) -> Self {
         self.header.duration = self.header.duration.min(end);
         self.chunks.retain(|c| c.start < end);

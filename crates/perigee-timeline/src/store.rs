@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Save, load and check timelines. The form is JSON, one line for the header and one per chunk: it
-//! streams, and `diff` understands it.
+//! Saving, loading and checking of timelines. The format is JSON, one line for the header and one
+//! per chunk: it can be streamed, and compared by `diff`.
 
 use crate::model::*;
 use perigee_units::{names, Nanos, NS_PER_S};
@@ -17,12 +17,12 @@ pub enum TimelineError {
     /// A line with invalid syntax.
     #[error("line {line}: {reason}")]
     Syntax {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// The reason as text.
         reason: String,
     },
-    /// The timeline contradicts itself.
+    /// The timeline is inconsistent.
     #[error("timeline: {0}")]
     Invalid(String),
 }
@@ -30,15 +30,15 @@ pub enum TimelineError {
 /// Writes a timeline.
 ///
 /// # Errors
-/// When writing fails.
+/// If writing fails.
 pub fn save(timeline: &Timeline, out: impl Write) -> Result<(), TimelineError> {
     save_stream(&timeline.header, &mut timeline.reader(), out)
 }
 
-/// Writes a timeline chunk by chunk, so that a long one needs no memory.
+/// Writes a timeline chunk by chunk, so that a long one is never held in memory.
 ///
 /// # Errors
-/// When writing fails, or the source cannot continue.
+/// If writing fails, or the source does.
 pub fn save_stream(
     header: &Header,
     source: &mut dyn ChunkSource,
@@ -59,7 +59,7 @@ pub fn save_stream(
 /// Reads a timeline and checks it.
 ///
 /// # Errors
-/// When reading fails, a line cannot be parsed, or the timeline contradicts itself.
+/// If reading fails, a line cannot be parsed, or the timeline is inconsistent.
 pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     let mut lines = input.lines().enumerate();
     let syntax = |line: usize, e: serde_json::Error| TimelineError::Syntax {
@@ -80,7 +80,7 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     Ok(timeline)
 }
 
-/// The first line is the header: missing fields show that the file is something else.
+/// Error about the first line, the header: missing fields indicate a file of another kind.
 fn not_ours(line: usize, e: &serde_json::Error) -> String {
     let why = why_not_json(e);
     match line {
@@ -89,13 +89,14 @@ fn not_ours(line: usize, e: &serde_json::Error) -> String {
     }
 }
 
-/// Longest delay of a link and longest timeline: sums of both stay far from the end of the clock.
+/// Maximum delay of a link and maximum duration of a timeline: sums of both are far from the end of
+/// the clock.
 const LONGEST: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// Checks that ids exist, times do not run back, paths are connected, and values are in range.
+/// Checks that ids exist, times do not decrease, paths are connected, and values are within range.
 ///
 /// # Errors
-/// The first contradiction, as text.
+/// The first inconsistency, as text.
 pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     let h = &timeline.header;
     let mut seen = Seen::default();
@@ -148,7 +149,7 @@ fn name(text: &str, of: &str) -> Result<(), TimelineError> {
     names::check(text).or_else(|why| invalid(format!("the text of {of}, {text:?}, {why}")))
 }
 
-/// Nodes, ports and links so far; stores the two ends of each link for the path check.
+/// Nodes, ports and links so far, with the two ends of each link for the path check.
 #[derive(Default)]
 struct Seen {
     names: BTreeSet<String>,
@@ -280,8 +281,7 @@ impl Seen {
     }
 }
 
-/// Reason why text is not the expected JSON, without the parser's position (callers report it in
-/// their own terms).
+/// Reason why text is not the expected JSON, without the parser's position (callers add their own).
 pub fn why_not_json(e: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let text = e.to_string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! View of a traffic pair over time, without any traffic.
+//! View of a traffic pair over time, without traffic.
 
 use crate::follow::Follower;
 use crate::model::*;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 pub struct PairView {
     /// Sampling instants.
     pub t: Vec<Nanos>,
-    /// Propagation there and back; `None` = unreachable.
+    /// Round-trip propagation delay; `None` = unreachable.
     pub rtt: Vec<Option<Nanos>>,
     /// Rate of the slowest port on the forward path; `None` = unreachable.
     pub rate: Vec<Option<BitRate>>,
-    /// Links of the forward path; zero = unreachable.
+    /// Number of links of the forward path; zero = unreachable.
     pub hops: Vec<u32>,
-    /// Times without connectivity: no route, a link down, or a blocked port. Start and end, exact.
+    /// Periods without connectivity: no route, a link down, or a blocked port. Exact start and end.
     pub outages: Vec<(Nanos, Nanos)>,
-    /// Times at which the forward path changes, exact.
+    /// Exact times at which the forward path changes.
     pub path_changes: Vec<Nanos>,
 }
 
-/// Follows a pair and its reverse pair through a timeline, with a sample each `step`.
+/// Follows a pair and its reverse pair through a timeline, with a sample every `step`.
 pub fn view(timeline: &Timeline, forward: PairId, back: PairId, step: Nanos) -> PairView {
     let mut watcher = Watcher::new(&timeline.header, [forward, back], step);
     timeline.chunks.iter().for_each(|chunk| watcher.see(chunk));
@@ -34,13 +34,13 @@ pub fn view(timeline: &Timeline, forward: PairId, back: PairId, step: Nanos) -> 
 /// Numbers of nodes, ports, links and changes of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Nodes, ports and links.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Ports.
+    /// Number of ports.
     pub ports: usize,
-    /// Links.
+    /// Number of links.
     pub links: usize,
-    /// Changes of each kind.
+    /// Number of changes of each kind.
     pub changes: BTreeMap<&'static str, usize>,
 }
 
@@ -75,17 +75,17 @@ fn kind(change: &Change) -> &'static str {
     }
 }
 
-/// A source of chunks that others look over the shoulder of.
+/// A source of chunks with observers of the chunks that it returns.
 pub struct Watched<'a> {
     source: &'a mut dyn ChunkSource,
     /// Watchers of pairs.
     pub watchers: Vec<Watcher>,
-    /// Contents so far.
+    /// Counts so far.
     pub contents: Contents,
 }
 
 impl<'a> Watched<'a> {
-    /// Chunks that follow `header`.
+    /// Source of the chunks that follow `header`.
     pub fn new(header: &Header, source: &'a mut dyn ChunkSource, watchers: Vec<Watcher>) -> Self {
         Watched { source, watchers, contents: Contents::new(header) }
     }
@@ -114,7 +114,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watcher of a pair and its reverse pair, with a sample each `step`.
+    /// Watcher of a pair and its reverse pair, with a sample every `step`.
     pub fn new(header: &Header, ways: [PairId; 2], step: Nanos) -> Self {
         Watcher {
             now: Follower::new(header),
@@ -126,7 +126,7 @@ impl Watcher {
         }
     }
 
-    /// The next chunk.
+    /// Processes the next chunk.
     pub fn see(&mut self, chunk: &Chunk) {
         self.sample_until(chunk.start);
         self.now.enter(chunk);
@@ -137,14 +137,14 @@ impl Watcher {
         }
     }
 
-    /// After the last one.
+    /// Completes the view after the last chunk.
     pub fn end(mut self, end: Nanos) -> PairView {
         self.sample_until(end);
         self.view.outages.extend(self.closed_since.map(|since| (since, end)));
         self.view
     }
 
-    /// Samples up to, not at, `end`: changes at an instant apply from that instant.
+    /// Samples up to `end` (exclusive): changes at an instant apply from that instant on.
     fn sample_until(&mut self, end: Nanos) {
         loop {
             let t = self.step * self.view.t.len() as u64;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The traffic: flows with their application, congestion control and transport options, as plain
-//! data.
+//! Traffic: flows with their application, congestion control and transport options, as plain data.
 
 use crate::applications::{Video, Voice, Web};
 use crate::model::PairId;
@@ -11,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// No draw of a time is longer than this.
+/// Maximum of a drawn time.
 const LONGEST_S: f64 = 1e6;
-/// No draw of an amount is larger than this.
+/// Maximum of a drawn amount.
 const LARGEST_BYTES: f64 = 1e15;
 
 /// Distribution of a quantity: seconds or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
-    /// Always the same.
+    /// A constant.
     Fixed(f64),
-    /// Between two bounds.
+    /// Uniform between two bounds.
     Uniform(f64, f64),
     /// Memoryless, with this mean: times between the arrivals of a Poisson process.
     Exponential(f64),
@@ -46,12 +45,12 @@ impl Law {
         }
     }
 
-    /// The `n`-th draw with `seed` as a time.
+    /// The `n`-th draw with `seed`, as a time.
     pub fn time(&self, seed: u64, n: u64) -> Nanos {
         Nanos::from_secs_f64(self.quantile(nth(seed, n)).clamp(0.0, LONGEST_S))
     }
 
-    /// The `n`-th draw with `seed` as an amount of data, one byte at least.
+    /// The `n`-th draw with `seed`, as an amount of data of at least one byte.
     pub fn bytes(&self, seed: u64, n: u64) -> u64 {
         self.quantile(nth(seed, n)).clamp(1.0, LARGEST_BYTES) as u64
     }
@@ -64,7 +63,7 @@ impl Law {
         }
     }
 
-    /// The largest draw; infinite where there is none.
+    /// Maximum draw; infinite if unbounded.
     pub fn largest(&self) -> f64 {
         match *self {
             Law::Fixed(value) | Law::Uniform(_, value) => value,
@@ -78,18 +77,18 @@ fn nth(seed: u64, n: u64) -> f64 {
     unit(mix(seed ^ mix(n)))
 }
 
-/// Shortest time between changes of an application, whatever is drawn: time advances and a run
-/// ends.
+/// Minimum time between changes of an application, whatever is drawn: it ensures that time advances
+/// and a run ends.
 pub const SHORTEST: Nanos = Nanos::from_micros(1);
 
-/// Time that an on/off source stays as it is after its `n`-th change. It starts with sending, so it
-/// sends after even ones.
+/// Duration of an on/off source's state after its `n`-th change. The source starts with sending, so
+/// it sends after even ones.
 pub fn turn(on: &Law, off: &Law, seed: u64, n: u64) -> Nanos {
     let law = if n % 2 == 0 { on } else { off };
     law.time(seed, n).max(SHORTEST)
 }
 
-/// Bytes of the `n`-th object that a client requests.
+/// Size of the `n`-th object requested by a client, in bytes.
 pub fn object_bytes(size: &Law, seed: u64, n: u64) -> u64 {
     size.bytes(seed, 2 * n)
 }
@@ -103,7 +102,7 @@ pub fn think_time(think: &Law, seed: u64, n: u64) -> Nanos {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum App {
-    /// As much as the transport takes, until the flow stops or `bytes` are delivered.
+    /// As much as the transport accepts, until the flow stops or `bytes` are delivered.
     Bulk {
         /// Payload bytes, if limited.
         bytes: Option<u64>,
@@ -112,7 +111,7 @@ pub enum App {
     Ping {
         /// Time between packets.
         interval: Nanos,
-        /// Bytes of the IP packet, both ways.
+        /// Bytes of the IP packet, in both directions.
         size: u32,
     },
     /// UDP packets at a constant rate, without replies.
@@ -122,11 +121,11 @@ pub enum App {
         /// Bytes of the IP packet.
         size: u32,
     },
-    /// As much as the transport takes, silence, and so on, over one connection.
+    /// Alternates between as much as the transport accepts and silence, over one connection.
     OnOff {
-        /// Seconds of sending.
+        /// Duration of the on periods in seconds.
         on: Law,
-        /// Seconds of silence.
+        /// Duration of the off periods in seconds.
         off: Law,
     },
     /// The receiver requests one object after the other over one connection.
@@ -135,23 +134,23 @@ pub enum App {
         size: Law,
         /// Seconds between the end of an object and the next request.
         think: Law,
-        /// Shortest time between two requests.
+        /// Minimum time between two requests.
         period: Nanos,
-        /// Objects in all.
+        /// Number of objects.
         count: u64,
     },
     /// Pages of objects.
     Web(Web),
     /// Video over HTTP.
     Video(Video),
-    /// A voice call, one way, without TCP.
+    /// A voice call in one direction, without TCP.
     Voice(Voice),
-    /// Traffic of programs on real hosts between its ends.
+    /// Traffic of programs on real hosts at its ends.
     Programs,
 }
 
 impl App {
-    /// It runs over TCP, and so needs a congestion control.
+    /// Whether it uses TCP, and therefore needs a congestion control.
     pub fn is_tcp(&self) -> bool {
         self.without_tcp().is_none()
     }
@@ -166,7 +165,7 @@ impl App {
         }
     }
 
-    /// True if its receiver requests the data.
+    /// Whether its receiver requests the data.
     pub fn has_client(&self) -> bool {
         matches!(self, App::Request { .. } | App::Web(_) | App::Video(_))
     }
@@ -183,33 +182,32 @@ pub enum Hosts {
 }
 
 impl Hosts {
-    /// All, by the names that scenario files give them.
+    /// Names in scenario files.
     pub const NAMES: [&'static str; 2] = ["simulator", "linux"];
 
-    /// By its name.
+    /// Backend with this name.
     pub fn named(name: &str) -> Option<Hosts> {
         let i = Hosts::NAMES.iter().position(|n| *n == name)?;
         Some([Hosts::Simulated, Hosts::Linux][i])
     }
 }
 
-/// Delivery of the timeline's events to a flow's congestion control: as the start and the end of a
-/// handover, or as a change of its path.
+/// Notification of a flow's congestion control about events of the timeline: as the start and the
+/// end of a handover, or as a change of its path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notices {
-    /// The start is notified this long before the event …
+    /// Time by which the notice of the start precedes the event.
     pub lead: Nanos,
-    /// … and the end this long after the notice of its start.
+    /// Time from the notice of the start to that of the end.
     pub hold: Nanos,
-    /// Errors of the prediction in nanoseconds: each notice is shifted by one of them, drawn at
-    /// random.
+    /// Prediction errors in nanoseconds: each notice is shifted by one of them, drawn at random.
     pub errors: Arc<[i64]>,
-    /// Probability that a notice does not arrive.
+    /// Probability that a notice is lost.
     pub loss: f64,
 }
 
 impl Default for Notices {
-    /// Notice at the instant of the event, for 2.3 s (SaTCP's published hold time).
+    /// Notice at the instant of the event, held for 2.3 s (SaTCP's published hold time).
     fn default() -> Self {
         Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
     }
@@ -218,23 +216,24 @@ impl Default for Notices {
 /// A flow's place among the legs of a split connection (RFC 3135 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
-    /// The flow with the data that this one forwards; `None` = the first leg.
+    /// Flow whose data this one forwards; `None` = the first leg.
     pub before: Option<u32>,
-    /// The flow that forwards this one's data; `None` = the last leg.
+    /// Flow that forwards this one's data; `None` = the last leg.
     pub after: Option<u32>,
-    /// Capacity of the proxy at this leg's end, in bytes (the last leg has no proxy).
+    /// Buffer of the proxy at the end of this leg, in bytes (the last leg has no proxy).
     pub buffer: u64,
-    /// The proxy answers the SYN of this leg before the next leg is established.
+    /// Whether the proxy answers the SYN of this leg before the next leg is established.
     pub spoof: bool,
-    /// The leg is a standing connection between two proxies: no handshake, its RTT is known.
+    /// Whether the leg is a permanent connection between two proxies: without a handshake, with a
+    /// known RTT.
     pub standing: bool,
 }
 
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other
-    /// flow's losses.
+    /// Unique name: random draws depend on it, so that adding a flow does not change the losses of
+    /// other flows.
     pub name: String,
     /// Path of the data.
     pub forward: PairId,
@@ -246,36 +245,36 @@ pub struct Flow {
     pub stop: Nanos,
     /// Its traffic.
     pub app: App,
-    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and
-    /// `voice` where none is needed.
+    /// Congestion control: a built-in identifier, a plug-in's name, or `ping`, `cbr` and `voice` if
+    /// none is needed.
     pub cc: String,
-    /// It runs under the scheme that the run compares, instead of a fixed one.
+    /// Whether it runs under the scheme that the run compares, instead of a fixed one.
     #[serde(default)]
     pub compared: bool,
-    /// Its backend; `None` = that of the run's flows.
+    /// Backend; `None` = that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
     /// Parameters of the congestion control that differ from its defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, Value>,
-    /// Contents of the files that the congestion control requires, by the name of the parameter.
+    /// Contents of the files required by the congestion control, by parameter name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_files: BTreeMap<String, Arc<str>>,
-    /// Transport options that differ from the transport's defaults.
+    /// Transport options that differ from the defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tcp: BTreeMap<String, Value>,
-    /// Buffer of the transport in bytes, where it depends on the path; 0 = from its options.
+    /// Buffer of the transport in bytes, if it depends on the path; 0 = from its options.
     #[serde(default)]
     pub buffer_bytes: u64,
-    /// Its notices of handovers, outages and path changes; `None` = none.
+    /// Notices of handovers, outages and path changes; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notices: Option<Notices>,
-    /// Its place in a split connection; `None` = it is not split.
+    /// Place in a split connection; `None` = not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
     /// Number of its slowest port at time zero: flows with the same number share it.
     pub bottleneck: u32,
-    /// Base RTT of its pair at time zero; `None` = no route then.
+    /// Base RTT of its pair at time zero; `None` = no route at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Nanos>,
 }
@@ -283,7 +282,7 @@ pub struct Flow {
 /// All flows of a run that are known at its start.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Workload {
-    /// In the order in which tables print them; a flow's index is its id.
+    /// Flows in the order in which tables print them; the index of a flow is its id.
     pub flows: Vec<Flow>,
 }
 

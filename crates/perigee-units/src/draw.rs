@@ -20,7 +20,7 @@ pub fn mix(x: u64) -> u64 {
     finalise(x.wrapping_add(GAMMA))
 }
 
-/// A key that depends on a name alone (FNV-1a), so that it does not change when something else is
+/// A key that depends only on a name (FNV-1a), so that it does not change when other names are
 /// added.
 pub fn name_key(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))

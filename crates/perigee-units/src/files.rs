@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! User-supplied files: read, or rejected with a message for users. Those of the operating system
-//! ("No such file or directory (os error 2)") are meant for programmers.
+//! Access to user-supplied files, with error messages for users: those of the operating system ("No
+//! such file or directory (os error 2)") are meant for programmers.
 
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Reads a text file.
 ///
 /// # Errors
-/// With the name of the file and why it cannot be read.
+/// Name of the file, and why it cannot be read.
 pub fn read(file: &Path) -> Result<String, String> {
     let mut text = String::new();
     let read = open(file)?.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|e| unreadable(file, &e))?;
@@ -20,14 +20,15 @@ pub fn read(file: &Path) -> Result<String, String> {
     }
 }
 
-/// Bytes of a text file that are read: far more than any has, and what memory holds.
+/// Maximum number of bytes read from a text file: far more than any has, and a size that fits in
+/// memory.
 const MOST_TEXT: u64 = 1 << 30;
 
-/// Opens a regular file for reading. A device may never end, a pipe may never start, and neither
-/// can be read a second time, which the hash in a record needs.
+/// Opens a regular file for reading. Other files are rejected: a device may be endless, a pipe may
+/// block, and neither can be read a second time, as the hash in a record requires.
 ///
 /// # Errors
-/// With the name of the file and why it cannot be read.
+/// Name of the file, and why it cannot be read.
 pub fn open(file: &Path) -> Result<File, String> {
     let what = match std::fs::metadata(file) {
         Ok(m) if m.is_dir() => "a folder",
@@ -55,11 +56,11 @@ fn unreadable(file: &Path, e: &Error) -> String {
     format!("cannot read {}: {}", file.display(), why(e))
 }
 
-/// Writes a file in a folder, completely or not at all. A link with its name is replaced, its
-/// target stays.
+/// Writes a file in a folder, completely or not at all. A link with that name is replaced; its
+/// target is unchanged.
 ///
 /// # Errors
-/// With the name of the file and why it cannot be written.
+/// Name of the file, and why it cannot be written.
 pub fn write(file: &Path, content: &[u8]) -> Result<(), String> {
     put(file, content).map_err(|e| format!("cannot write {}: {}", file.display(), why(&e)))
 }
@@ -73,7 +74,7 @@ fn put(file: &Path, content: &[u8]) -> Result<(), Error> {
     done
 }
 
-/// A file that is new, so that no link is followed, under a name that cannot be known beforehand.
+/// Creates a new file, so that no link is followed, under an unpredictable name.
 fn fresh(folder: &Path) -> Result<(PathBuf, File), Error> {
     loop {
         let name = folder.join(format!(".perigee-{:016x}.partial", unknown()));
@@ -85,15 +86,15 @@ fn fresh(folder: &Path) -> Result<(PathBuf, File), Error> {
     }
 }
 
-/// An unpredictable number: the keys of hash maps are random.
+/// An unpredictable number, from the random keys of hash maps.
 fn unknown() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Makes a folder that only this user can read, with a random name of 16 digits after `prefix`.
+/// Creates a folder that only this user can read, with a random name of 16 digits after `prefix`.
 ///
 /// # Errors
-/// When the folder that it is to be in does not take it.
+/// If the folder cannot be created in `base`.
 pub fn private_folder(base: &Path, prefix: &str) -> Result<PathBuf, Error> {
     loop {
         let folder = base.join(format!("{prefix}{:016x}", unknown()));
@@ -118,15 +119,15 @@ fn private() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Makes a file for writing.
+/// Creates a file for writing.
 ///
 /// # Errors
-/// With the name of the file and why it cannot be written.
+/// Name of the file, and why it cannot be written.
 pub fn create(file: &Path) -> Result<File, String> {
     File::create(file).map_err(|e| format!("cannot write {}: {}", file.display(), why(&e)))
 }
 
-/// The operating system's reason for a failure, without its numbers.
+/// The operating system's reason for a failure, without error numbers.
 pub fn why(e: &Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "there is no such file or folder".into(),
@@ -182,7 +183,7 @@ mod tests {
     fn what_is_no_regular_file_is_refused_instead_of_waited_for() {
         let why = read(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(why, "cannot read /dev/zero: it is a device, not a file");
-        // A socket stands for whatever else would block: the standard library cannot make a named
+        // A socket represents other files that block, as the standard library cannot create a named
         // pipe.
         let socket = std::env::temp_dir().join(format!("perigee-socket-{}", std::process::id()));
         let _kept = std::os::unix::net::UnixListener::bind(&socket).unwrap();

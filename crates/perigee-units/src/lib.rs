@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities with their unit in the type; [`params`], tables of parameters that are declared once;
-//! user-supplied [`files`]; [`names`], rules for names; [`stop`], cancellation of long work. The
-//! one leaf that every other crate may use.
+//! Quantities whose type contains the unit; [`params`], tables of parameters that are declared
+//! once; user-supplied [`files`]; [`names`], rules for names; [`stop`], cancellation of long work.
+//! Every other crate may depend on this one.
 //!
 //! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes
-//! are integer bytes: integers, because a simulation must give the same bits on every machine.
+//! are integer bytes: with integers, a simulation yields identical results on every machine.
 
 pub mod draw;
 pub mod files;
@@ -27,44 +27,44 @@ pub const NS_PER_S: u64 = 1_000_000_000;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Time zero, or no time at all.
+    /// Time zero, or zero duration.
     pub const ZERO: Nanos = Nanos(0);
     /// Never.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// From whole microseconds.
+    /// Duration of full microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Nanos(us * 1_000)
     }
-    /// From whole milliseconds.
+    /// Duration of full milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Nanos(ms * 1_000_000)
     }
-    /// From whole seconds.
+    /// Duration of full seconds.
     pub const fn from_secs(s: u64) -> Self {
         Nanos(s * NS_PER_S)
     }
-    /// From seconds, rounded to the nearest nanosecond; negative values become zero.
+    /// Duration in seconds, rounded to the nearest nanosecond; negative values become zero.
     pub fn from_secs_f64(s: f64) -> Self {
         Nanos((s * 1e9 + 0.5) as u64)
     }
-    /// In seconds.
+    /// Value in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// In milliseconds.
+    /// Value in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
-    /// Whole microseconds, rounded down.
+    /// Value in microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
-    /// `self - other`, or zero where that would be negative.
+    /// `self - other`, or zero if that would be negative.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
-    /// `self + other`, stopping at [`Nanos::MAX`].
+    /// `self + other`, saturating at [`Nanos::MAX`].
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
@@ -128,15 +128,15 @@ impl fmt::Display for Nanos {
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// From megabits (10^6 bits) per second.
+    /// Rate in megabits (10^6 bits) per second.
     pub const fn from_mbit(m: u64) -> Self {
         BitRate(m * 1_000_000)
     }
-    /// In megabits per second.
+    /// Value in megabits per second.
     pub fn as_mbit(self) -> f64 {
         self.0 as f64 * 1e-6
     }
-    /// In bytes per second.
+    /// Value in bytes per second.
     pub fn bytes_per_s(self) -> f64 {
         self.0 as f64 / 8.0
     }
@@ -147,7 +147,7 @@ impl BitRate {
         }
         Nanos(mul_div_ceil(bytes, 8 * NS_PER_S, self.0))
     }
-    /// The rate at which `bytes` take `time`, rounded down; zero if `time` is.
+    /// Rate at which `bytes` take `time`, rounded down; zero if `time` is zero.
     #[inline]
     pub fn of(bytes: u64, time: Nanos) -> BitRate {
         if time.0 == 0 {
@@ -164,8 +164,8 @@ impl BitRate {
     }
 }
 
-/// `ceil(a * b / c)`, stopping at `u64::MAX`. The wide division is only paid for where the product
-/// is wide.
+/// `ceil(a * b / c)`, saturating at `u64::MAX`. The 128-bit division is only used if the product
+/// exceeds 64 bits.
 #[inline]
 fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
     match a.checked_mul(b) {
@@ -220,7 +220,7 @@ mod tests {
     }
 }
 
-/// The example of the README, as a test.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Parameters: one table alongside each congestion control, queue discipline or transport, and the
-//! values that a scenario chose.
+//! Parameters: one table for each congestion control, queue discipline or transport, and the values
+//! selected by a scenario.
 
 use crate::{parse_size, parse_time, Nanos, Size};
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,23 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A parameter's value. In scenario files: a boolean, a number, or a text (choices, and times such
+/// Value of a parameter. In scenario files: a boolean, a number, or a text (choices, and times such
 /// as `"200 ms"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// On or off.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A real number.
     Float(f64),
-    /// One of the allowed words, or a time with its unit.
+    /// One of the allowed words, or a quantity with its unit.
     Text(String),
 }
 
 impl std::fmt::Display for Value {
-    /// As in a scenario file.
+    /// Formatted as in a scenario file.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Bool(v) => v.fmt(f),
@@ -35,42 +35,42 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Values that a parameter may take, with its default.
+/// Allowed values of a parameter, with its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
     /// On or off.
     Bool(bool),
-    /// A whole number within `min..=max`.
+    /// An integer within `min..=max`.
     Int {
         /// Default.
         default: i64,
-        /// Smallest allowed.
+        /// Minimum.
         min: i64,
-        /// Largest allowed.
+        /// Maximum.
         max: i64,
     },
     /// A finite number within `min..=max`.
     Float {
         /// Default.
         default: f64,
-        /// Smallest allowed.
+        /// Minimum.
         min: f64,
-        /// Largest allowed.
+        /// Maximum.
         max: f64,
     },
     /// A time within `min..=max`.
     Time {
         /// Default.
         default: Nanos,
-        /// Smallest allowed.
+        /// Minimum.
         min: Nanos,
-        /// Largest allowed.
+        /// Maximum.
         max: Nanos,
     },
-    /// An amount of data above zero, written like `"64 kB"`; without it, a share of a total that
-    /// the host knows.
+    /// An amount of data above zero, written like `"64 kB"`; if absent, a fraction of a total that
+    /// the host determines.
     Data {
-        /// Share of the total that is the default.
+        /// Default, as a fraction of the total.
         share: f64,
         /// The total, as text.
         of: &'static str,
@@ -79,7 +79,7 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
-/// One row of a parameter table.
+/// A row of a parameter table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
     /// Name in scenario files.
@@ -88,26 +88,25 @@ pub struct ParamSpec {
     pub domain: Domain,
     /// Unit as text ("", "fraction", "segments", …).
     pub unit: &'static str,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
     /// Effect, one line.
     pub help: &'static str,
 }
 
-/// A file that a scheme wants. This crate does no I/O: the host reads it and calls
+/// A file required by a scheme. This crate does no I/O: the host reads the file and calls
 /// [`Params::attach`].
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
-    /// Name in scenario files, where the value is a path.
+    /// Name in scenario files, whose value is a path.
     pub name: &'static str,
     /// Purpose, one line.
     pub help: &'static str,
-    /// Reads its text; the result is shared by all connections.
+    /// Parses its text; the result is shared by all connections.
     pub parse: fn(&str) -> Result<Arc<dyn Any + Send + Sync>, String>,
 }
 
-/// A scheme's table that continues the table of the scheme that it builds on; `N` is the length of
-/// both.
+/// Table of a scheme that extends the table of its base scheme; `N` is the length of both together.
 pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [ParamSpec; N] {
     assert!(N == base.len() + own.len() && !own.is_empty());
     let mut all = [own[0]; N];
@@ -120,7 +119,7 @@ pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [P
 }
 
 impl Domain {
-    /// The default as a value; of [`Domain::Data`] as text.
+    /// The default as a value; as text for [`Domain::Data`].
     pub fn default_value(&self) -> Value {
         match *self {
             Domain::Bool(b) => Value::Bool(b),
@@ -145,7 +144,7 @@ impl Domain {
         }
     }
 
-    /// The value is one of the allowed ones.
+    /// Whether the value is allowed.
     pub fn admits(&self, v: &Value) -> bool {
         match (*self, v) {
             (Domain::Bool(_), Value::Bool(_)) => true,
@@ -170,21 +169,21 @@ fn data(text: &str) -> Option<u64> {
     }
 }
 
-/// Why parameters were rejected.
+/// Reason why parameters were rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamError {
-    /// No parameter of that name; the known names follow.
+    /// Unknown parameter name.
     Unknown {
-        /// Given name.
+        /// Name as given.
         name: String,
-        /// Existing names.
+        /// Known names.
         known: Vec<&'static str>,
     },
     /// The value is outside the domain.
     Value {
         /// Parameter.
         name: String,
-        /// Given value.
+        /// Value as given.
         found: Value,
         /// Allowed values.
         allowed: String,
@@ -208,7 +207,7 @@ impl std::fmt::Display for ParamError {
 }
 impl std::error::Error for ParamError {}
 
-/// Why a file was rejected.
+/// Reason why a file was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Name of its parameter.
@@ -224,7 +223,7 @@ impl std::fmt::Display for FileError {
 }
 impl std::error::Error for FileError {}
 
-/// Parameters, checked against their table; anything not given has its default.
+/// Parameters, checked against their table; those not given have their defaults.
 #[derive(Clone, Debug)]
 pub struct Params {
     table: &'static [ParamSpec],
@@ -256,15 +255,15 @@ impl Params {
         Ok(Params { table, given, files: BTreeMap::new() })
     }
 
-    /// Every parameter at its default.
+    /// All parameters with their defaults.
     pub fn defaults(table: &'static [ParamSpec]) -> Self {
         Params { table, given: BTreeMap::new(), files: BTreeMap::new() }
     }
 
-    /// Adds the content of a file that the scheme wants.
+    /// Adds the content of a file required by the scheme.
     ///
     /// # Errors
-    /// The scheme wants no file of that name, or its content is invalid.
+    /// If the scheme requires no file with that name, or its content is invalid.
     pub fn attach(&mut self, wanted: &'static [FileSpec], name: &str, text: &str) -> Result<(), FileError> {
         let refused = |reason| FileError { name: name.to_string(), reason };
         let spec = wanted.iter().find(|f| f.name == name);
@@ -274,22 +273,22 @@ impl Params {
         Ok(())
     }
 
-    /// Contents of a file, if the host attached it.
+    /// Parsed content of a file, if the host attached it.
     pub fn file<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
         self.files.get(name).cloned()?.downcast().ok()
     }
 
-    /// The host attached a file of that name.
+    /// Whether the host attached a file with that name.
     pub fn has_file(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
 
-    /// Was `name` given explicitly?
+    /// Whether `name` was given explicitly.
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains_key(name)
     }
 
-    /// Replaces defaults by those of a named profile; values that were given explicitly stay.
+    /// Replaces defaults by those of a named profile; explicitly given values are kept.
     pub fn with_profile(mut self, profile: &[(&'static str, Value)]) -> Self {
         for (name, value) in profile {
             debug_assert!(self.table.iter().any(|s| s.name == *name && s.domain.admits(value)), "{name}");
@@ -298,12 +297,12 @@ impl Params {
         self
     }
 
-    /// Every parameter with its resolved value, in table order (for manifests).
+    /// All parameters with their resolved values, in table order (for manifests).
     pub fn resolved(&self) -> Vec<(&'static str, Value)> {
         self.table.iter().map(|s| (s.name, self.get(s.name))).collect()
     }
 
-    /// The same, where the total of each [`Domain::Data`] is known to be `whole` bytes.
+    /// The same, if the total of each [`Domain::Data`] is known to be `whole` bytes.
     pub fn resolved_of(&self, whole: u64) -> Vec<(&'static str, Value)> {
         let value = |s: &ParamSpec| match s.domain {
             Domain::Data { .. } => Value::Text(format!("{} B", self.data(s.name, whole))),
@@ -322,18 +321,18 @@ impl Params {
         self.given.get(name).cloned().unwrap_or_else(|| spec.domain.default_value())
     }
 
-    /// A boolean parameter of the table.
+    /// Value of a boolean parameter.
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Value::Bool(true))
     }
-    /// A whole number of the table.
+    /// Value of an integer parameter.
     pub fn int(&self, name: &str) -> i64 {
         match self.get(name) {
             Value::Int(i) => i,
             v => panic!("{name} = {v:?} is not a whole number"),
         }
     }
-    /// A number of the table.
+    /// Value of a real parameter.
     pub fn float(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Float(f) => f,
@@ -341,14 +340,14 @@ impl Params {
             v => panic!("{name} = {v:?} is not a number"),
         }
     }
-    /// A time of the table.
+    /// Value of a time parameter.
     pub fn time(&self, name: &str) -> Nanos {
         match self.get(name) {
             Value::Text(t) => parse_time(&t).expect("checked when the parameters were made"),
             v => panic!("{name} = {v:?} is not a time"),
         }
     }
-    /// An amount of data in bytes; not given, its share of a total of `whole` bytes.
+    /// Amount of data in bytes; if not given, its fraction of a total of `whole` bytes.
     pub fn data(&self, name: &str, whole: u64) -> u64 {
         match (self.given.get(name), self.spec(name).domain) {
             (Some(Value::Text(t)), _) => data(t).expect("checked when the parameters were made"),
@@ -356,7 +355,7 @@ impl Params {
             (v, _) => panic!("{name} = {v:?} is not an amount of data"),
         }
     }
-    /// A word of the table.
+    /// Value of a choice parameter.
     pub fn choice(&self, name: &str) -> String {
         match self.get(name) {
             Value::Text(t) => t,

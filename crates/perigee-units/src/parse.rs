@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities as people write them: `"100 Mbit"`, `"50 ms"`, `"1.5 bdp"`.
+//! Parser of human-readable quantities: `"100 Mbit"`, `"50 ms"`, `"1.5 bdp"`.
 //!
 //! Prefixes of rates and sizes are decimal (k = 10^3). A number without a unit is rejected: units
 //! are never guessed.
 
 use crate::{BitRate, Nanos};
 
-/// Why a quantity could not be read; the text names the value, the reason and the forms that are
-/// allowed.
+/// Error of parsing a quantity; the text contains the value, the reason and the allowed forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError(pub String);
 
@@ -18,12 +17,13 @@ impl std::fmt::Display for ParseError {
 }
 impl std::error::Error for ParseError {}
 
-/// A buffer size: absolute, or relative to the bandwidth-delay product that the scenario resolves.
+/// A buffer size: absolute, or relative to the bandwidth-delay product, which the scenario
+/// resolves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Bytes.
     Bytes(u64),
-    /// Whole packets.
+    /// Packets.
     Packets(u64),
     /// Multiples of the bandwidth-delay product.
     Bdp(f64),
@@ -82,7 +82,7 @@ fn split<'a>(text: &'a str, what: &str, allowed: &str) -> Result<(f64, &'a str),
 
 fn scaled(text: &str, number: f64, factor: f64, what: &str) -> Result<u64, ParseError> {
     let value = number * factor;
-    // Beyond 2^63 sums could overflow; nothing in this field is that long, fast or large.
+    // Beyond 2^63 sums could overflow; no duration, rate or size in this field is that large.
     if value >= 9.2e18 {
         return Err(ParseError(format!("{text:?} is too large for a {what}")));
     }
@@ -104,14 +104,14 @@ fn unknown(text: &str, unit: &str, what: &str, units: &[(&str, f64)], extra: &st
     ParseError(format!("{text:?} {found}; units of a {what}: {}{extra}{hint}", names.join(", ")))
 }
 
-/// Reads a time: `"50 ms"`, `"1.5 s"`, `"2 min"`.
+/// Parses a time: `"50 ms"`, `"1.5 s"`, `"2 min"`.
 pub fn parse_time(text: &str) -> Result<Nanos, ParseError> {
     let (number, unit) = split(text, "time", "\"50 ms\"")?;
     let f = factor(TIME_UNITS, unit).ok_or_else(|| unknown(text, unit, "time", TIME_UNITS, ""))?;
     scaled(text, number, f, "time").map(Nanos)
 }
 
-/// Reads a rate: `"100 Mbit"`, `"2.5 Gbit/s"`, `"9600 bit/s"`.
+/// Parses a rate: `"100 Mbit"`, `"2.5 Gbit/s"`, `"9600 bit/s"`.
 pub fn parse_rate(text: &str) -> Result<BitRate, ParseError> {
     let (number, unit) = split(text, "rate", "\"100 Mbit\"")?;
     let bare = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")).unwrap_or(unit);
@@ -119,7 +119,7 @@ pub fn parse_rate(text: &str) -> Result<BitRate, ParseError> {
     scaled(text, number, f, "rate").map(BitRate)
 }
 
-/// Reads a size: `"64 kB"`, `"100 packets"`, `"1 bdp"`.
+/// Parses a size: `"64 kB"`, `"100 packets"`, `"1 bdp"`.
 pub fn parse_size(text: &str) -> Result<Size, ParseError> {
     let (number, unit) = split(text, "size", "\"1 bdp\", \"100 packets\" or \"64 kB\"")?;
     match unit {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cancellation of long work after its caller has stopped waiting. The caller sets a flag for the
-//! thread of the work; loops over chunks and steps check it. Without a flag they never stop.
+//! Cancellation of long work whose caller has stopped waiting. The caller sets a flag for the
+//! thread that does the work; loops over chunks and steps check it. Without a flag they never stop.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,15 @@ thread_local! {
     static FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// From now on, work on this thread ends soon after `flag` goes up.
+/// Sets the flag of this thread, whose work ends soon after the flag becomes true.
 pub fn set_flag(flag: Arc<AtomicBool>) {
     FLAG.set(Some(flag));
 }
 
-/// Whether the work may continue.
+/// Checks whether the work may continue.
 ///
 /// # Errors
-/// When the flag of this thread is up.
+/// If the flag of this thread is set.
 pub fn check() -> Result<(), String> {
     FLAG.with_borrow(|flag| match flag {
         Some(f) if f.load(Ordering::Relaxed) => Err("interrupted".into()),

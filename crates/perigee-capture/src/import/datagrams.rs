@@ -10,12 +10,13 @@ use perigee_record::SinkError;
 use perigee_units::Nanos;
 use std::collections::HashSet;
 
-/// A direction becomes a flow with its first datagram after the handshake that is longer than this,
-/// which acknowledgements are not.
+/// Payload above which the first datagram after the handshake turns a direction into a flow;
+/// acknowledgements are shorter.
 const LONGER_THAN_ACKS: u32 = 512;
-/// Idle time after which a connection is forgotten, in `FORGET_AFTER`: its end is not visible.
+/// Idle time after which a connection is forgotten, in units of `FORGET_AFTER`: its end is not
+/// visible.
 const IDLE_PERIODS: u64 = 10;
-/// Maximum number of servers kept: a file may be hostile.
+/// Maximum number of servers stored: a file may be malicious.
 const MOST_SERVERS: usize = 65_536;
 
 impl Import<'_> {
@@ -105,7 +106,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Removes idle connections, at the end all of them; counts of their spin bits are kept.
+    /// Removes idle connections, or at the end all of them; counts of their spin bits are kept.
     pub(super) fn forget_quic(&mut self, all: bool) {
         let (now, spins) = (self.now, &mut self.spins);
         self.quic.retain(|connection| {
@@ -120,7 +121,7 @@ impl Import<'_> {
         });
     }
 
-    /// Warnings on QUIC.
+    /// Warnings about QUIC.
     pub(super) fn remarks_of_quic(&self) -> Vec<String> {
         let flows = self.flows.iter().filter(|f| f.is_quic()).count() as u64;
         let lines = [
@@ -148,15 +149,16 @@ impl Import<'_> {
     }
 }
 
-/// Counters for the warnings on QUIC.
+/// Counters for the warnings about QUIC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spins {
-    /// Directions with a constant spin bit, and those where it seems random.
+    /// Directions with a constant spin bit, and those whose spin bit seems random.
     still: u64,
     random: u64,
-    /// Ends that answered a handshake, and packets at them of no known connection.
+    /// Ends that answered a handshake, and number of packets at them that belong to no known
+    /// connection.
     servers: HashSet<End>,
     moved: u64,
-    /// Address changes matched by connection ID.
+    /// Number of address changes matched by connection ID.
     followed: u64,
 }

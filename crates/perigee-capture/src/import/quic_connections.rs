@@ -10,18 +10,18 @@ use perigee_units::Nanos;
 use std::collections::HashMap;
 
 /// Maximum number of recent IDs per direction and of address pairs per connection: a file may be
-/// hostile.
+/// malicious.
 const MOST: usize = 8;
 
 /// Table of QUIC connections.
 #[derive(Debug, Default)]
 pub(super) struct QuicConnections {
-    /// Connection that uses a pair of addresses, and the end of its opener.
+    /// Connection that uses a pair of addresses, and the end that opened it.
     paths: HashMap<Key, (u64, End)>,
     connections: HashMap<u64, Known>,
     /// Connection and direction.
     ids: HashMap<Id, (u64, usize)>,
-    /// Possible lengths of IDs in short headers, a bit for each.
+    /// Possible lengths of IDs in short headers, one bit each.
     lengths: u32,
     next: u64,
 }
@@ -34,7 +34,7 @@ struct Known {
     keys: Vec<Key>,
     /// Destination IDs per direction, the latest last.
     ids: [Vec<Id>; 2],
-    /// Length of the IDs of short headers.
+    /// Length of the IDs in short headers.
     lengths: [usize; 2],
 }
 
@@ -42,7 +42,7 @@ struct Known {
 pub(super) struct Found {
     pub(super) number: u64,
     pub(super) direction: usize,
-    /// An end that changed its address: old and new.
+    /// An end that has changed its address: old and new.
     pub(super) moved: Option<(End, End)>,
 }
 
@@ -133,7 +133,7 @@ impl QuicConnections {
                 paths.remove(key);
             }
             for id in known.ids.iter().flatten() {
-                // Another connection may have taken the ID since.
+                // Another connection may have taken over the ID in the meantime.
                 if ids.get(id).is_some_and(|(other, _)| other == number) {
                     ids.remove(id);
                 }

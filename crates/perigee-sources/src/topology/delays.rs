@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Placement of round-trip times: from the RTT of each flow to the delay of each link.
+//! Placement of round-trip times: computes the delay of each link from the RTT of each flow.
 
 use super::{FlowPath, Hop, Placement, TopologyError};
 use perigee_units::Nanos;
@@ -9,9 +9,9 @@ use perigee_units::Nanos;
 pub(super) struct DelayPlan {
     pub placement: Placement,
     pub bottleneck_delay: Nanos,
-    /// Nominal round-trip times at time zero: one for all flows, or one each.
+    /// Nominal round-trip times at time zero: one for all flows, or one per flow.
     pub rtts: Vec<Nanos>,
-    /// Factor on the nominal round-trip time of each flow; empty = one.
+    /// Factor of each flow's nominal round-trip time; empty = 1.
     pub factors: Vec<f64>,
     /// Further paths of flows, with the same delays: the flow, and the hops of its data and its
     /// ACKs.
@@ -29,10 +29,10 @@ impl DelayPlan {
         }
     }
 
-    /// The delay of every link at these nominal round-trip times: one for all flows, or one each.
+    /// Delay of every link for these nominal round-trip times: one for all flows, or one per flow.
     ///
     /// # Errors
-    /// If the number of values is wrong or one is too small for the fixed delays.
+    /// If the number of values is wrong, or one is shorter than the fixed delays.
     pub fn delays(
         &self,
         flows: &[FlowPath],
@@ -104,8 +104,8 @@ impl DelayPlan {
     }
 }
 
-/// Half of `rtt` over the hops of each direction; the remainder of the division goes to the first
-/// hops, so that the sum is exact.
+/// Spreads half of `rtt` over the hops of each direction; the remainder of the division goes to the
+/// first hops, so that the sum is exact.
 fn spread(delays: &mut [Nanos], hops: &[Vec<Hop>; 2], rtt: Nanos) {
     for (way, half) in [rtt / 2, rtt - rtt / 2].into_iter().enumerate() {
         let n = hops[way].len() as u64;

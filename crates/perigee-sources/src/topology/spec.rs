@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Specifications of the small networks: placements of round-trip times, chain, dumbbell, parking
+//! Specifications of the small networks: placement of round-trip times, chain, dumbbell, parking
 //! lot.
 
 use perigee_timeline::{LinkOrder, PortSpec};
 use perigee_units::{BitRate, Nanos};
 
-/// The links that have the delay of a flow. "Access" are the four links between its hosts and the
+/// Links that have the delay of a flow. "Access" means the four links between its hosts and the
 /// routers (two per direction).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// A quarter of it on each access link, after subtraction of the fixed delay of the bottlenecks
+    /// A quarter on each access link, after subtraction of the fixed delay of the bottlenecks
     /// (OrbCC study, E3 to E8).
     #[default]
     Access,
-    /// A sixth of it on each link of the three-link path, both directions (OrbCC study, E1). Only a
-    /// dumbbell with equal RTTs.
+    /// A sixth on each link of the three-link path, in both directions (OrbCC study, E1). Only for
+    /// a dumbbell with equal RTTs.
     Even,
     /// Half of the smallest RTT on the bottleneck, per direction; the excess of a flow on its
     /// access links (OrbCC study, E2).
@@ -29,15 +29,15 @@ pub enum Placement {
 /// A row of routers between two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainSpec {
-    /// Links from host to host: one more than routers.
+    /// Number of links from host to host: one more than routers.
     pub links: usize,
     /// Number of independent parallel chains, each with its own pair of hosts.
     pub copies: usize,
     /// Round-trip time, spread evenly over all links and both directions.
     pub rtt: Nanos,
-    /// Every port of the data direction.
+    /// All ports of the data direction.
     pub port: PortSpec,
-    /// Every port of the ACK direction; `None` = as `port`.
+    /// All ports of the ACK direction; `None` = as `port`.
     pub reverse: Option<PortSpec>,
     /// Random loss of each link of the data direction.
     pub loss: f64,
@@ -62,7 +62,7 @@ impl Default for ChainSpec {
 /// Senders `s1..`, routers `r1`, `r2`, receivers `d1..`: flow `i` goes from `si` to `di`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DumbbellSpec {
-    /// Round-trip time of each flow; their number is the number of flows.
+    /// Round-trip time of each flow, which also determines the number of flows.
     pub rtts: Vec<Nanos>,
     /// Placement of the RTTs.
     pub placement: Placement,
@@ -70,10 +70,10 @@ pub struct DumbbellSpec {
     pub bottleneck: PortSpec,
     /// `r2 -> r1`; `None` = as `bottleneck`.
     pub reverse: Option<PortSpec>,
-    /// Every port of and towards the hosts.
+    /// All ports of and towards the hosts.
     pub access: PortSpec,
-    /// Fixed one-way delay of the bottleneck under [`Placement::Access`]; other placements ignore
-    /// it.
+    /// Fixed one-way delay of the bottleneck with [`Placement::Access`]; ignored with other
+    /// placements.
     pub bottleneck_delay: Nanos,
     /// Random loss on `r1 -> r2`.
     pub loss: f64,
@@ -97,7 +97,8 @@ impl Default for DumbbellSpec {
 }
 
 impl DumbbellSpec {
-    /// The path of the Linux reference curves: one rate, at the bottleneck; ACKs are never queued.
+    /// The path of the Linux reference curves: a single rate, at the bottleneck; ACKs are never
+    /// queued.
     pub fn linux_reference(bottleneck: PortSpec, rtts: Vec<Nanos>) -> Self {
         DumbbellSpec {
             rtts,
@@ -114,19 +115,19 @@ impl DumbbellSpec {
 /// Routers in a row. Flow 0 (the spine) crosses all bottlenecks, flow `i` (a rib) only the `i`-th.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParkingLotSpec {
-    /// Links between the routers.
+    /// Number of links between the routers.
     pub bottlenecks: usize,
     /// Round-trip time of the spine, then of each rib; a single value applies to all.
     pub rtts: Vec<Nanos>,
     /// Placement of the RTTs: [`Placement::Access`] or [`Placement::Forward`].
     pub placement: Placement,
-    /// Every bottleneck, data direction.
+    /// All bottlenecks, data direction.
     pub bottleneck: PortSpec,
-    /// Every bottleneck, ACK direction; `None` = as `bottleneck`.
+    /// All bottlenecks, ACK direction; `None` = as `bottleneck`.
     pub reverse: Option<PortSpec>,
-    /// Every port of and towards the hosts.
+    /// All ports of and towards the hosts.
     pub access: PortSpec,
-    /// Fixed one-way delay of each bottleneck under [`Placement::Access`].
+    /// Fixed one-way delay of each bottleneck with [`Placement::Access`].
     pub bottleneck_delay: Nanos,
     /// Effect of a shrinking delay on packets in flight.
     pub order: LinkOrder,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `p4/meter.p4` against the integer meter: its controls are interpreted, and every record is the
-//! same to the last bit.
+//! `p4/meter.p4` against the integer meter: its controls are interpreted, and all records are
+//! identical to the bit.
 
 mod parse;
 mod run;
@@ -15,7 +15,7 @@ use run::Switch;
 const SOURCE: &str = include_str!("../../p4/meter.p4");
 const SWITCH: u16 = 0x1234;
 
-/// The program with the entries of a control plane.
+/// The program with the table entries of a control plane.
 fn switch(bw: BitRate) -> Switch {
     let headers = [("hdr.block", "block_t"), ("hdr.record", "record_t")];
     let mut s = Switch::new(parse::parse(SOURCE), &headers, &[("meta.hash", 16), ("meta.payload", 16)]);
@@ -37,7 +37,7 @@ fn clear_old_cells(s: &mut Switch) {
     }
 }
 
-/// A packet at a port; `gap_us` after the one before, it waits for `wait_us`.
+/// A packet at a port, `gap_us` after the previous one; it waits for `wait_us`.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     gap_us: u64,
@@ -50,7 +50,7 @@ struct Packet {
     left: u64,
 }
 
-/// Both over the same packets, each enqueued and at once dequeued.
+/// Compares both on the same packets, each enqueued and immediately dequeued.
 fn compare(packets: &[Packet]) {
     let bw = BitRate::from_mbit(100);
     let (mut p4, mut meter, mut now) = (switch(bw), Meter::of(true), 0);
@@ -126,7 +126,7 @@ fn so_are_those_of_more_flows_than_the_field_holds_and_of_numbers_that_come_roun
     };
     let many: Vec<Packet> = (0..10_000).map(|i| at(2, i % 5000, 50_000)).collect();
     compare(&many);
-    // A mean RTT of a microsecond: an interval per packet, 65,536 of them.
+    // With a mean RTT of a microsecond there is an interval per packet: 65,536 of them.
     let short: Vec<Packet> = (0..66_000).map(|i| at(2, i % 3, 1)).collect();
     compare(&short);
 }
@@ -150,8 +150,8 @@ fn a_fault_in_the_source_is_noticed() {
     assert_ne!(s.register("avg_rtt"), u128::from(right.avg_rtt_us()));
 }
 
-/// The page of the meter states its cost: here that is counted. (The parser has no multiplication
-/// and no division.)
+/// The documentation page of the meter states its cost, which is counted here. (The parser supports
+/// neither multiplication nor division.)
 #[test]
 fn operations_and_memory_are_those_that_the_page_states() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/integer-meter.md");

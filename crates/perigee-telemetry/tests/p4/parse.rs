@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The subset of P4₁₆ that `p4/meter.p4` uses: constants, types with their widths, registers, and
-//! the apply blocks of controls. Parser states, tables and actions are skipped: they hold no
-//! arithmetic.
+//! Parser of the subset of P4₁₆ that `p4/meter.p4` uses: constants, types with their widths,
+//! registers, and the apply blocks of controls. Parser states, tables and actions are skipped, as
+//! they contain no arithmetic.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,14 +13,14 @@ pub enum Token {
     Symbol(&'static str),
 }
 
-/// The longest first. The parser combines `>>` and `>=` from two tokens where it expects them: `>`
-/// also ends a type.
+/// The longest symbols first. The parser combines `>>` and `>=` from two tokens where it expects
+/// them, as `>` also ends a type.
 const SYMBOLS: &[&str] = &[
     "|+|", "<<", "<=", "==", "!=", "&&", "||", "{", "}", "(", ")", "[", "]", "<", ">", ";", ":", ",", ".",
     "=", "+", "-", "^", "&", "|", "!", "~",
 ];
 
-/// Tokens with their line numbers; comments and directives for the preprocessor are left out.
+/// Tokens with their line numbers; comments and preprocessor directives are omitted.
 pub fn tokens(source: &str) -> Vec<(Token, usize)> {
     let mut out = Vec::new();
     for (n, line) in source.lines().enumerate() {
@@ -82,9 +82,9 @@ pub enum Statement {
 
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// `out` or `inout`: its final value returns to the caller.
+    /// `out` or `inout`: its final value is returned to the caller.
     pub returns: bool,
-    /// None for headers, metadata and the like, which all controls share.
+    /// None for headers, metadata and other parameters shared by all controls.
     pub width: Option<Type>,
     pub name: String,
 }
@@ -173,7 +173,7 @@ impl Parser {
         }
     }
 
-    /// Skips the contents of the brackets that open here.
+    /// Skips the contents of the brackets that start here.
     fn skip_block(&mut self) {
         self.expect("{");
         let mut depth = 1;
@@ -327,7 +327,7 @@ impl Parser {
         if self.eat("(") {
             let mut arguments = Vec::new();
             while !self.eat(")") {
-                // `hash` takes a list of fields: the caller supplies its result.
+                // `hash` takes a list of fields; the caller supplies its result.
                 if self.is("{") {
                     self.skip_block();
                 } else {

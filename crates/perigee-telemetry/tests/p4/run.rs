@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Runs the controls of a parsed program: words of fixed width, registers, calls by copy-in and
-//! copy-out.
+//! Interpreter of the controls of a parsed program: words of fixed width, registers, calls by
+//! copy-in and copy-out.
 
 use crate::parse::{Control, Expr, Program, Statement, Type};
 use std::collections::BTreeMap;
 
-/// A word; without a width it takes that of the other operand.
+/// A word; without a width it has that of the other operand.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     bits: u128,
@@ -19,7 +19,7 @@ pub struct Switch {
     registers: BTreeMap<String, Vec<u128>>,
     pub packet: BTreeMap<String, u128>,
     types: BTreeMap<String, Type>,
-    /// Operations since the counters were last cleared: operators and register accesses by name.
+    /// Operations since the counters were last cleared: operators and register accesses, by name.
     pub done: BTreeMap<String, u64>,
 }
 
@@ -29,7 +29,7 @@ fn masked(bits: u128, type_: Type) -> u128 {
     bits & ((1 << type_.width) - 1)
 }
 
-/// The value with its sign.
+/// The value as a signed number.
 fn signed(bits: u128, type_: Option<Type>) -> i128 {
     match type_ {
         Some(t) if t.signed && bits >> (t.width - 1) & 1 == 1 => bits as i128 - (1i128 << t.width),
@@ -38,8 +38,8 @@ fn signed(bits: u128, type_: Option<Type>) -> i128 {
 }
 
 impl Switch {
-    /// Registers are zero. `types` are those of the packet's headers and metadata by their full
-    /// names.
+    /// Switch with zeroed registers. `headers` and `metadata`: types of the packet's headers and
+    /// metadata, by their full names.
     pub fn new(program: Program, headers: &[(&str, &str)], metadata: &[(&str, u32)]) -> Self {
         let registers =
             program.registers.iter().map(|(name, (_, cells))| (name.clone(), vec![0; *cells])).collect();
@@ -66,7 +66,7 @@ impl Switch {
         cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = value);
     }
 
-    /// Applies a control; `arguments` are those with widths, in their order.
+    /// Applies a control; `arguments` are those of parameters with widths, in order.
     pub fn apply(&mut self, name: &str, arguments: &[u128]) {
         let control = self.program.controls[name].clone();
         let mut given = arguments.iter();
@@ -144,7 +144,7 @@ impl Switch {
                 (t, self.packet.get_mut(place).expect("has a type"))
             }
         };
-        // P4 converts nothing by itself.
+        // P4 has no implicit conversions.
         assert!(word.type_.is_none_or(|t| t == type_), "{place} is {type_:?}, not {:?}", word.type_);
         *slot = masked(word.bits, type_);
     }
@@ -164,7 +164,7 @@ impl Switch {
                 Word { bits: masked(word.bits >> low, type_), type_: Some(type_) }
             }
             Expr::Not(inner) => Word { bits: u128::from(self.value(inner, locals).bits == 0), type_: None },
-            // The right side of these is not evaluated where the left one decides.
+            // The right operand of these is not evaluated if the left one determines the result.
             Expr::Op(o @ ("&&" | "||"), a, b) => {
                 let left = self.value(a, locals).bits != 0;
                 let decided = left == (*o == "||");
