@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Backends as Python names them: `{"backend": NAME, OPTION: VALUE, ...}`.
+//! Backends in the form used by Python: `{"backend": NAME, OPTION: VALUE, ...}`.
 
 use crate::runs::failed;
 use perigee_run::backend::BackendError;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Key of the name; all others are options.
+/// Key of the name; all other keys are options.
 const NAME: &str = "backend";
 
 #[derive(FromPyObject)]
@@ -19,7 +19,7 @@ enum Value {
     List(Vec<String>),
 }
 
-/// The backend that a dictionary names; `None` = the simulator.
+/// Backend given by a dictionary; `None` = the simulator.
 ///
 /// # Errors
 /// RunError for names that are not registered; ValueError and TypeError for dictionaries of another
@@ -44,12 +44,12 @@ pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
     Registry::default().choose(&name, options).map_err(unusable)
 }
 
-/// As Python raises it.
+/// The error in the form of a Python exception.
 pub(crate) fn unusable(e: BackendError) -> PyErr {
     failed(e.into())
 }
 
-/// Names of all backends with a line on each; the first is the default.
+/// Names of all backends, each with a one-line summary; the first is the default.
 #[pyfunction]
 pub fn backends() -> Vec<(&'static str, &'static str)> {
     Registry::default().entries().iter().map(|e| (e.name, e.summary)).collect()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Captures as records.
+//! Import of captures as records.
 
 #![expect(clippy::disallowed_methods, reason = "intervals between progress reports and signals")]
 
@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// Reads a capture; `batches` is called with the name of a table and further rows of it. `place` is
-/// "sender", "receiver" or None. `progress` gets the bytes read a few times a second and stops the
-/// import by returning False. Returns what was found, as JSON; None if it was stopped.
+/// "sender", "receiver" or None. `progress` is called a few times a second with the number of bytes
+/// read, and stops the import by returning False. Returns a summary as JSON; None if it was
+/// stopped.
 #[pyfunction]
 #[pyo3(signature = (path, batches, cc, sample_ns, warmup_ns=0, place=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords in Python

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A Python class as a congestion control.
+//! Congestion controls as Python classes.
 //!
-//! The class receives three objects, made once per connection and refilled for every call: the
-//! state of the host, the window that it may change, the ACK. Only methods that it defines are
-//! called. Its first exception ends the run: it is kept with the simulated time, and every later
-//! call is left out.
+//! The class receives three objects, created once per connection and refilled for every call: the
+//! state of the host, the window, which it may change, and the ACK. Only methods that it defines
+//! are called. Its first exception ends the run: it is stored with the simulated time, and all
+//! later calls are skipped.
 
 use perigee_run::Plugins;
 use perigee_scenario::cc::{
@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyString};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Windows and rates beyond this are mistakes: a terabyte, or a terabit per second.
+/// Windows and rates above this are mistakes: a terabyte, or a terabit per second.
 const TOO_MUCH: f64 = 1e12;
 
 /// State of the host at the time of a call. Sizes in bytes, times in nanoseconds.
@@ -78,19 +78,19 @@ impl PyCx {
     fn state(&self) -> &'static str {
         self.0.ca.name()
     }
-    /// The window limited sending in the present round; Linux's schemes grow only then.
+    /// Whether the window limited sending in the current round; Linux's schemes grow only then.
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.0.cwnd_limited
     }
-    /// The application limited sending.
+    /// Whether the application limited sending.
     #[getter]
     fn app_limited(&self) -> bool {
         self.0.app_limited
     }
 }
 
-/// Decisions of the scheme. The transport edits them as well (recovery, undo, timeout).
+/// Decisions of the scheme. The transport also modifies them (recovery, undo, timeout).
 #[pyclass(name = "Window", module = "perigee_lab._core")]
 pub struct PyWindow(Window);
 
@@ -126,7 +126,7 @@ impl PyWindow {
         self.0.pacing = if value.is_none() { None } else { Some(BitRate(size("pacing_bps", value)?)) };
         Ok(())
     }
-    /// When `on_timer` should be called; None = never.
+    /// Time of the next call to `on_timer`; None = never.
     #[getter]
     fn next_timer_ns(&self) -> Option<u64> {
         self.0.next_timer.map(|t| t.0)
@@ -137,12 +137,12 @@ impl PyWindow {
     }
 }
 
-/// A number of bytes, or of bits per second, that makes sense: at least 1.
+/// A plausible number of bytes, or of bits per second: at least 1.
 fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number: f64 = value
         .extract()
         .map_err(|_| PyTypeError::new_err(format!("{name} must be a number, not {}", shown(value))))?;
-    // Written so that NaN also fails.
+    // Written such that NaN also fails.
     if !(1.0..=TOO_MUCH).contains(&number) {
         return Err(PyValueError::new_err(format!(
             "{name} must be from 1 to {TOO_MUCH:.0}, not {}",
@@ -156,23 +156,23 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "?".into(), |r| r.to_string())
 }
 
-/// One ACK. Sizes in bytes, times in nanoseconds.
+/// An ACK. Sizes in bytes, times in nanoseconds.
 #[pyclass(name = "Ack", module = "perigee_lab._core", get_all)]
 #[derive(Default)]
 pub struct PyAck {
-    /// Newly delivered, cumulatively or selectively.
+    /// Bytes newly delivered, cumulatively or selectively.
     newly_acked: u64,
-    /// Newly marked lost.
+    /// Bytes newly marked lost.
     newly_lost: u64,
-    /// RTT of the newest packet delivered; None if that one was retransmitted.
+    /// RTT of the newest packet delivered; None if that packet was retransmitted.
     rtt_ns: Option<u64>,
-    /// Delivery rate in bits per second; None where the sample is not usable.
+    /// Delivery rate in bits per second; None if the sample is not usable.
     delivery_rate_bps: Option<u64>,
-    /// The sample was taken while the application limited sending.
+    /// Whether the sample was taken while the application limited sending.
     app_limited: bool,
-    /// Growth may happen on this ACK by Linux's rules.
+    /// Whether growth may happen on this ACK by Linux's rules.
     may_grow: bool,
-    /// Newly marked with congestion experienced.
+    /// Bytes newly marked with congestion experienced.
     ece: u64,
     /// Telemetry of each hop, in path order; empty unless the class requests it and the path
     /// provides it.
@@ -185,13 +185,13 @@ pub struct PyAck {
 pub struct PyHop {
     /// Rate of the outgoing link.
     rate_bps: u64,
-    /// Bytes queued after this packet was taken out.
+    /// Bytes queued after this packet was removed.
     queue: u64,
     /// Bytes sent by the port, modulo 2^31.
     tx_bytes: u64,
     /// Time of the dequeue by the switch's clock, modulo 2^24 microseconds.
     time_ns: u64,
-    /// Flows that use the port.
+    /// Number of flows that use the port.
     flows: u32,
 }
 
@@ -240,7 +240,7 @@ impl Failure {
         first.get_or_insert((scheme.to_string(), now, error));
         self.happened.store(true, Ordering::Relaxed);
     }
-    /// The run's error, if a scheme failed, with the time; its cause is the exception of the
+    /// Error of the run, if a scheme failed, with the time; its cause is the exception of the
     /// scheme. An interrupt during a call of a scheme is not an error of the scheme.
     pub fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let (scheme, now, cause) = self.first.lock().expect("nobody panics while holding it").take()?;
@@ -256,7 +256,7 @@ impl Failure {
     }
 }
 
-/// Makes plug-ins of classes, by name.
+/// Plug-ins from classes, by name.
 pub fn plugins(classes: &Bound<'_, PyDict>, failure: &Arc<Failure>) -> PyResult<Plugins> {
     let mut found = Plugins::default();
     for (name, class) in classes {
@@ -288,7 +288,7 @@ struct Class {
     name: String,
     class: Py<PyAny>,
     caps: Caps,
-    /// The methods that it defines, and whether it reports internals.
+    /// Methods that it defines, and whether it reports internals.
     defines: [bool; METHODS.len()],
     internals: bool,
     states: bool,
@@ -322,12 +322,13 @@ impl Class {
     }
 }
 
-/// One connection's instance.
+/// Instance for one connection.
 struct PyScheme {
     class: Arc<Class>,
     failure: Arc<Failure>,
     init: ConnInit,
-    /// Made when the connection starts: hosts also make controllers merely to query their needs.
+    /// Created when the connection starts, as hosts also create controllers merely to query their
+    /// requirements.
     live: Option<Live>,
 }
 
@@ -358,7 +359,7 @@ impl Live {
     }
 }
 
-/// Arguments of every method.
+/// Arguments common to all methods.
 struct Told<'py> {
     py: Python<'py>,
     cx: Bound<'py, PyCx>,
@@ -401,7 +402,7 @@ impl PyScheme {
         answer.map_err(|e| self.failure.note(&self.class.name, cx.now, e)).ok()
     }
 
-    /// A call without further arguments; the return value is ignored.
+    /// Calls a method without further arguments, ignoring the return value.
     fn tell(&mut self, method: Method, cx: &Cx, w: &mut Window) {
         self.call(method, cx, w, |f, _, t| f.call1((t.cx, t.window)), |_| Ok(()));
     }
@@ -538,7 +539,7 @@ impl CongestionControl for PyScheme {
     }
 }
 
-/// Names of internals live as long as the program: each is kept once.
+/// Names of internals must live as long as the program: each is stored once.
 fn interned(name: &str) -> &'static str {
     static KNOWN: Mutex<std::collections::BTreeSet<&'static str>> =
         Mutex::new(std::collections::BTreeSet::new());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Tables to NumPy and back.
+//! Conversion of tables to NumPy and back.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use perigee_record::hash::format_1;
@@ -9,10 +9,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-/// Name, values (codes for words), words, rows that have a value.
+/// Name, values (codes for strings), strings, mask of rows with a value.
 type Parts<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
 
-/// All tables: name → list of columns, each (name, array, words or None, valid or None).
+/// All tables: name → list of columns, each (name, array, strings or None, mask or None).
 pub fn tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     for t in tables {
@@ -35,12 +35,12 @@ fn column<'py>(py: Python<'py>, c: Column) -> PyResult<Bound<'py, PyTuple>> {
         Values::Bool(v) => (PyArray1::from_vec(py, v).into_any(), None),
         Values::Words(w) => (PyArray1::from_vec(py, w.codes).into_any(), Some(w.words)),
     };
-    // Rows without a gap need no mask: the file is smaller and reads as plain integers.
+    // Columns without gaps need no mask: the file is smaller and reads as plain integers.
     let valid = c.valid.filter(|v| v.contains(&false)).map(|v| PyArray1::from_vec(py, v).into_any());
     (c.name, array, words, valid).into_pyobject(py)
 }
 
-/// Hashes the content of a table of format 2, given rows in the form in which a run returns them.
+/// Hasher of the content of a table of format 2, from rows in the form in which a run returns them.
 #[pyclass(module = "perigee_lab._core")]
 #[derive(Default)]
 pub struct TableHasher(perigee_record::TableHasher);
@@ -52,7 +52,7 @@ impl TableHasher {
         Self::default()
     }
 
-    /// Further rows.
+    /// Adds rows.
     fn update(&mut self, py: Python<'_>, columns: Vec<Parts<'_>>) -> PyResult<()> {
         let rows = rows(columns)?;
         let hasher = &mut self.0;
@@ -60,20 +60,20 @@ impl TableHasher {
         Ok(())
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows()
     }
 
-    /// The hash of the rows so far.
+    /// Hash of the rows so far.
     fn hexdigest(&self) -> String {
         self.0.clone().finish()
     }
 }
 
-/// The hash of a complete table in a record of some format, given its columns in the form in which
-/// a run returns them.
+/// Hash of a complete table in a record of some format, from columns in the form in which a run
+/// returns them.
 #[pyfunction]
 pub fn hash_table(py: Python<'_>, columns: Vec<Parts<'_>>, record_format: u32) -> PyResult<String> {
     let table = rows(columns)?;

@@ -53,8 +53,8 @@ pub fn import_state(
         .map_err(RunError::new_err)
 }
 
-/// Compares two saved timelines, both with their nodes `renamed`, and with those of number n called
-/// as satellites of a `shell` of planes and slots; JSON.
+/// Compares two saved timelines, with the nodes of both `renamed`, and with node number n named
+/// like a satellite of a `shell` of planes and slots. Returns JSON.
 #[pyfunction]
 #[pyo3(signature = (a, b, step_ns, tolerance_ns, renamed, shell=None))]
 pub fn diff_timelines(

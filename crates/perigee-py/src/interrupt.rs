@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ctrl-C during long work in Rust: the work runs on a thread of its own, the calling thread waits
-//! for signals.
+//! Handling of Ctrl-C during long work in Rust: the work runs in a separate thread, while the
+//! calling thread waits for signals.
 
 #![expect(clippy::disallowed_methods, reason = "a grace period in real time")]
 
@@ -13,16 +13,16 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Time between looks for a signal.
+/// Interval between checks for a signal.
 const SLICE: Duration = Duration::from_millis(50);
-/// Longest that an interrupt waits for the work to end: its partial files can be removed
-/// afterwards.
+/// Maximum time for which an interrupt waits for the work to end, so that its partial files can be
+/// removed afterwards.
 const GRACE: Duration = Duration::from_secs(1);
-/// As much as a main thread has.
+/// Stack size, as large as that of a main thread.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` without the interpreter lock. A signal's exception (`KeyboardInterrupt`) is returned
-/// soon after it came; loops of the work that call [`stop::check`] then end as well.
+/// Runs `work` without the interpreter lock. The exception of a signal (`KeyboardInterrupt`) is
+/// returned soon after the signal; loops of the work that call [`stop::check`] then end as well.
 pub fn interruptible<R: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> R + Send + 'static,

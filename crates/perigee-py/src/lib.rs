@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The compiled module of the Python package `perigee`. Conversions only: the meaning of a run is
-//! decided in `perigee-scenario`, that of its numbers in `python/perigee_lab`.
+//! Compiled module of the Python package `perigee`. Conversions only: `perigee-scenario` defines
+//! the meaning of a run, `python/perigee_lab` that of its numbers.
 
 mod backends;
 mod capture;
@@ -26,7 +26,7 @@ use serde_json::json;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     let scenario_error = m.py().get_type::<runs::ScenarioError>();
-    // As text the message alone: the problems next to it are for programs.
+    // `str()` yields only the message: the list of problems is for programs.
     scenario_error
         .setattr("__str__", m.py().eval(c"lambda e: str(e.args[0]) if e.args else ''", None, None)?)?;
     m.add("ScenarioError", scenario_error)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python functions as the functions of a sky. Their arguments are small classes;
-//! docs/how-to/plugins.md is their guide.
+//! Python functions as user-defined functions of a sky. Their arguments are small classes;
+//! docs/how-to/plugins.md documents them.
 
 use perigee_scenario::orbit::sky::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::sources::{Function, Source, IN_MEMORY};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A satellite as a ground point sees it.
+/// A satellite as seen from a ground point.
 #[pyclass(frozen, get_all, module = "perigee_lab._core")]
 pub struct SeenSatellite {
     number: u32,
@@ -105,7 +105,7 @@ impl RouteView {
     fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
         self.0.disjoint(k)
     }
-    /// Satellites that one is linked to, each with the delay of the link in milliseconds.
+    /// Satellites linked to a satellite, each with the delay of the link in milliseconds.
     fn neighbours(&self, number: u32) -> PyResult<Vec<(u32, f64)>> {
         satellite(&self.0.net, number)?;
         Ok(self.0.net.neighbours(number).into_iter().map(|(s, d)| (s, d.as_millis_f64())).collect())
@@ -136,16 +136,16 @@ impl IslView {
     }
 }
 
-/// Calls in progress, and whether more may start. A timeline is made ahead on a thread of its own,
-/// which is never joined; if it entered Python while the interpreter ends, it would be torn down
-/// together with the entire process.
+/// Calls in progress, and whether more may start. A timeline is generated ahead in a separate
+/// thread, which is never joined; if that thread entered Python while the interpreter ends, the
+/// entire process would be aborted.
 struct Gate {
     calls: Mutex<Calls>,
     left: Condvar,
 }
 
 struct Calls {
-    /// Python's number of the thread of each call in progress; zero until it is known.
+    /// Python's thread identifier of each call in progress; zero until it is known.
     threads: Vec<u64>,
     closed: bool,
 }
@@ -153,22 +153,22 @@ struct Calls {
 static GATE: Gate =
     Gate { calls: Mutex::new(Calls { threads: Vec::new(), closed: false }), left: Condvar::new() };
 
-/// Longest that the end of the interpreter waits for a function in progress.
+/// Maximum time for which the end of the interpreter waits for a function in progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Exit code of the process if a function is in progress for longer: as after an interrupt, unless
-/// set otherwise.
+/// Exit code of the process if a function is in progress for longer: by default that of an
+/// interrupt.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(130);
 
 impl Gate {
-    /// A panic elsewhere leaves consistent contents: each change of them is a single step.
+    /// A panic elsewhere leaves the contents consistent, as each change of them is a single step.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `f` in Python, unless the interpreter is about to end.
     fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
-        // Unknown until Python has been queried; zero is no thread of Python's.
+        // Unknown until Python has been queried; zero is not a thread of Python.
         let known = THREAD.get();
         {
             let mut calls = self.calls();
@@ -188,7 +188,7 @@ impl Gate {
         answer
     }
 
-    /// Notes Python's number of this thread.
+    /// Records Python's identifier of this thread.
     fn name_thread(&self, py: Python<'_>) -> Result<(), String> {
         let number = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract());
         let number: u64 = number.map_err(|e| e.to_string())?;
@@ -204,7 +204,7 @@ thread_local! {
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts a call off, even if it panics.
+/// Guard that ends a call, even in case of a panic.
 struct Leave<'a>(&'a Gate);
 
 impl Drop for Leave<'_> {
@@ -219,9 +219,9 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Lets no further function of a sky start and waits for those in progress: called when the
-/// interpreter ends. One that does not return would make the interpreter's end an abort: the
-/// process ends here instead.
+/// Prevents further calls of functions of a sky and waits for those in progress: called when the
+/// interpreter ends. A function that does not return would make the end of the interpreter abort,
+/// so the process exits here instead.
 #[pyfunction]
 pub fn close_plugins(py: Python<'_>) {
     let stuck = py.detach(|| {
@@ -245,20 +245,21 @@ pub fn ends_with(code: i32) {
     EXIT_CODE.store(code, Ordering::Relaxed);
 }
 
-/// Threads (as `threading.get_ident` numbers them) in which a function of a sky is in progress.
+/// Threads (by `threading.get_ident`) in which a function of a sky is in progress.
 #[pyfunction]
 pub fn plugin_threads() -> Vec<u64> {
     GATE.calls().threads.iter().copied().filter(|&n| n != 0).collect()
 }
 
-/// A Python function with the name under which it is reported.
+/// A Python function, and the name under which it is reported.
 struct Call {
     call: Py<PyAny>,
     name: String,
 }
 
 impl Call {
-    /// Calls it with a view; returns its result, or the cause of its failure with the line.
+    /// Calls the function with a view; returns its result, or the cause of its failure with the
+    /// line.
     fn ask<'py, V, T>(&self, py: Python<'py>, view: V, what: &str) -> Result<T, String>
     where
         V: Into<PyClassInitializer<V>> + PyClass,
@@ -271,7 +272,7 @@ impl Call {
     }
 }
 
-/// An exception with the last line of the user-supplied file that it passed.
+/// Text of an exception with the last line of the user-supplied file in its traceback.
 fn raised(py: Python<'_>, e: &PyErr) -> String {
     let value = e.value(py);
     let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
@@ -346,7 +347,7 @@ impl IslFunction for Call {
     }
 }
 
-/// Loads the functions that a scenario names; `given` holds those that exist in memory only, by
+/// Loads the functions that a scenario names; `given` contains those that exist only in memory, by
 /// key.
 pub fn load(
     py: Python<'_>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Programs on real hosts, as Python names them.
+//! Programs on real hosts in the form used by Python.
 
 use perigee_guest::job::Input;
 use perigee_guest::report::{Exit, Report, Stream};
@@ -23,7 +23,7 @@ pub struct OneProgram {
     start_ns: u64,
     #[pyo3(item)]
     folder: PathBuf,
-    /// In addition to [`ENVIRONMENT`].
+    /// Variables in addition to [`ENVIRONMENT`].
     #[pyo3(item)]
     environment: Vec<String>,
     #[pyo3(item)]
@@ -34,7 +34,7 @@ pub struct OneProgram {
     data: Option<Vec<u8>>,
     #[pyo3(item)]
     terminal: bool,
-    /// Whether the run ends with it.
+    /// Whether the run ends when the program does.
     #[pyo3(item)]
     awaited: bool,
 }
@@ -44,21 +44,22 @@ pub struct OneProgram {
 pub struct Programs {
     #[pyo3(item)]
     programs: Vec<OneProgram>,
-    /// Folders that they may change.
+    /// Folders that the programs may modify.
     #[pyo3(item)]
     writable: Vec<PathBuf>,
-    /// Called with kind ("begun", "output", "errors", "exited", "killed"), simulated time in ns,
-    /// number of the program (the scenario's come first), bytes that it wrote, and exit code or
-    /// signal.
+    /// Called with the kind ("begun", "output", "errors", "exited", "killed"), the simulated time
+    /// in ns, the number of the program (the scenario's come first), the bytes that it wrote, and
+    /// the exit code or signal.
     #[pyo3(item)]
     listener: Py<PyAny>,
-    /// Of a program with a terminal: called with a time in seconds, it waits for keys that long and
-    /// returns the message to the agent, which is empty when there are none; `None` ends the run.
+    /// Keyboard of a program with a terminal: called with a time in seconds, it waits for keys for
+    /// up to that time and returns the message to the agent, which is empty if there are none;
+    /// `None` ends the run.
     #[pyo3(item)]
     keyboard: Option<Py<PyAny>>,
 }
 
-/// Programs and their listener, as a backend takes them.
+/// Programs and their listener, in the form of a backend.
 pub fn on_hosts(Programs { programs, writable, listener, keyboard }: Programs) -> HostPrograms {
     let programs = programs.into_iter().map(program).collect();
     let listener: Option<Listener> =
@@ -86,7 +87,7 @@ fn program(p: OneProgram) -> Program {
     }
 }
 
-/// Those of a scenario, as [`on_hosts`] takes them.
+/// Programs of a scenario, in the form of [`on_hosts`].
 pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<OneProgram> {
     let one = |spec: &ProgramSpec| {
         let (file, data) = match &spec.input {
@@ -119,7 +120,7 @@ fn tell(call: &Py<PyAny>, report: &Report) {
         Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], *signal),
         _ => return,
     };
-    // The listener keeps its own exceptions and raises them afterwards.
+    // The listener stores its own exceptions and raises them afterwards.
     Python::attach(|py| {
         let _ = call.call1(py, (kind, at.0, *program, bytes, code));
     });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities, read as scenario files have them.
+//! Quantities, parsed as in scenario files.
 
 use perigee_units::{parse_rate, parse_size, parse_time, Size};
 use pyo3::prelude::*;
 
-/// A whole number of units, or a multiple of one.
+/// An integer number of units, or a multiple of a unit.
 #[derive(IntoPyObject)]
 pub(crate) enum Amount {
     Whole(u64),
@@ -13,10 +13,10 @@ pub(crate) enum Amount {
 
 /// Kind (time, rate, size), unit of the value (ns, bit/s, B, packets, bdp) and value of a text.
 ///
-/// None where it is no quantity. A number alone is none: units are never guessed.
+/// None if it is not a quantity. A number alone is not a quantity: units are never guessed.
 #[pyfunction]
 pub(crate) fn quantity(text: &str) -> Option<(&'static str, &'static str, Amount)> {
-    // No unit belongs to two kinds, so that at most one of these reads it.
+    // No unit belongs to two kinds, so at most one of these parsers accepts it.
     if let Ok(time) = parse_time(text) {
         return Some(("time", "ns", Amount::Whole(time.0)));
     }

@@ -31,8 +31,8 @@ create_exception!(
 create_exception!(perigee_lab, RunError, PyRuntimeError, "A run failed.");
 create_exception!(perigee_lab, HostsError, RunError, "Real hosts of a run did not come up, or ended.");
 
-/// Time between calls of the progress function: often enough for eyes and Ctrl-C, yet too rarely to
-/// cost anything.
+/// Interval between calls of the progress callback: short enough for display and Ctrl-C, but too
+/// long to cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
@@ -45,7 +45,7 @@ pub struct Scenario(pub(crate) Arc<perigee_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks a file; `sets` are overrides `key=value`, `functions` those that its source
+    /// Reads and checks a file; `sets`: overrides `key=value`; `functions`: those that its source
     /// names in memory.
     #[staticmethod]
     #[pyo3(signature = (path, sets, functions=None))]
@@ -108,7 +108,7 @@ impl Scenario {
         self.0.files.clone()
     }
 
-    /// Its programs: see `programs.rs`.
+    /// Programs of the scenario: see `programs.rs`.
     #[getter]
     fn programs(&self) -> Vec<programs::OneProgram> {
         programs::of(&self.0)
@@ -119,13 +119,13 @@ impl Scenario {
         self.0.plugins()
     }
 
-    /// Whether satellites of its own move in it.
+    /// Whether the network consists of its own moving satellites.
     #[getter]
     fn has_sky(&self) -> bool {
         survey::has_sky(&self.0)
     }
 
-    /// `[sweep]`: keys with their values in TOML and their place.
+    /// `[sweep]`: keys, with their values in TOML and their place.
     fn sweep(&self) -> Vec<(String, Vec<String>, String)> {
         self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
     }
@@ -151,8 +151,8 @@ impl Scenario {
         rows.collect()
     }
 
-    /// The schemes to compare, given the requested ones. Those of the hosts of `backend` (see
-    /// `World.run`) may be among them.
+    /// The schemes to compare, given the requested ones, which may include those of the hosts of
+    /// `backend` (see `World.run`).
     #[pyo3(signature = (asked, backend=None))]
     fn schemes(&self, asked: Vec<String>, backend: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
         let of_hosts = chosen(backend)?.schemes().map_err(unusable)?;
@@ -170,7 +170,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// All available schemes are requested.
+    /// Whether all available schemes are requested.
     fn wants_all(&self, asked: &[String]) -> bool {
         let named = if asked.is_empty() { &self.0.run.cc } else { asked };
         named.iter().any(|name| name == "all")
@@ -207,13 +207,13 @@ impl World {
         perigee_run::check(&self.0, cc, backend.as_ref()).map_err(failed)
     }
 
-    /// One run is going to be made on this network: the chunks it has read of the timeline are not
-    /// kept for others.
+    /// Announces that only one run will use this network: the chunks of the timeline that it has
+    /// read are not kept for others.
     fn expect_one_run(&self) {
         self.0.timeline.expect_one_reader();
     }
 
-    /// (packet-hops, seconds of one core), roughly, with `backend` (see `World.run`).
+    /// Estimate of (packet-hops, seconds of one core) with `backend` (see `World.run`).
     #[pyo3(signature = (backend=None))]
     fn estimate(&self, backend: Option<&Bound<'_, PyDict>>) -> PyResult<(f64, f64)> {
         let e = estimate::estimate(&self.0);
@@ -248,11 +248,11 @@ impl World {
     }
 
     /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped.
-    /// `progress` is called a few times a second with the simulated time in nanoseconds and stops
-    /// the run by returning False. `plugins` has the classes of plug-ins by name; the first
+    /// `progress` is called a few times a second with the simulated time in nanoseconds, and stops
+    /// the run by returning False. `plugins` contains the classes of plug-ins by name; the first
     /// exception in one of them ends the run. `batches` is called with the name of a table and
-    /// further rows of it, as they come: then no tables are kept, and memory does not grow with
-    /// time. `backend` is a dictionary with the backend's name and its options; default: the
+    /// further rows of it, as they are produced: no tables are then kept, and memory does not grow
+    /// with time. `backend` is a dictionary with the backend's name and its options; default: the
     /// simulator. `programs` run on its hosts: see `programs.rs`.
     #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, backend=None, programs=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
@@ -294,8 +294,8 @@ impl World {
         Ok((json!(done.manifest).to_string(), convert::tables(py, tables)?, done.outcome.stopped))
     }
 
-    /// The packets of flow `flow` between two times, with the time series and events until then:
-    /// tables by name.
+    /// Packets of flow `flow` between two times, with the time series and events until then: tables
+    /// by name.
     #[pyo3(signature = (cc, flow, from_ns, to_ns, plugins=None))]
     fn trace<'py>(
         &self,
@@ -335,10 +335,10 @@ fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResul
     given.map_or_else(|| Ok(Default::default()), |classes| congestion::plugins(classes, failure))
 }
 
-/// Hands rows to Python as they come.
+/// Passes rows to Python as they are produced.
 pub(crate) struct Batches {
     pub(crate) call: Py<PyAny>,
-    /// The first exception of the call, which ends the run.
+    /// First exception of the call, which ends the run.
     pub(crate) error: Option<PyErr>,
 }
 
@@ -354,7 +354,7 @@ impl RecordSink for Batches {
     }
 }
 
-/// Calls back into Python now and then.
+/// Calls back into Python from time to time.
 pub(crate) struct Reporter {
     pub(crate) call: Option<Py<PyAny>>,
     pub(crate) last: Instant,
@@ -381,13 +381,13 @@ impl Reporter {
     }
 }
 
-/// Names of the benchmark's cases.
+/// Names of the benchmark cases.
 #[pyfunction]
 pub fn bench_cases() -> Vec<&'static str> {
     benches::names()
 }
 
-/// Runs one case of the benchmark; its numbers as JSON.
+/// Runs a benchmark case; returns its numbers as JSON.
 #[pyfunction]
 pub fn bench(py: Python<'_>, name: &str) -> PyResult<String> {
     let name = name.to_string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A scenario's constellation without its packets.
+//! Survey of a scenario's constellation without packets.
 
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
@@ -20,7 +20,7 @@ type Reach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Sky(Arc<Look>);
 
-/// The paths of a network without satellites of its own, as `Sky.paths` returns those of a sky.
+/// Paths of a network without satellites of its own, in the form of `Sky.paths`.
 #[pyfunction]
 #[pyo3(signature = (scenario, ends, seed=None))]
 pub fn network_paths<'py>(
@@ -57,8 +57,8 @@ impl Sky {
         Ok(Sky(Arc::new(look.map_err(|e| wrong(&e))?)))
     }
 
-    /// The paths of all pairs as JSON; and for each, at every step, round-trip time in ms (NaN =
-    /// unreachable) and whether the satellites of its ends move apart.
+    /// Paths of all pairs as JSON; and for each pair, at every step, the round-trip time in ms (NaN
+    /// = unreachable) and whether the satellites of its ends move in opposite directions.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Steps<'py>>)> {
         let look = self.0.clone();
         let (json, series) = interruptible(py, move || look.paths())?.map_err(RunError::new_err)?;
@@ -67,15 +67,15 @@ impl Sky {
         Ok((json.to_string(), arrays.collect()))
     }
 
-    /// Warnings about satellites that terminals choose for several pairs at once.
+    /// Warnings about satellites that terminals select for several pairs at once.
     fn shared_choices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let look = self.0.clone();
         interruptible(py, move || look.shared_choices())?.map_err(RunError::new_err)
     }
 
-    /// View of places (a row of latitude and longitude in degrees for each) and then of the ground
-    /// points at an instant: the satellites that are at least `mask_deg` above the horizon, and the
-    /// length of the shortest path from the ground point `origin` in metres (infinite = none).
+    /// View of places (one row of latitude and longitude in degrees each), then of the ground
+    /// points, at an instant: the number of satellites at least `mask_deg` above the horizon, and
+    /// the length of the shortest path from the ground point `origin` in metres (infinite = none).
     #[pyo3(signature = (t_ns, places, mask_deg, origin=None))]
     fn reach<'py>(
         &self,
@@ -98,7 +98,7 @@ impl Sky {
         Ok((PyArray1::from_vec(py, in_view), PyArray1::from_vec(py, path_m)))
     }
 
-    /// Everything at an instant, as JSON.
+    /// Complete state at an instant, as JSON.
     fn picture(&self, py: Python<'_>, t_ns: u64) -> PyResult<String> {
         let look = self.0.clone();
         let found = interruptible(py, move || look.picture(t_ns).map(|json| json.to_string()))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Timelines: made by a scenario or loaded from a file, saved, followed.
+//! Timelines: generated from a scenario or loaded from a file, saved, followed.
 
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario, World};
@@ -48,17 +48,17 @@ impl Timeline {
         })?
     }
 
-    /// Title, length, numbers of things and changes, and the pairs with their reverse pairs, as
-    /// JSON.
+    /// Title, duration, numbers of nodes, ports, links and changes, and the pairs with their
+    /// reverse pairs, as JSON.
     fn describe(&self) -> PyResult<String> {
         let mut contents = Contents::new(&self.0.header);
         self.0.chunks.iter().for_each(|chunk| contents.add(chunk));
         facts(&self.0.header, &contents, &[])
     }
 
-    /// Makes the network of a scenario without keeping it: writes it, if a path is given, and
-    /// watches the first pairs with a sample each `step_ns`. Returns what `describe` and `follow`
-    /// return.
+    /// Generates the network of a scenario without keeping it: writes it, if a path is given, and
+    /// follows the first pairs with a sample every `step_ns`. Returns the results of `describe` and
+    /// `follow`.
     #[staticmethod]
     fn pass_by(
         py: Python<'_>,
@@ -78,7 +78,7 @@ impl Timeline {
         ))
     }
 
-    /// The view of a pair and its reverse pair each `step_ns`, as JSON.
+    /// View of a pair and its reverse pair every `step_ns`, as JSON.
     fn follow(&self, py: Python<'_>, forward: u32, reverse: u32, step_ns: u64) -> PyResult<String> {
         let pairs = self.0.header.pairs.len();
         if forward.max(reverse) as usize >= pairs {

@@ -51,7 +51,7 @@ const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The queue of one class.
+/// Queue of one class.
 #[derive(Clone, Debug, Default)]
 struct Class {
     packets: VecDeque<Packet>,
@@ -61,7 +61,7 @@ struct Class {
     deficit: i64,
 }
 
-/// Deficits count fractions of a byte, so that weights are exact for small quanta as well.
+/// Deficits are in fractions of a byte, so that weights are exact even for small quanta.
 const PARTS: f64 = 1e6;
 
 fn parts(packet: &Packet) -> i64 {
@@ -74,8 +74,7 @@ impl Class {
         Class { weight, quantum, deficit: quantum, ..Class::default() }
     }
 
-    /// Number of further turns that do not suffice for the head: many small turns are skipped at
-    /// once.
+    /// Number of further turns that do not suffice for the head: small turns are skipped at once.
     fn turns_in_vain(&self) -> Option<i64> {
         let first = self.packets.front()?;
         Some(((parts(first) - self.deficit - 1) / self.quantum).max(0))
@@ -92,10 +91,10 @@ impl Class {
     }
 }
 
-/// The state of one port.
+/// State of one port.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// The class with telemetry, and that of all others.
+    /// The class with telemetry, and that of all other packets.
     classes: [Class; 2],
     turn: usize,
 }
@@ -145,7 +144,7 @@ impl Queues for Classes {
                 Some(_) => {}
                 None => class.deficit = 0,
             }
-            // Zero if the other class can send; `None` if nothing waits.
+            // Zero if the other class can send; `None` if no packet waits.
             let vain = self.classes.iter().filter_map(Class::turns_in_vain).min()?;
             for class in self.classes.iter_mut().filter(|c| !c.packets.is_empty()) {
                 class.deficit += vain * class.quantum;
@@ -241,7 +240,7 @@ mod tests {
             push(&mut q, true, 1500, true);
         }
         (0..40).for_each(|_| assert!(serve(&mut q).unwrap().telemetry));
-        // The other class becomes active: it gets turns from now on, not those it missed.
+        // The other class becomes active: it gets turns from now on, but not those it missed.
         (0..20).for_each(|_| drop(push(&mut q, false, 1500, true)));
         let served: Vec<bool> = (0..20).map(|_| serve(&mut q).unwrap().telemetry).collect();
         let mine = served.iter().filter(|&&t| t).count();

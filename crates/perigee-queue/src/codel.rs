@@ -43,26 +43,26 @@ pub(crate) const INTERVAL: ParamSpec = ParamSpec {
     help: "time for which more is tolerated",
 };
 
-/// A dropping state that was left less than this many intervals ago is resumed.
+/// Number of intervals within which a dropping state that has ended is resumed.
 const RECENT_INTERVALS: u64 = 16;
 
-/// The control law on one queue.
+/// Control law for one queue.
 #[derive(Clone, Debug)]
 pub struct Control {
     target: Nanos,
     interval: Nanos,
     /// Instant at which the sojourn time will have exceeded the target for an interval; zero = it
-    /// is below.
+    /// is below the target.
     first_above: Nanos,
     drop_next: Nanos,
-    /// Drops in this dropping state, and the initial value of that counter.
+    /// Number of drops in this dropping state, and the initial value of that counter.
     count: u32,
     last_count: u32,
     dropping: bool,
 }
 
 impl Control {
-    /// Of an empty queue.
+    /// Control of an empty queue.
     pub fn new(params: &Params) -> Self {
         Control {
             target: params.time("target"),
@@ -75,7 +75,7 @@ impl Control {
         }
     }
 
-    /// The sojourn time has exceeded the target for an interval.
+    /// Whether the sojourn time has exceeded the target for an interval.
     fn is_late(&mut self, now: Nanos, sojourn: Nanos, left: u64) -> bool {
         if sojourn < self.target || left <= MTU {
             self.first_above = Nanos::ZERO;
@@ -94,7 +94,7 @@ impl Control {
     }
 
     /// Returns whether to drop (or mark) the packet at the head, which has waited for `sojourn` and
-    /// has `left` bytes queued after it. `again`: another one was dropped at this transmission
+    /// has `left` bytes queued after it. `again`: another packet was dropped at this transmission
     /// opportunity.
     pub fn on_head(&mut self, now: Nanos, sojourn: Nanos, left: u64, again: bool) -> bool {
         let late = self.is_late(now, sojourn, left);
@@ -122,14 +122,14 @@ impl Control {
         true
     }
 
-    /// Nothing waits.
+    /// Handles an empty queue.
     pub fn on_empty(&mut self) {
         self.dropping = false;
         self.first_above = Nanos::ZERO;
     }
 }
 
-/// The state of one port.
+/// State of one port.
 #[derive(Clone, Debug)]
 pub struct CoDel {
     control: Control,

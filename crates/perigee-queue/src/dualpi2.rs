@@ -94,7 +94,7 @@ const PARAMS: &[ParamSpec] = &[
 #[derive(Clone, Debug, Default)]
 struct Lane {
     packets: VecDeque<Packet>,
-    /// Accumulated probability without a signal so far.
+    /// Probability accumulated since the last signal.
     owed: f64,
 }
 
@@ -115,7 +115,7 @@ impl Lane {
     }
 }
 
-/// The state of one port.
+/// State of one port.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     target: f64,
@@ -125,17 +125,17 @@ pub struct DualPi2 {
     coupling: f64,
     step: Nanos,
     protection: f64,
-    /// Largest base probability.
+    /// Maximum base probability.
     limit: f64,
     scalable: Lane,
     classic: Lane,
-    /// The base probability p', and the delay in seconds at the latest update.
+    /// Base probability p', and the delay in seconds at the latest update.
     base: f64,
     old_delay: f64,
     next_update: Nanos,
     /// Bytes that the classic queue may send before its turn.
     credit: f64,
-    /// The scalable queue's head is next.
+    /// Whether the head of the scalable queue is next.
     turn_scalable: bool,
 }
 
@@ -168,7 +168,7 @@ impl DualPi2 {
         self.base
     }
 
-    /// Updates that were due until `now`, during which the queues did not change.
+    /// Performs the updates due until `now`, during which the queues did not change.
     fn advance(&mut self, now: Nanos) {
         while self.next_update <= now {
             let at = self.next_update;
@@ -189,7 +189,7 @@ impl DualPi2 {
         self.scalable.packets.is_empty() && self.classic.packets.is_empty()
     }
 
-    /// Marks become drops: p_CL has reached 1.
+    /// Whether marks become drops: p_CL has reached 1.
     fn is_overloaded(&self) -> bool {
         self.limit == 1.0 && self.coupling * self.base >= 1.0
     }
@@ -222,13 +222,13 @@ impl DualPi2 {
     }
 }
 
-/// Initial credit: one full packet of scalable traffic precedes the first classic one.
+/// Initial credit: one full packet of scalable traffic precedes the first classic packet.
 fn first_credit(protection: f64) -> f64 {
     MTU as f64 * (2.0 * protection - 1.0)
 }
 
 impl Discipline for DualPi2 {
-    /// `packet` is the head that [`Queues::head`] returned.
+    /// `packet`: the head returned by [`Queues::head`].
     fn on_dequeue(&mut self, port: &Port, packet: &Packet, _again: bool) -> Verdict {
         self.advance(port.now);
         let verdict = match self.turn_scalable {

@@ -6,25 +6,26 @@ use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// One full Ethernet frame without its checksum, in bytes: no discipline drops below this backlog.
+/// Size of a full Ethernet frame without its checksum, in bytes: no discipline drops below this
+/// backlog.
 pub const MTU: u64 = 1514;
 
 /// The ECN field of the IP header (RFC 3168 section 5, RFC 9331 section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not ECN-capable: it can only be dropped.
+    /// Not ECN-capable: the packet can only be dropped.
     #[default]
     NotEct,
-    /// Capable, of a classic transport.
+    /// ECN-capable, of a classic transport.
     Ect0,
-    /// Capable, of a scalable (L4S) transport.
+    /// ECN-capable, of a scalable (L4S) transport.
     Ect1,
-    /// Congestion experienced: it was marked.
+    /// Congestion experienced: the packet was marked.
     Ce,
 }
 
 impl Ecn {
-    /// The two bits of the header.
+    /// Bits in the header.
     pub const fn bits(self) -> u8 {
         match self {
             Ecn::NotEct => 0,
@@ -35,18 +36,18 @@ impl Ecn {
     }
 }
 
-/// The properties of a packet that a discipline may use.
+/// Properties of a packet that a discipline may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Packet {
     /// Identifier assigned by the host.
     pub id: u32,
-    /// Bytes in the queue and on the link, framing included.
+    /// Size in the queue and on the link in bytes, framing included.
     pub bytes: u32,
-    /// Bytes of the IP packet.
+    /// Size of the IP packet in bytes.
     pub ip_bytes: u32,
     /// Arrival at the port.
     pub arrived: Nanos,
-    /// A hash of its flow and direction.
+    /// Hash of its flow and direction.
     pub flow: u64,
     /// Its ECN field.
     pub ecn: Ecn,
@@ -54,7 +55,7 @@ pub struct Packet {
     pub link: u32,
     /// Random number in 0..1 drawn for this packet, reproducible from the seed.
     pub draw: f64,
-    /// The packet carries telemetry, which ports extend.
+    /// Whether the packet carries telemetry, which ports extend.
     pub telemetry: bool,
 }
 
@@ -76,56 +77,57 @@ impl Packet {
 /// State of the port at a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Port {
-    /// Now.
+    /// Current time.
     pub now: Nanos,
-    /// Present rate of the transmitter; zero = blocked.
+    /// Current rate of the transmitter; zero = blocked.
     pub rate: BitRate,
-    /// Backlog of all its queues in bytes, framing included: without an arriving packet, with one
-    /// that is about to leave.
+    /// Backlog of all queues of the port in bytes, framing included: without an arriving packet,
+    /// but with one that is about to leave.
     pub bytes: u64,
 }
 
-/// Share of a port that packets with telemetry have if they wait in a queue of their own.
+/// Share of a port that packets with telemetry get if they wait in a separate queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
-    /// Packets queued.
+    /// Number of packets queued.
     pub packets: u64,
     /// Their bytes, framing included.
     pub bytes: u64,
-    /// Share of the rate while others are backlogged as well, in 0..1.
+    /// Share of the rate while other packets are also backlogged, in 0..1.
     pub share: f64,
 }
 
-/// What happens to a packet.
+/// Verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Forwarded.
+    /// Forward.
     Pass,
-    /// Forwarded with its ECN field set to congestion experienced. Only for packets that are not
+    /// Forward with the ECN field set to congestion experienced. Only for packets that are not
     /// [`Ecn::NotEct`].
     Mark,
-    /// Dropped.
+    /// Drop.
     Drop,
 }
 
 /// A queue discipline: a pure state machine.
 ///
 /// Order of calls for an arriving packet: [`on_arrival`](Discipline::on_arrival); unless that drops
-/// it, the packet joins the port's queue if there is room (else it is lost), or the discipline's
-/// internal queues by [`Queues::push`].
+/// the packet, it joins the port's queue if there is room (otherwise it is lost), or the
+/// discipline's internal queues by [`Queues::push`].
 ///
 /// For each packet to be sent: the head of the port's queue, or [`Queues::head`]; then
-/// [`on_dequeue`](Discipline::on_dequeue) with it; then it is removed ([`Queues::take`]) and either
-/// sent, or dropped and followed by the next. If nothing waits, [`on_empty`](Discipline::on_empty).
-/// A head for a link held by an outage stays in the queue without a call.
+/// [`on_dequeue`](Discipline::on_dequeue) with that packet; then it is removed ([`Queues::take`])
+/// and either sent, or dropped and followed by the next. If no packet waits:
+/// [`on_empty`](Discipline::on_empty). A head whose link is held by an outage stays in the queue
+/// without a call.
 pub trait Discipline: Debug + Send {
     /// A packet arrives.
     fn on_arrival(&mut self, _port: &Port, _packet: &Packet) -> Verdict {
         Verdict::Pass
     }
 
-    /// A packet is about to leave the queue. `again`: another one was already dropped at this
-    /// transmission opportunity.
+    /// A packet is about to leave the queue. `again`: another packet has already been dropped at
+    /// this transmission opportunity.
     fn on_dequeue(&mut self, _port: &Port, _packet: &Packet, _again: bool) -> Verdict {
         Verdict::Pass
     }
@@ -133,18 +135,18 @@ pub trait Discipline: Debug + Send {
     /// A packet could be sent, but the port's queue is empty.
     fn on_empty(&mut self) {}
 
-    /// The part of the port that telemetry describes; `None` = the entire port, as all packets
-    /// share a queue or queues do not depend on telemetry.
+    /// Part of the port that telemetry describes; `None` = the entire port, as all packets share a
+    /// queue or the queues do not depend on telemetry.
     fn own(&self) -> Option<Own> {
         None
     }
 
-    /// The internal queues; `None` = packets wait in the port's single queue.
+    /// Internal queues; `None` = packets wait in the port's single queue.
     fn queues(&self) -> Option<&dyn Queues> {
         None
     }
 
-    /// Like [`queues`](Discipline::queues), mutable.
+    /// Like [`queues`](Discipline::queues), but mutable.
     fn queues_mut(&mut self) -> Option<&mut dyn Queues> {
         None
     }
@@ -152,46 +154,47 @@ pub trait Discipline: Debug + Send {
 
 /// Internal queues of a discipline.
 pub trait Queues {
-    /// Enqueues a packet at `now`. If the port has no room for it (`fits` is false), packets
-    /// dropped for it are added to `lost`: this one or others.
+    /// Enqueues a packet at `now`. If the port has no room for it (`fits` is false), the packets
+    /// dropped in consequence, this one or others, are added to `lost`.
     fn push(&mut self, now: Nanos, packet: Packet, fits: bool, lost: &mut Vec<Packet>);
 
-    /// The next packet to be sent; `None` = nothing waits. Repeated calls without a change between
-    /// them return the same packet.
+    /// Next packet to send; `None` = no packet waits. Repeated calls without a change in between
+    /// return the same packet.
     fn head(&mut self) -> Option<Packet>;
 
-    /// Removes the packet that [`head`](Queues::head) returned.
+    /// Removes the packet returned by [`head`](Queues::head).
     fn take(&mut self) -> Option<Packet>;
 
-    /// The link goes down: moves the packets waiting for it into `lost`.
+    /// Moves the packets that wait for a link into `lost`, as the link goes down.
     fn flush(&mut self, now: Nanos, link: u32, lost: &mut Vec<Packet>);
 
-    /// Calls `show` with every waiting packet.
+    /// Calls `show` for every waiting packet.
     fn for_each(&self, show: &mut dyn FnMut(&Packet));
 }
 
 /// Configuration of the port that a discipline is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Limit of the port's queue in bytes; a limit in packets is converted with full-sized ones.
+    /// Limit of the port's queue in bytes; a limit in packets is converted with full-size packets.
     pub queue_bytes: u64,
 }
 
-/// IP bytes of a full-sized packet, which convert a limit in packets.
+/// IP bytes of a full-size packet, used to convert a limit in packets.
 const FULL_PACKET: u64 = 1500;
 
 impl Setup {
-    /// Of a queue with a limit in bytes.
+    /// Setup for a queue with a limit in bytes.
     pub fn bytes(n: u64) -> Self {
         Setup { queue_bytes: n }
     }
-    /// Of a queue with a limit in packets, at a port that adds `framing` bytes to each.
+    /// Setup for a queue with a limit in packets, at a port that adds `framing` bytes to each
+    /// packet.
     pub fn packets(n: u64, framing: u32) -> Self {
         Setup { queue_bytes: n.saturating_mul(FULL_PACKET + u64::from(framing)) }
     }
 }
 
-/// Constructor of the state of one port.
+/// Constructor of the state of a port.
 pub type Build = fn(&Params, &Setup) -> Box<dyn Discipline>;
 
 /// Static description of a discipline.
@@ -201,7 +204,7 @@ pub struct DisciplineInfo {
     pub id: &'static str,
     /// Display label.
     pub label: &'static str,
-    /// One line for the reference.
+    /// One-line summary for the reference.
     pub summary: &'static str,
     /// Parameter table.
     pub params: &'static [ParamSpec],
@@ -228,12 +231,12 @@ impl DisciplineInfo {
         Ok(params.resolved_of(setup.queue_bytes).into_iter().map(|(name, v)| (name.to_string(), v)).collect())
     }
 
-    /// The state of one port; `None` = drop-tail.
+    /// State of a port; `None` = drop-tail.
     pub fn build(&self, params: &Params, setup: &Setup) -> Option<Box<dyn Discipline>> {
         self.make.map(|make| make(params, setup))
     }
 
-    /// Packets wait in internal queues, not in that of the port.
+    /// Whether packets wait in internal queues instead of that of the port.
     pub fn has_own_queues(&self) -> bool {
         let built = self.build(&Params::defaults(self.params), &Setup { queue_bytes: 0 });
         built.is_some_and(|d| d.queues().is_some())
@@ -270,7 +273,7 @@ mod tests {
             (&Value::Text("50000 B".into()), &Value::Text("100001 B".into()))
         );
         assert_eq!(all["red_p"], Value::Float(0.25));
-        // Resolving again changes nothing.
+        // Resolving the result again changes nothing.
         assert_eq!(red.resolve(all.clone(), &Setup { queue_bytes: 7 }).unwrap(), all);
         let wrong = BTreeMap::from([("target".to_string(), Value::Text("5 ms".into()))]);
         assert!(red.resolve(wrong, &Setup { queue_bytes: 1 }).is_err());

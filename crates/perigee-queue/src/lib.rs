@@ -22,7 +22,7 @@ pub mod red;
 
 pub use interface::*;
 
-/// Every discipline, in the order in which tables print them; the first is the default.
+/// All disciplines, in the order in which tables print them; the first is the default.
 pub const DISCIPLINES: &[DisciplineInfo] =
     &[drop_tail::INFO, red::INFO, codel::INFO, fq_codel::INFO, pie::INFO, dualpi2::INFO, classes::INFO];
 

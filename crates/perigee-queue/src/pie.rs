@@ -50,9 +50,9 @@ pub const UPDATE: Nanos = Nanos::from_millis(15);
 /// Gains per second of delay (section 4.2).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// Below this probability ECN-capable packets are marked (section 5.1).
+/// Probability below which ECN-capable packets are marked (section 5.1).
 const MARK_BELOW: f64 = 0.1;
-/// The smaller the probability, the smaller its steps (section 4.2): (probability below, factor).
+/// Smaller probabilities have smaller steps (section 4.2): (probability below, factor).
 const SCALE: [(f64, f64); 6] = [
     (1e-6, 1.0 / 2048.0),
     (1e-5, 1.0 / 512.0),
@@ -62,7 +62,7 @@ const SCALE: [(f64, f64); 6] = [
     (1e-1, 1.0 / 2.0),
 ];
 
-/// The state of one port. Delays in seconds.
+/// State of one port. Delays are in seconds.
 #[derive(Clone, Debug)]
 pub struct Pie {
     target: f64,
@@ -95,7 +95,7 @@ impl Pie {
         self.p
     }
 
-    /// Updates that were due until `now`, during which the queue did not change.
+    /// Performs the updates due until `now`, during which the queue did not change.
     fn advance(&mut self, now: Nanos, delay: f64) {
         while self.next_update <= now {
             self.next_update += UPDATE;
@@ -163,7 +163,7 @@ impl Discipline for Pie {
     }
 }
 
-/// Transmission time of `queued` bytes; a second while the port is blocked.
+/// Transmission time of `queued` bytes; one second while the port is blocked.
 fn delay_s(queued: u64, rate: BitRate) -> f64 {
     match rate.0 {
         0 if queued == 0 => 0.0,

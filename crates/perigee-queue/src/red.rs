@@ -63,7 +63,7 @@ const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The state of one port.
+/// State of one port.
 #[derive(Clone, Debug)]
 pub struct Red {
     min: u64,

@@ -14,7 +14,7 @@ fn asked(d: &mut dyn Discipline, now: Nanos, sojourn: Nanos, left: u64, ecn: Ecn
 
 const DEEP: u64 = 1 << 20;
 
-/// Instants, in steps of `step`, at which a queue that is always late marks.
+/// Instants, in steps of `step`, at which a queue that is always late is marked.
 fn marks(d: &mut dyn Discipline, from: Nanos, to: Nanos, step: Nanos) -> Vec<Nanos> {
     let mut found = Vec::new();
     let mut now = from;
@@ -31,7 +31,7 @@ fn marks(d: &mut dyn Discipline, from: Nanos, to: Nanos, step: Nanos) -> Vec<Nan
 fn drops_come_after_an_interval_and_then_at_distances_of_interval_over_the_root_of_their_count() {
     let mut d = made("codel", &[]);
     let found = marks(d.as_mut(), ms(50), ms(5000), us(10));
-    // The first is one interval after the delay was first seen above the target.
+    // The first mark is one interval after the delay was first above the target.
     let mut expected = ms(150).0 as f64;
     assert_eq!(found[0], ms(150));
     for (n, at) in found.iter().enumerate().skip(1) {
@@ -39,8 +39,8 @@ fn drops_come_after_an_interval_and_then_at_distances_of_interval_over_the_root_
         let late = at.0 as f64 - expected;
         assert!((-2000.0..10_000.0 + 1000.0).contains(&late), "{n}: {late} ns after {expected}");
     }
-    // The sum of 1 / sqrt(k) up to n is 2 sqrt(n) - 1.46: 48.5 intervals hold ((48.5 + 1.46) / 2)^2
-    // of them.
+    // The sum of 1 / sqrt(k) up to n is 2 sqrt(n) - 1.46: 48.5 intervals contain ((48.5 + 1.46) /
+    // 2)^2 marks.
     assert_eq!(found.len(), 624);
 }
 
@@ -70,8 +70,8 @@ fn with_one_packet_left_or_less_nothing_is_dropped() {
         .any(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU + 1, Ecn::NotEct, false) == Verdict::Drop));
 }
 
-/// A dropping state with `n` marks in it, left at the instant after its last mark; that and the
-/// time of its next mark.
+/// A dropping state with `n` marks, left at the instant after its last mark; returns that instant
+/// and the time of its next mark.
 fn left_after(n: usize) -> (Box<dyn Discipline>, Nanos, Nanos) {
     let mut d = made("codel", &[]);
     let (mut now, mut seen, mut next) = (ms(50), 0, 0.0);
@@ -87,7 +87,7 @@ fn left_after(n: usize) -> (Box<dyn Discipline>, Nanos, Nanos) {
     (d, now, Nanos(next as u64))
 }
 
-/// The distance between the first two marks of a dropping state that starts at `at`.
+/// Interval between the first two marks of a dropping state that starts at `at`.
 fn first_distance(d: &mut dyn Discipline, at: Nanos) -> Nanos {
     let found = marks(d, at - ms(100), at + ms(150), us(10));
     assert_eq!(found[0], at);
@@ -96,12 +96,12 @@ fn first_distance(d: &mut dyn Discipline, at: Nanos) -> Nanos {
 
 #[test]
 fn a_dropping_state_left_less_than_16_intervals_ago_continues_and_an_older_one_does_not() {
-    // RFC 8289 section 5.5: count continues from the number added in that state, within 16
-    // intervals of the planned next drop.
+    // RFC 8289 section 5.5: within 16 intervals of the planned next drop, count resumes from the
+    // number added in that state.
     let rounded = |n: f64| us((1e5 / n.sqrt() / 10.0).ceil() as u64 * 10);
     for (after, count) in [(ms(1590), 9.0), (ms(1600), 1.0), (ms(1700), 1.0)] {
         let (mut d, _, next) = left_after(10);
-        // Ten marks: the first entered the state with 1, nine were added.
+        // Ten marks: the first one entered the state with count 1, and nine were added.
         let at = Nanos((next.0 / 10_000 + 1) * 10_000) + after;
         let at = if after == ms(1590) { at } else { next + after };
         assert_eq!(first_distance(d.as_mut(), at), rounded(count), "{after} after");
@@ -122,7 +122,7 @@ fn an_empty_queue_ends_the_state_and_the_time_above_the_target() {
     let mut d = made("codel", &[]);
     assert_eq!(marks(d.as_mut(), ms(50), ms(151), ms(1)).len(), 1);
     d.on_empty();
-    // A full interval passes again before the next one.
+    // A full interval passes again before the next mark.
     let found = marks(d.as_mut(), ms(152), ms(300), ms(1));
     assert_eq!(found[0], ms(252));
 }
@@ -135,8 +135,8 @@ fn a_second_packet_at_the_same_opportunity_begins_no_state() {
     assert_eq!(asked(d.as_mut(), ms(150), ms(20), DEEP, Ecn::NotEct, false), Verdict::Drop);
 }
 
-/// One dequeue by Linux's published rule for packets that are marked (`codel_dequeue` with ECN),
-/// times in nanoseconds.
+/// One dequeue by Linux's published rule for marked packets (`codel_dequeue` with ECN), times in
+/// nanoseconds.
 #[derive(Default)]
 struct Model {
     above: u64,
@@ -181,7 +181,7 @@ fn a_hundred_thousand_dequeues_of_a_wandering_queue_agree_with_the_published_rul
     let (mut now, mut delay, mut marked) = (ms(200), 5e6, 0);
     for i in 0..100_000 {
         now += Nanos(100_000 + draws.below(400_000));
-        // A walk around the target, with spells of minutes without a queue.
+        // A random walk around the target, with minutes without a queue.
         delay = (delay + (draws.next() - 0.495) * 2e6f64).clamp(0.0, 3e7);
         if i % 9000 < 2500 {
             delay = 1e6;

@@ -29,15 +29,14 @@ fn take(d: &mut DualPi2, now: Nanos) -> Option<(Packet, Verdict)> {
     Some((head, verdict))
 }
 
-/// Lets the controller see heads that have waited for `classic` and `scalable` at its next update,
-/// the n-th.
+/// Runs the n-th update of the controller with heads that have waited for `classic` and `scalable`.
 fn update(d: &mut DualPi2, n: u64, classic: Nanos, scalable: Nanos) {
     let at = UPDATE * n;
     let mut lost = Vec::new();
     d.flush(at - Nanos(1), 0, &mut lost);
     for (waited, ecn) in [(classic, Ecn::Ect0), (scalable, Ecn::Ect1)] {
         if waited > Nanos::ZERO {
-            // The packet carries its time of arrival.
+            // The packet carries its arrival time.
             d.push(at - Nanos(1), packet(1, at - waited, ecn), true, &mut lost);
         }
     }
@@ -93,7 +92,7 @@ fn the_base_probability_follows_the_proportional_integral_controller() {
         delay_ms =
             if n % 500 < 350 { (delay_ms + (draws.next() - 0.48) * 8.0).clamp(0.0, 400.0) } else { 0.0 };
         let classic = Nanos((delay_ms * 1e6) as u64);
-        // The longer of the two heads counts (appendix A.2).
+        // The longer sojourn time of the two heads counts (appendix A.2).
         let scalable = if n % 7 == 0 { classic + ms(3) } else { classic / 2 };
         update(&mut d, n, classic, scalable);
         let q = classic.max(scalable).as_secs_f64();
@@ -105,7 +104,7 @@ fn the_base_probability_follows_the_proportional_integral_controller() {
 
 #[test]
 fn a_queue_that_empties_while_nothing_is_dropped_is_remembered_as_empty() {
-    // 5 ms and 0 keep p' at 0; the next 20 ms count as a growth from 0, not from 5 ms.
+    // 5 ms and 0 keep p' at 0; the following 20 ms count as growth from 0, not from 5 ms.
     let mut d = dual(&[]);
     update(&mut d, 1000, ms(5), Nanos::ZERO);
     update(&mut d, 1001, Nanos::ZERO, Nanos::ZERO);
@@ -117,7 +116,7 @@ fn a_queue_that_empties_while_nothing_is_dropped_is_remembered_as_empty() {
 
 #[test]
 fn updates_come_every_tupdate_whenever_they_are_asked_for() {
-    // One packet that waits for 200 ms: twelve updates, at 16, 32, ... 192 ms.
+    // A packet that waits for 200 ms: twelve updates, at 16, 32, ... 192 ms.
     let (mut once, mut often) = (dual(&[]), dual(&[]));
     for d in [&mut once, &mut often] {
         push(d, 1, ms(1), Ecn::NotEct);
@@ -132,7 +131,7 @@ fn updates_come_every_tupdate_whenever_they_are_asked_for() {
     }
     assert!((once.probability() - p).abs() < 1e-12, "{} {p}", once.probability());
     assert_eq!(once.probability(), often.probability());
-    // After an hour without packets the rhythm is the same.
+    // After an hour without packets the update times are still multiples of the period.
     let mut idle = dual(&[]);
     let hour = UPDATE * 225_000;
     push(&mut idle, 1, hour + ms(1), Ecn::NotEct);
@@ -142,7 +141,7 @@ fn updates_come_every_tupdate_whenever_they_are_asked_for() {
 
 #[test]
 fn years_without_packets_are_passed_over() {
-    // 3 x 10^13 updates; the rhythm is kept.
+    // 3 x 10^13 updates; the update times are still multiples of the period.
     let mut d = dual(&[("tupdate", text("1 us"))]);
     let year = Nanos::from_secs(365 * 86_400);
     d_flush(&mut d, year);
@@ -157,7 +156,7 @@ fn d_flush(d: &mut DualPi2, now: Nanos) {
     d.flush(now, 99, &mut Vec::new());
 }
 
-/// Shares of verdicts among `n` packets of a kind that hardly wait, with p' as it is.
+/// Fractions of the verdicts on `n` packets of a kind that hardly wait, at the current p'.
 fn shares(d: &mut DualPi2, now: Nanos, ecn: Ecn, n: u32) -> [f64; 3] {
     let mut count = [0.0; 3];
     for id in 0..n {
@@ -193,8 +192,7 @@ fn scalable_marks_are_coupled_linearly_and_classic_signals_by_the_square() {
 
 #[test]
 fn signals_are_spread_evenly() {
-    // recur() of appendix A.1: with probability 2 p' a mark follows each time that the sum passes
-    // 1.
+    // recur() of appendix A.1: with probability 2 p' a mark follows each time the sum passes 1.
     let (mut d, n) = warmed(0.1, &[]);
     let (step, now) = (2.0 * d.probability(), UPDATE * (n - 1));
     let mut owed = 0.0;
@@ -214,7 +212,7 @@ fn what_waits_longer_than_the_step_is_marked_unless_nothing_is_behind_it() {
         push(&mut d, id, ms(1), Ecn::Ect1);
     }
     assert_eq!(take(&mut d, ms(2)).unwrap().1, Verdict::Pass, "exactly 1 ms is not longer");
-    // The first that is owed a mark brings the sum to 1, not beyond.
+    // The first packet for which a mark is due brings the sum to 1, not beyond.
     assert_eq!(take(&mut d, us(2001)).unwrap().1, Verdict::Pass);
     for _ in 0..3 {
         assert_eq!(take(&mut d, us(2001)).unwrap().1, Verdict::Mark);
@@ -283,7 +281,7 @@ fn without_protection_the_classic_queue_waits_for_an_empty_scalable_one() {
 
 #[test]
 fn an_idle_port_forgets_whose_turn_it_was() {
-    // Before the classic queue is owed anything, a packet of 1,514 bytes and 80 % are spent.
+    // Before the classic queue has credit, a packet of 1,514 bytes and 80 % are spent.
     let alone = |d: &mut DualPi2| {
         (0..40).for_each(|id| push(d, id, ms(1), Ecn::Ect1));
         push(d, 99, ms(1), Ecn::NotEct);
@@ -292,7 +290,7 @@ fn an_idle_port_forgets_whose_turn_it_was() {
         order.iter().position(|&id| id == 99).unwrap()
     };
     let mut d = dual(&[]);
-    // 0.1 * 1,500 bytes per scalable packet pay for 0.8 * 1,514 after nine of them.
+    // At 0.1 * 1,500 bytes per scalable packet, nine of them pay for 0.8 * 1,514.
     assert_eq!((alone(&mut d), alone(&mut d)), (9, 9));
 }
 

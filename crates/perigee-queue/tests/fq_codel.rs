@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! fq_codel against RFC 8290: its rounds, its deficits, its drops.
+//! fq_codel against RFC 8290: rounds, deficits, drops.
 
 mod support;
 use perigee_queue::{Discipline, Ecn, Packet, Verdict};
@@ -7,7 +7,7 @@ use perigee_units::params::Value;
 use perigee_units::Nanos;
 use support::*;
 
-/// A port with fq_codel and its number of waiting bytes.
+/// A port with fq_codel, and its number of waiting bytes.
 struct Fq {
     d: Box<dyn Discipline>,
     bytes: u64,
@@ -80,7 +80,7 @@ fn a_turn_ends_when_the_deficit_is_used_up_and_what_was_overdrawn_is_paid_back()
         fq.push(T, 1, 1500, true);
         fq.push(T, 2, 1000, true);
     }
-    // Deficits of flow 1: 1000, -500 | 500, -1000 | 0: passed over | 1000, ...
+    // Deficits of flow 1: 1000, -500 | 500, -1000 | 0: skipped | 1000, ...
     assert_eq!(fq.sent(T, 10), [1, 2, 1, 2, 2, 1, 2, 1, 2, 2]);
 }
 
@@ -95,7 +95,7 @@ fn a_new_flow_is_served_before_the_old_ones_for_one_turn() {
     for _ in 0..3 {
         fq.push(T, 3, 1500, true);
     }
-    // First at once, then in turn. (Flow 2 is found to have used up its turn after flow 3 has
+    // At first at once, then in turn. (Flow 2 is found to have used up its turn after flow 3 has
     // joined the round.)
     assert_eq!(fq.sent(T, 7), [3, 1, 3, 2, 1, 3, 2]);
 }
@@ -110,12 +110,12 @@ fn a_new_flow_that_falls_silent_passes_through_the_old_round_before_it_is_new_ag
     fq.sent(T, 2);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 1), [3]);
-    // It is found empty at the next dequeue and joins the old round; a packet that comes then waits
-    // for its turn there.
+    // It is found empty at the next dequeue and joins the old round; a packet that arrives then
+    // waits for its turn there.
     assert_eq!(fq.sent(T, 1), [1]);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 3), [2, 3, 1]);
-    // Found empty in the list of old flows, it is removed: it counts as new afterwards.
+    // If found empty in the list of old flows, it is removed and counts as new afterwards.
     assert_eq!(fq.sent(T, 2), [2, 1]);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 1), [3]);
@@ -130,10 +130,10 @@ fn a_full_port_drops_half_of_the_fattest_flow_oldest_first_but_64_packets_at_mos
     for _ in 0..10 {
         fq.push(T, 2, 1000, true);
     }
-    // Flow 2 has 10 packets: five go, its oldest, and the packet of flow 3 stays.
+    // Flow 2 has 10 packets: its five oldest are dropped, and the packet of flow 3 stays.
     let lost = fq.push(T, 3, 1000, false);
     assert_eq!(lost.iter().map(|p| p.id).collect::<Vec<_>>(), [6, 7, 8, 9, 10]);
-    // With an odd number the larger half.
+    // With an odd number, the larger half is dropped.
     fq.push(T, 2, 1000, true);
     fq.push(T, 2, 1000, true);
     assert_eq!(fq.push(T, 3, 1000, false).len(), 4);
@@ -144,7 +144,7 @@ fn a_full_port_drops_half_of_the_fattest_flow_oldest_first_but_64_packets_at_mos
     }
     assert_eq!(fq.push(T, 1, 1000, false).len(), 64);
     assert_eq!(fq.waiting().len(), 136);
-    // Fatness is counted in bytes, not packets; of equals the first goes.
+    // The fattest flow is determined by bytes, not packets; of equal flows the first is chosen.
     let mut fq = Fq::new(&[]);
     (0..4).for_each(|_| drop(fq.push(T, 7, 100, true)));
     (0..2).for_each(|_| drop(fq.push(T, 5, 1500, true)));
@@ -159,13 +159,13 @@ fn flows_are_hashed_over_the_queues() {
     for flow in [1, 2, 1, 5, 2, 5] {
         fq.push(T, flow, 1500, true);
     }
-    // 1 and 5 share a queue of the four, in order of arrival.
+    // Flows 1 and 5 share one of the four queues, in order of arrival.
     assert_eq!(fq.sent(T, 6), [1, 2, 1, 2, 5, 5]);
 }
 
 #[test]
 fn each_flow_has_its_own_codel() {
-    // Flow 1 has a standing queue, flow 2 sends one packet at a time that leaves at once.
+    // Flow 1 has a standing queue; flow 2 sends single packets that leave at once.
     let mut fq = Fq::new(&[]);
     let (mut sent, mut now) = ([0, 0], ms(1));
     for step in 0..2000u64 {
@@ -182,8 +182,8 @@ fn each_flow_has_its_own_codel() {
         }
     }
     assert_eq!(sent[1], 667, "none of the thin flow's is lost");
-    // Packets of flow 1 wait for some 55 ms: dropped after 100 ms, then at distances of 100 ms /
-    // sqrt(n): by 1.9 s ((19 + 1.46) / 2)^2 = 105.
+    // Packets of flow 1 wait for some 55 ms: the first drop is after 100 ms, then at intervals of
+    // 100 ms / sqrt(n): by 1.9 s ((19 + 1.46) / 2)^2 = 105.
     let dropped = fq.next_id as usize - fq.waiting().len() - sent[0] - sent[1];
     assert!((95..=110).contains(&dropped), "{dropped}");
 }
@@ -195,7 +195,7 @@ fn a_flow_with_one_full_packet_behind_its_head_loses_nothing() {
         fq.push(T, 1, behind, true);
         let mut seen = false;
         for i in 0..300 {
-            // Each has waited for 20 ms when its turn comes.
+            // Each packet has waited for 20 ms when its turn comes.
             let now = ms(100 + 10 * i);
             fq.push(now - ms(20), 1, behind, true);
             let head = fq.d.queues_mut().unwrap().head().unwrap();
@@ -209,8 +209,8 @@ fn a_flow_with_one_full_packet_behind_its_head_loses_nothing() {
 
 #[test]
 fn what_is_marked_counts_against_the_turn_and_what_is_dropped_does_not() {
-    // Both flows are late from the start; a mark uses the turn up, a drop leaves it to the next
-    // packet.
+    // Both flows are late from the start; a mark uses up the turn, whereas a drop leaves it to the
+    // next packet.
     for ecn in [Ecn::Ect0, Ecn::NotEct] {
         let mut fq = Fq::new(&[("quantum", Value::Int(1000)), ("interval", text("1 ms"))]);
         for flow in [1, 2] {
@@ -221,7 +221,7 @@ fn what_is_marked_counts_against_the_turn_and_what_is_dropped_does_not() {
                 fq.d.queues_mut().unwrap().push(T, p, true, &mut Vec::new());
             }
         }
-        // The time above the target starts.
+        // Start of the time above the target.
         assert_eq!(fq.sent(ms(50), 2), [1, 2]);
         let first = fq.d.queues_mut().unwrap().head().unwrap();
         let verdict = fq.d.on_dequeue(&port(ms(52), fq.bytes), &first, false);
@@ -249,7 +249,7 @@ fn what_waits_for_a_link_that_goes_down_is_lost_and_the_rest_keeps_its_order() {
     assert_eq!(ids, [1, 4]);
     assert_eq!(fq.waiting(), [2, 6, 3, 5]);
     fq.bytes -= 3000;
-    // Half of the fattest flow's 3,000 bytes is one packet: the byte counts are right.
+    // Half of the fattest flow's 3,000 bytes is one packet: the byte counts are correct.
     assert_eq!(fq.push(T, 0, 1486, false).iter().map(|p| p.id).collect::<Vec<_>>(), [2, 6]);
     assert_eq!(fq.sent(T, 9).len(), 3);
     assert_eq!(fq.bytes, 0);
@@ -267,7 +267,7 @@ fn the_flow_that_loses_is_always_the_one_with_the_most_bytes() {
     };
     let mut losses = 0;
     for i in 0..20_000u64 {
-        // Calm times, in which the search is given up, and crowded ones.
+        // Alternates between calm times, in which the search is abandoned, and crowded ones.
         let crowded = i / 1000 % 2 == 0;
         let (flow, ip) = (draw(FLOWS as u64), 100 + draw(1400) as u32);
         bytes[flow as usize] += u64::from(ip + 14);

@@ -8,7 +8,7 @@ use perigee_units::params::Value;
 use perigee_units::{BitRate, Nanos};
 use support::*;
 
-/// 100 Mbit/s: 12,500 bytes are a millisecond.
+/// Bytes per millisecond at 100 Mbit/s.
 const BYTES_PER_MS: f64 = 12_500.0;
 
 fn pie(given: &[(&str, Value)]) -> Pie {
@@ -19,14 +19,14 @@ fn arrival(p: &mut Pie, now: Nanos, bytes: u64, draw: f64, ecn: Ecn) -> Verdict 
     p.on_arrival(&port(now, bytes), &Packet { draw, ..packet(1, now, ecn) })
 }
 
-/// Lets an update happen at each of `steps` instants, with that many waiting bytes.
+/// Performs an update at each of `steps` instants, with that number of waiting bytes.
 fn updated(p: &mut Pie, first: u64, steps: &[u64]) {
     for (i, &bytes) in steps.iter().enumerate() {
         p.on_dequeue(&port(UPDATE * (first + i as u64), bytes), &packet(1, Nanos::ZERO, Ecn::NotEct), false);
     }
 }
 
-/// The controller of section 4.2 with the safeguards of section 5; times in seconds.
+/// Controller of section 4.2 with the safeguards of section 5; times in seconds.
 #[derive(Clone, Copy, Default)]
 struct Model {
     p: f64,
@@ -73,7 +73,7 @@ fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
             (pie(&[]), Model { burst: 0.15, ..Model::default() }, Draws(seed));
         let mut delay_ms: f64 = 0.0;
         for i in 1..3000 {
-            // Rises, falls, is constant, is empty, and occasionally is very long.
+            // The delay rises, falls, is constant or zero, and occasionally very long.
             delay_ms = match i % 700 {
                 0..200 => delay_ms + draws.next() * 0.4,
                 200..400 => (delay_ms + (draws.next() - 0.5) * 6.0).max(0.0),
@@ -92,13 +92,13 @@ fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
 
 #[test]
 fn each_row_of_the_scaling_table_counts_below_its_limit() {
-    // From p, one update with the delay at target + 8 ms and unchanged: alpha * 8 ms / divisor.
+    // One update from p, with a constant delay of target + 8 ms: alpha * 8 ms / divisor.
     for (p, divisor) in
         [(0.5e-6, 2048.0), (0.5e-5, 512.0), (0.5e-4, 128.0), (0.5e-3, 32.0), (0.5e-2, 8.0), (0.05, 2.0)]
     {
         let mut x = pie(&[]);
         let mut i = 1;
-        // Reaches p from below by small steps.
+        // Approaches p from below in small steps.
         while x.probability() < p {
             assert!(i < 100_000, "the probability does not rise");
             let more = if p > 1e-3 { 40.0 } else { 0.3 };
@@ -138,8 +138,8 @@ fn a_burst_of_150_ms_passes_and_an_idle_queue_earns_it_again() {
     }
 }
 
-/// A PIE without a burst allowance, with a probability above `p` and a queue of 40 ms, and the
-/// number of its next update.
+/// A PIE without burst allowance, with a probability above `p` and a queue of 40 ms, and the number
+/// of its next update.
 fn warmed(p: f64) -> (Pie, u64) {
     let mut x = pie(&[("burst_allowance", text("0 ns"))]);
     let mut i = 1;
@@ -156,21 +156,21 @@ fn drops_are_neither_bunched_nor_far_apart() {
     let (mut x, i) = warmed(0.05);
     let (p, now) = (x.probability(), UPDATE * (i - 1));
     let bytes = (40.0 * BYTES_PER_MS) as u64;
-    // Section 5.4: none until the accumulated probability is 0.85, whatever is drawn …
+    // Section 5.4: no drop until the accumulated probability is 0.85, whatever is drawn,
     let free = (0.85 / p).ceil() as usize - 1;
     let mut passed = 0;
     while passed < 1000 && arrival(&mut x, now, bytes, 0.0, Ecn::NotEct) == Verdict::Pass {
         passed += 1;
     }
     assert_eq!(passed, free);
-    // … and one at 8.5 whatever is drawn.
+    // and a drop at 8.5, whatever is drawn.
     let most = (8.5 / p).ceil() as usize - 1;
     let mut passed = 0;
     while passed < 1000 && arrival(&mut x, now, bytes, 0.999, Ecn::NotEct) == Verdict::Pass {
         passed += 1;
     }
     assert_eq!(passed, most);
-    // Between them the draw decides.
+    // In between, the draw decides.
     for _ in 0..free {
         assert_eq!(arrival(&mut x, now, bytes, 0.0, Ecn::NotEct), Verdict::Pass);
     }
@@ -199,7 +199,7 @@ fn nothing_is_dropped_with_two_packets_waiting_or_with_a_short_delay_and_little_
     let now = UPDATE * (i - 1);
     assert_eq!(first_verdict(&mut x, now, 2 * 1514, Ecn::NotEct), Verdict::Pass);
     assert_eq!(first_verdict(&mut x, now, 2 * 1514 + 1, Ecn::NotEct), Verdict::Drop);
-    // Section 5.1: half of the target, and 20 %.
+    // Section 5.1: half of the target delay, and 20 %.
     let half = (7.5 * BYTES_PER_MS) as u64;
     for (p, bytes, expected) in [
         (0.15, half - 100, Verdict::Pass),
@@ -207,7 +207,7 @@ fn nothing_is_dropped_with_two_packets_waiting_or_with_a_short_delay_and_little_
         (0.3, half - 100, Verdict::Drop),
     ] {
         let (mut x, i) = warmed(p);
-        // The fall of the delay costs 1.25 * 32.5 ms = 4 %.
+        // The decrease of the delay lowers p by 1.25 * 32.5 ms = 4 %.
         updated(&mut x, i, &[bytes]);
         assert!((x.probability() < 0.2) == (p < 0.2), "{}", x.probability());
         assert_eq!(first_verdict(&mut x, UPDATE * i, bytes, Ecn::NotEct), expected, "{p} {bytes}");
@@ -235,8 +235,8 @@ fn updates_do_not_depend_on_when_they_are_asked_for() {
     assert_eq!(two(&idle), two(&fresh));
 }
 
-/// Updates of a sudden queue of a second that pass without a drop, after queues of `delays_ms`, one
-/// per update.
+/// Number of updates that pass without a drop after a sudden queue of one second, preceded by
+/// queues of `delays_ms`, one per update.
 fn free_updates(delays_ms: &[f64]) -> u64 {
     let mut x = pie(&[]);
     let bytes: Vec<u64> = delays_ms.iter().map(|d| (d * BYTES_PER_MS) as u64).collect();
@@ -249,10 +249,10 @@ fn free_updates(delays_ms: &[f64]) -> u64 {
 
 #[test]
 fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() {
-    // Section 4.4: 150 ms are ten updates, of which the tenth uses the last of it up.
+    // Section 4.4: 150 ms are ten updates, the tenth of which uses up the allowance.
     assert_eq!(free_updates(&[]), 9);
-    // 10 ms are below the target, so nothing is dropped, but above half of it: they use the
-    // allowance up.
+    // 10 ms are below the target, so nothing is dropped, but above half of it: the allowance is
+    // used up.
     let used = [10.0; 10];
     let after = |more: &[f64]| free_updates(&[&used[..], more].concat());
     assert_eq!(free_updates(&used[..4]), 5);
@@ -262,8 +262,8 @@ fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() 
     for more in [&[7.0, 7.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0, 0.0], &[7.0, 0.0]] {
         assert_eq!(after(more), 9, "{more:?}");
     }
-    // While the probability is not zero, short delays earn nothing: of more than 80 % the fall of
-    // the delay takes 37 %.
+    // While the probability is not zero, short delays do not restore the allowance: from more than
+    // 80 % the decrease of the delay takes 37 %.
     assert_eq!(after(&[&[300.0; 60][..], &[7.0, 7.0]].concat()), 0);
 }
 
@@ -295,7 +295,7 @@ fn centuries_without_packets_are_passed_over() {
     let long = Nanos::from_secs(500 * 365 * 86_400) + ms(1);
     arrival(&mut x, long, 0, 1.0, Ecn::NotEct);
     assert_eq!(x.probability(), 0.0);
-    // 10^12 updates were passed over; the next one comes within a period.
+    // 10^12 updates were skipped; the next one comes within a period.
     arrival(&mut x, long + UPDATE, 1_250_000, 1.0, Ecn::NotEct);
     assert!(x.probability() > 0.0);
 }

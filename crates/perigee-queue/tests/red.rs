@@ -18,7 +18,7 @@ fn asked(r: &mut Red, queued: u64, draw: f64, ecn: Ecn) -> Verdict {
 
 #[test]
 fn the_probability_rises_linearly_between_the_thresholds() {
-    // By default half of the queue and the queue: 18,000 and 36,000 bytes.
+    // Defaults are half of the queue and the full queue: 18,000 and 36,000 bytes.
     let mut r = red(&[]);
     assert_eq!(asked(&mut r, 18_000, 0.0, Ecn::NotEct), Verdict::Pass);
     assert_eq!(asked(&mut r, 36_000, 0.999, Ecn::NotEct), Verdict::Drop);
@@ -46,12 +46,12 @@ fn a_floor_counts_where_the_line_is_lower() {
 #[test]
 fn the_average_moves_by_its_weight() {
     let mut r = red(&[("red_weight", Value::Float(0.25)), ("red_p", Value::Float(1.0))]);
-    // 9,000, 15,750, 20,812.5: the third is the first above 18,000, by 0.15625 of the way.
+    // 9,000, 15,750, 20,812.5: the third is the first above 18,000, by 0.15625 of the range.
     assert_eq!(asked(&mut r, 36_000, 0.0, Ecn::NotEct), Verdict::Pass);
     assert_eq!(asked(&mut r, 36_000, 0.0, Ecn::NotEct), Verdict::Pass);
     assert_eq!(asked(&mut r.clone(), 36_000, 0.1562, Ecn::NotEct), Verdict::Drop);
     assert_eq!(asked(&mut r, 36_000, 0.1563, Ecn::NotEct), Verdict::Pass);
-    // An empty queue lets it fall by a quarter: 15,609.
+    // An empty queue lowers the average by a quarter: 15,609.
     assert_eq!(asked(&mut r, 0, 0.0, Ecn::NotEct), Verdict::Pass);
 }
 

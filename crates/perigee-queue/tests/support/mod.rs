@@ -41,7 +41,7 @@ pub fn packet(id: u32, arrived: Nanos, ecn: Ecn) -> Packet {
     Packet { id, bytes: 1500, ip_bytes: 1500, arrived, flow: 0, ecn, link: 0, draw: 0.5, telemetry: false }
 }
 
-/// The numbers 0..1 of a small generator (Numerical Recipes, 64-bit linear congruential).
+/// Numbers in 0..1 from a small generator (Numerical Recipes, 64-bit linear congruential).
 pub struct Draws(pub u64);
 impl Draws {
     pub fn next(&mut self) -> f64 {
