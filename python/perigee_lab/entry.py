@@ -17,7 +17,7 @@ def main() -> None:
     interpreter.leave_current_folder_out()
     _give_streams()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # As under nohup: SIGINT is ignored or handled by the caller.
+        # As under nohup: SIGINT is ignored, or handled by the caller.
         from perigee_lab.cli.app import main as command_line
 
         command_line()

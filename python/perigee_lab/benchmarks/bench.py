@@ -32,8 +32,8 @@ _CASE = "perigee_lab.benchmarks.case"
 def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> None:
     """Runs the cases and prints rates."""
     known = names()
-    # By name only: the growth table of design/performance.md, the cases of bench/peers, and long
-    # ones.
+    # Only run if named: the growth table of design/performance.md, the cases of bench/peers, and
+    # long ones.
     unknown = [
         c
         for c in cases
@@ -91,7 +91,7 @@ def _best(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
     """Rates per second of CPU time, which other load affects less than wall time.
 
-    A sky alone has no packets.
+    A sky has no packets.
     """
     if "packet_hops" not in m or "acks" in m:
         return m

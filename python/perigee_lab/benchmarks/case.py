@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Runs a case. The empty name does nothing, to measure the overhead."""
+    """Runs a case; the empty name does nothing, which measures the overhead."""
     begin = _cpu_s()
     found: dict[str, Any] = {}
     if name == WHOLE_RUN:
@@ -47,7 +47,7 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def _cpu_s() -> float:
-    """Time of all cores in this process and the workers that have ended."""
+    """CPU time of this process and of its workers that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 

@@ -50,7 +50,8 @@ def names() -> list[str]:
 def measure(name: str) -> dict[str, Any]:
     """Runs a case under cubic.
 
-    CPU time of this process is the network's and the record's, that of its children the guest's.
+    The CPU time of this process is that of the network and the record, that of its children is the
+    guest's.
     """
     from perigee_lab.runs import backends
     from perigee_lab.runs.work import simulate
@@ -85,7 +86,7 @@ def _times() -> tuple[float, float, float, float]:
 
 
 def remark(r: dict[str, Any]) -> str:
-    """The note of a row."""
+    """Note on a row."""
     if r["name"] == BOOT:
         return f"  {r['wall_s']:.2f} s of wall time: a boot, and a second of a flow at 1 Mbit/s"
     return (

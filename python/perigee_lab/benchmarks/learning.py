@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Cost of learning.
 
-Decisions against a run without agents, PettingZoo's dictionaries, the guard.
+Measures decisions against a run without agents, PettingZoo's dictionaries, and the guard.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def _cpu_s(work: Callable[..., Any], *words: object) -> float:
-    """CPU time of this thread, which other load affects less than wall time."""
+    """CPU time of this thread, which other load affects less than wall-clock time."""
     begin = time.thread_time()
     work(*words)
     return time.thread_time() - begin
 
 
 def _overheads(mbps: float) -> dict[str, float]:
-    """Alternates runs with and without agents; the shortest of each count."""
+    """Alternates runs with and without agents, and takes the shortest of each."""
     best = dict.fromkeys(("nobody", "idle", "policy"), float("inf"))
     for _ in range(TURNS):
         for agent in best:
@@ -75,7 +75,7 @@ def _overheads(mbps: float) -> dict[str, float]:
 
 
 def _pettingzoo() -> float:
-    """Decisions per second through dictionaries, four agents at 10 Mbit/s."""
+    """Decisions per second through dictionaries, with four agents at 10 Mbit/s."""
     import numpy as np
 
     from perigee_lab.learn.parallel import PathsEnv
@@ -96,7 +96,7 @@ def _pettingzoo() -> float:
 
 
 def remark(r: dict[str, Any]) -> str:
-    """The note of a row."""
+    """Note on a row."""
     if "us_of_guard" in r:
         return (
             f"  {r['us_per_decision']:.1f} us per decision of astraea's policy, {r['us_of_guard']:.3f} us of its guard"

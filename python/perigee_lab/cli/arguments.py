@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 
 AT = "--at"
-# Programs follow it.
+# Commands whose arguments are followed by a program.
 COMMANDS = ("exec", "shell", "emulate")
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
-    """Arguments with those from the first --at of `COMMANDS` on as one hidden option."""
+    """Packs the arguments of `COMMANDS` from the first --at on into one hidden option."""
     if not arguments or arguments[0] not in COMMANDS or AT not in arguments:
         return list(arguments)
     first = list(arguments).index(AT)

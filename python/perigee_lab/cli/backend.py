@@ -39,7 +39,7 @@ ClockOption = Annotated[str | None, typer.Option("--clock", metavar="virtual|rea
 
 HOSTS = ("linux", "emulation")
 """Backends with hosts on which programs can run."""
-# Backends for the older options, hosts and clock.
+# Backends selected by the older options --hosts and --clock.
 OLDER = {
     ("simulated", None): "simulator",
     ("simulated", "virtual"): "simulator",
@@ -52,7 +52,7 @@ OLDER = {
 def name_of(backend: str | None, hosts: str | None, clock: str | None, default: str = "simulator") -> str:
     """The name of the backend; ends the command if options are unknown or contradictory.
 
-    `default` is the command's own, which --clock alone refers to.
+    `default` is that of the command, to which --clock alone refers.
     """
     from perigee_lab.runs.backends import names
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 
 
-# Columns that `rtt_over` describes.
+# Columns described by `rtt_over`.
 RTTS = {"rtt_mean_ms", "rtt_median_ms", "rtt_p95_ms", "rtt_p99_ms", "inflation", "inflation_min"}
 
 
-# Limit of cells on a terminal; sweep.csv has all.
+# Maximum number of cells printed on a terminal; sweep.csv has all.
 MOST_LINES = 60
 
 
@@ -60,7 +60,7 @@ def show_cells(
 
 
 def csv_of_runs(folder: Path, where: Sequence[str], names: Sequence[str]) -> str:
-    """The runs of a sweep as CSV, a row each. Raises RecordError."""
+    """The runs of a sweep as CSV, one per row. Raises RecordError."""
     from perigee_lab.results.summary import as_csv
 
     found, columns = _chosen(folder, where, names)

@@ -25,7 +25,7 @@ def reported(error: Exception) -> int | None:
     if isinstance(error, OSError) and (has_no_room(error) or isinstance(error, UnreadableError)):
         complain(cannot_write(Path("the result"), error))
         return BAD_INPUT
-    # Errors of the core can only occur if the command has imported it.
+    # Errors of the core can only occur if the command has imported the core.
     core = sys.modules.get("perigee_lab._core")
     if core is not None and isinstance(error, core.ScenarioError):
         complain(error.args[0])

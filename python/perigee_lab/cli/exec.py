@@ -64,7 +64,7 @@ def command(
     given.check_surroundings(env, writable)
     if stdin not in (None, "-") and not Path(stdin).is_file():
         stop(f"--stdin {stdin} is no file")
-    # Reads it completely up front: virtual time does not wait for input.
+    # Reads the input completely up front: virtual time does not wait for it.
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], read)
     asked = Asked(out, writable or [], force, as_json, pcap)

@@ -28,7 +28,7 @@ TapOption = Annotated[
 
 @dataclass(frozen=True)
 class Outlets:
-    """Files for the verdicts; they are replaced."""
+    """Files for the verdicts, which are replaced."""
 
     junit: Path | None = None
     tap: Path | None = None
@@ -83,7 +83,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """Numbers of the verdicts, as text."""
+    """Number of findings by verdict, as text."""
     from perigee_lab.judge.verdicts import Verdict
 
     counts = {v: sum(f.verdict is v for f in findings) for v in Verdict}

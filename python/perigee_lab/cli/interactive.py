@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
 
-# Keys sent to the host at once; further ones stay in the terminal's buffer.
+# Maximum number of keys sent to the host at once; further ones stay in the terminal's buffer.
 KEYS = 512
 END_OF_INPUT = b"\x04"
 
@@ -73,7 +73,7 @@ def shell_command(scenario: Scenario, programs: list[Program], backend: Backend,
     except (RecordError, PluginError, _core.RunError) as error:
         stop(str(error), OURS)
     if signals:
-        # It arrived while the core was running, which ends the run without reporting it.
+        # The signal arrived while the core was running, which ends the run without reporting it.
         return 128 + signals[0]
     story = stories[-1]
     complain(f"{story.program.node}: {story.ending}")
@@ -84,8 +84,8 @@ def shell_command(scenario: Scenario, programs: list[Program], backend: Backend,
 def raw_terminal() -> Iterator[list[int]]:
     """Raw mode: keys arrive as they are pressed; the previous mode is restored, also on signals.
 
-    Yields the received signals: exceptions of a handler during a callback of the core may not arrive
-    here.
+    Yields the received signals: an exception raised by a handler during a callback of the core may
+    be lost.
     """
     came: list[int] = []
 

@@ -162,7 +162,7 @@ def _conclude(folder: Path | None) -> None:
     try:
         write_records(folder)
     except (OSError, RecordError) as error:
-        # The measurement is kept: `perigee measure report` writes its records later.
+        # The measurement is stored: `perigee measure report` writes its records later.
         why = cannot_write(folder, error) if isinstance(error, OSError) else error
         complain(f"{why}; what was measured is in {folder}")
         return
@@ -229,7 +229,7 @@ def _written(
 
 
 def _of_option(error: str, options: list[str]) -> str:
-    """An error of a generated campaign file, in terms of the option for its line."""
+    """An error in a generated campaign file, in terms of the option for its line."""
     found = re.match(r"\[.*?, line (\d+): (?:\w+ = )?(.*)", error, re.DOTALL)
     option = options[int(found[1]) - 1] if found else ""
     return f"{option} {found[2]}" if found and option else error

@@ -15,7 +15,7 @@ from perigee_lab.common.files import write_text, writing
 
 
 class NewSchemeError(PerigeeError, ValueError):
-    """The files cannot be written; the text has the reason and the remedy."""
+    """The files cannot be written; the message contains the reason and the remedy."""
 
 
 def command(

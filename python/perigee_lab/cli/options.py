@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def count(n: int, noun: str) -> str:
 
 
 def schemes_of(given: str | None) -> list[str]:
-    """The schemes of --cc; code among them is marked as named by the user."""
+    """The schemes of --cc; code among them is marked as given by the user."""
     from perigee_lab.extensions.trust import Said
 
     return [Said(name) for name in names_of("--cc", given)]

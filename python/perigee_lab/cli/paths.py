@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
 
-# From this number of pairs on, one table and one distribution replace the blocks and figures.
+# Minimum number of pairs for which one table and one distribution replace the blocks and figures.
 MANY_PAIRS = 9
 
 

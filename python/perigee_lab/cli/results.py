@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 MOST_LINES = 60
-# Width for files and pipes, which have none.
+# Width of files and pipes, which have none.
 WIDE = 2000
 
 
@@ -122,7 +122,7 @@ def _export(table: pa.Table, out: Path) -> None:
 
 
 def _quoted(table: pa.Table) -> pa.Table:
-    """The table with text cells that no spreadsheet takes for formulas."""
+    """The table with text cells that no spreadsheet interprets as formulas."""
     import pyarrow as pa
 
     columns = [
@@ -133,7 +133,7 @@ def _quoted(table: pa.Table) -> pa.Table:
 
 
 def _as_json(table: pa.Table) -> str:
-    """A list with a row per line; indented, 100,000 rows would take half as long again."""
+    """A list with one line per row; indentation would take half as long again for 100,000 rows."""
     return "[\n" + ",\n".join(json.dumps(row) for row in table.to_pylist()) + "\n]"
 
 

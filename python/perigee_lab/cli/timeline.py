@@ -46,7 +46,7 @@ def command(
             if plot is not None:
                 import matplotlib.pyplot as plt
 
-                # Fonts that journals require: TrueType, not Type 3.
+                # Font type required by journals: TrueType, not Type 3.
                 with written(plot) as partial, plt.rc_context({"pdf.fonttype": 42}):
                     found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
     except (_core.ScenarioError, _core.RunError) as error:

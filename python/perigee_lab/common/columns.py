@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_arrow(columns: Iterable[Column]) -> pa.Table:
-    """Columns as an Arrow table; coded texts become dictionaries, rows without a value nulls."""
+    """Columns as an Arrow table: coded texts become dictionaries, and rows without a value become null."""
     import pyarrow as pa
 
     arrays = {}
@@ -39,7 +39,7 @@ def arrow_type(kind: str) -> pa.DataType:
 
 
 def from_arrow(table: pa.Table) -> list[Column]:
-    """The columns of a table that `to_arrow` made; gaps are filled with zeros."""
+    """The columns of a table made by `to_arrow`; gaps are filled with zeros."""
     return [_column(name, table.column(name)) for name in table.column_names]
 
 

@@ -6,7 +6,7 @@ BAD_INPUT = 2
 OUTSIDE_TOLERANCE = 3
 """A validation, or the verification of a record, has found differences."""
 INCOMPLETE = 3
-"""A run with hosts that ended or hung: its partial record is kept, and the manifest notes it."""
+"""A run whose hosts exited or hung: its partial record is kept, and the manifest notes it."""
 UNMET = 4
 """An expectation of a scenario has failed."""
 UNDECIDED = 5
@@ -18,6 +18,7 @@ Its other codes are those of the program."""
 OURS = 125
 """`perigee exec`: Perigee failed, not the program (as in env(1)).
 
-126 = the program cannot be executed, 127 = it does not exist."""
+126 = the program cannot be executed, 127 = it does not exist.
+"""
 INTERRUPTED = 130
 """128 + SIGINT, the convention of shells."""

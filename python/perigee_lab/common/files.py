@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 PARTIAL = ".partial"
 LOCK = ".perigee.lock"
 FRESH = ".perigee-"
-"""Prefix of the names of files that are being written."""
-# Top-level folders in which a path to something other than a regular file is intended.
+"""Prefix of the names of files being written."""
+# Top-level folders in which a path may intentionally refer to something other than a regular file.
 STREAMS = (("dev",), ("proc",))
-# Except this one, which holds regular files.
+# Exception: a folder there that holds regular files.
 SHARED = ("dev", "shm")
 # Whether names can be relative to an open folder, and links can be rejected.
 AT = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
-# Reopens an open file, even if its name has changed or is gone.
+# Path by which an open file can be reopened, even if it was renamed or removed.
 OPEN_FILES = Path("/proc/self/fd")
 
 
@@ -70,7 +70,7 @@ def cannot_write(path: Path, error: OSError) -> str:
 
 @contextmanager
 def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
-    """Turns system errors into one that states the file, or else `path`, and the remedy.
+    """Converts a system error into one that states the file, or else `path`, and the remedy.
 
     Raises:
         CommandError: with the exit code `code`.
@@ -78,7 +78,7 @@ def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # The reader of the output has ended: no failure.
+        # The reader of the output has exited, which is not a failure.
         raise
     except OSError as error:
         raise CommandError(cannot_write(path, error), code) from None
@@ -86,7 +86,7 @@ def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of the block name `path`, instead of its temporary name or no name."""
+    """Errors within the block name `path`, instead of its temporary name or no name."""
     try:
         yield
     except UnreadableError:
@@ -120,7 +120,8 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
         with _Room(path.parent) as room:
             descriptor, name = room.fresh()
-            # Locked until it has its final name; without locks, open files keep their names.
+            # Locked until the file has its final name; without support for locks, open files keep
+            # their names.
             with os.fdopen(descriptor, "wb") as held:
                 try:
                     yield room.path_of(descriptor, name)
@@ -147,7 +148,7 @@ def _is_stream(path: Path) -> bool:
     if kind is None:
         return False
     if path.is_symlink():
-        # The link is replaced; its target is not the requested path.
+        # The link is replaced, since its target is not the requested path.
         return False
     raise OSError(None, f"it is {kind}, not a file; remove it, or choose another name")
 
@@ -175,13 +176,13 @@ class _Room:
             with suppress(FileExistsError):
                 descriptor = self._open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
                 _claim(descriptor, wait=True)
-                # Another writer may have found it unclaimed.
+                # Another writer may have found the file unlocked and removed it.
                 if os.fstat(descriptor).st_nlink:
                     return descriptor, name
                 os.close(descriptor)
 
     def path_of(self, descriptor: int, name: str) -> Path:
-        """A path that reopens the open file, where possible independent of its name."""
+        """A path that reopens the open file, if possible independent of its name."""
         return OPEN_FILES / str(descriptor) if OPEN_FILES.is_dir() else self.folder / name
 
     def rename(self, name: str, target: str) -> None:
@@ -201,7 +202,7 @@ class _Room:
         return os.open(path, flags | NO_LINKS | getattr(os, "O_CLOEXEC", 0), 0o666, dir_fd=self.at)
 
     def _sweep(self) -> None:
-        """Removes files of dead writers, the locks of which the system has released."""
+        """Removes files of dead writers, whose locks the system has released."""
         if self.at is None:
             return
         for name in os.listdir(self.at):
@@ -217,7 +218,7 @@ class _Room:
 
 
 def _claim(descriptor: int, *, wait: bool = False) -> bool:
-    """Whether this process has the lock of an open file; False also without support for locks."""
+    """Whether this process holds the lock of an open file; also False without support for locks."""
     try:
         import fcntl
 

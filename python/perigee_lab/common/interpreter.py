@@ -44,7 +44,7 @@ def command(module: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def spawning() -> Iterator[None]:
-    """Within the block, and in what starts in it, multiprocessing starts interpreters as `command`.
+    """Within the block, also in started processes, multiprocessing starts interpreters like `command`.
 
     Python 3.10 has no variable for this: there a shell script replaces the interpreter.
     """
@@ -80,11 +80,11 @@ def spawning() -> Iterator[None]:
 
 
 def clean(path: list[str]) -> list[str]:
-    """The absolute entries of a `sys.path`, less the current folder unless PYTHONPATH names it."""
+    """The absolute entries of a `sys.path`, without the current folder unless PYTHONPATH names it."""
     here = _current()
     named = {os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p}
     kept = [p for p in path if os.path.isabs(p) and (here is None or p in named or not _same(p, here))]
-    # Last, so that files next to the package hide no other module.
+    # Last, so that files next to the package shadow no other module.
     return kept if HOME in kept else [*kept, HOME]
 
 
@@ -95,7 +95,7 @@ def leave_current_folder_out() -> None:
 
 
 class _Elsewhere(MetaPathFinder):
-    """Imports matplotlib from within our own folder: it reads settings of the current one first.
+    """Imports matplotlib from within this folder, as matplotlib first reads settings of the current one.
 
     Settings can name code: a backend is a module, and TeX takes a preamble.
     """
@@ -103,7 +103,7 @@ class _Elsewhere(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec found on the path, with our loader."""
+        """The spec found on the path, with this loader."""
         if fullname != "matplotlib":
             return None
         spec = PathFinder.find_spec(fullname, path)
@@ -134,7 +134,7 @@ def _at_home() -> Iterator[None]:
     if settings:
         os.environ["MATPLOTLIBRC"] = os.path.abspath(settings)
     try:
-        # Unreadable: a folder may permit opening its files but not listing them.
+        # The folder is unreadable: it may permit opening its files but not listing them.
         back = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     except OSError:
         # The folder has been removed; no file can be found in it.

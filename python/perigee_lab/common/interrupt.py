@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Handling of Ctrl-C: once, at any moment, and never lost.
+"""Handling of Ctrl-C: it takes effect once, at any moment, and is never lost.
 
 Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a callback of the
 interpreter it is swallowed; in an import another error may replace it. A swallowed interrupt is
@@ -7,7 +7,7 @@ raised again, and an interrupted program exits as interrupted regardless of the 
 (`perigee_lab.entry`). Long work runs in processes that end with this one
 (`perigee_lab.runs.executor`), or on a thread that no caller joins.
 
-Quick modules only: this is imported before anything else.
+Imports only fast modules, since this module is imported before anything else.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 MESSAGE = "perigee: interrupted"
-# One key press can arrive twice (from the terminal and from a parent); only a later one counts.
+# One key press may arrive twice (from the terminal and from a parent); only a later one counts.
 ECHO_S = 1.0
 # Delay until a swallowed interrupt is raised again.
 AGAIN_S = 0.01
 
 
 class _State:
-    """State of this process; a signal handler has no other place to store it."""
+    """State of this process, as a signal handler has no other place to store it."""
 
     first_s: float | None = None
     swallowed = False
@@ -59,7 +59,7 @@ def leave(*_: Any) -> None:
 
 
 def raised(*_: Any) -> None:
-    """Handler: one exception for the first Ctrl-C; its echo does not disturb the cleanup."""
+    """Handler: raises one exception for the first Ctrl-C; an echo does not disturb the cleanup."""
     again, _State.swallowed = _State.swallowed, False
     if _State.first_s is None or again:
         _counts()
@@ -90,7 +90,7 @@ def raise_what_is_swallowed() -> None:
     def hook(what: Any) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             if threading.current_thread() is threading.main_thread():
-                # Not here: an exception raised by a hook is also swallowed.
+                # Not raised here: an exception raised by a hook is also swallowed.
                 _State.swallowed = True
                 signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             return

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from perigee_lab.common.quoting import terminal
 
-# Without a progress bar, a line is printed at the start and then at this interval.
+# Interval of the lines printed without a progress bar; the first is printed at the start.
 EVERY_S = 10.0
 
 
 def complain(message: str) -> None:
     """Prints an error or warning, each line with the program's name as a prefix.
 
-    The form `program:file:line: …` is known to editors. Text from files and servers is escaped: no
+    Editors recognise the form `program:file:line: …`. Text from files and servers is escaped: no
     escape sequence reaches the terminal.
     """
     for line in terminal(message).splitlines():
@@ -26,7 +26,7 @@ def complain(message: str) -> None:
 def plain_progress(
     what: str, total: int, *, every_s: float = EVERY_S, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], None]:
-    """Reports the start of `what`; each call counts one of `total`, with a report at intervals."""
+    """Reports the start of `what`; each call counts one of `total`, reported at intervals."""
     print(f"{what} …", file=sys.stderr, flush=True)
     done, begun = 0, clock()
     told = begun

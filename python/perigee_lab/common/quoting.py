@@ -18,12 +18,12 @@ from perigee_lab.common.names import UNFIT, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Characters that spreadsheets take for the start of a formula (OWASP, CSV injection).
+# Characters that spreadsheets interpret as the start of a formula (OWASP, CSV injection).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
 # Ends a script element, opens a comment in it, or is invalid in a script's string.
 _IN_SCRIPT = re.compile("[<>&\u2028\u2029]")
-# Lines and columns of a message are preserved.
+# Characters to escape on a terminal; lines and columns of a message are preserved.
 _ON_SCREEN = re.compile(f"(?![\n\t])[{UNFIT}]")
 
 
@@ -38,7 +38,7 @@ def shell_words(words: Iterable[str]) -> str:
 
 
 def shell_comment(text: str) -> str:
-    """The rest of a line that starts with #."""
+    """The remainder of a line that starts with #."""
     return visible(text)
 
 
@@ -54,7 +54,7 @@ def script(data: Any) -> str:
 
 
 def geojson(data: Any) -> str:
-    """GeoJSON and CZML without markup, which some maps render in texts."""
+    """GeoJSON or CZML without markup, which some maps render in texts."""
     return script(_without_markup(data))
 
 
@@ -77,7 +77,7 @@ def csv(value: Any) -> Any:
 
 
 def from_csv(cell: str) -> str:
-    """The text from which `csv` made a cell."""
+    """The text from which `csv` created a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
@@ -87,7 +87,7 @@ def toml(text: str) -> str:
 
 
 def plot(text: str) -> str:
-    """A label of a plot, of one or more lines, with dollar signs that start no mathematics."""
+    """A label of a plot, of one or more lines, whose dollar signs do not start mathematics."""
     return terminal(text).replace("$", r"\$")
 
 

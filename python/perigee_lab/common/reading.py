@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 MIB = 1 << 20
 MOST_TEXT = 256 * MIB
-"""Limit for a manifest, a summary, a text table, in bytes: 100 times those of large runs."""
+"""Limit for a manifest, a summary or a text table in bytes: 100 times the size for large runs."""
 MOST_DATA = 4 << 30
-"""Bytes of a file that is read piece by piece, or for its hash."""
+"""Limit for a file that is read piecewise, or for its hash, in bytes."""
 
 
 class UnreadableError(OSError):
@@ -71,7 +71,7 @@ def regular(path: Path, most: int | None = None) -> Path:
 def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
     """The content of a file. Raises as `opened` does."""
     with opened(path, most) as file:
-        # Some system files report no size, and a file may grow meanwhile.
+        # Some system files report no size, and a file may grow in the meantime.
         data = file.read(most + 1)
     if len(data) > most:
         raise UnreadableError(path, f"it is longer than the {most / 1e6:,.0f} MB that are read")
@@ -79,5 +79,5 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """The same as text in UTF-8. Raises UnicodeDecodeError for other encodings."""
+    """The content as text in UTF-8. Raises UnicodeDecodeError for other encodings."""
     return read_bytes(path, most).decode("utf-8")

@@ -31,20 +31,20 @@ FEWEST_RUNS = 3
 
 
 class Sample(float):
-    """A mean or median with its runs in order, so that two schemes are compared run by run."""
+    """A mean or median with its runs in order, so that two schemes can be compared run by run."""
 
     runs: tuple[float, ...]
     of_median: bool
 
     def __new__(cls, value: float, runs: Sequence[float], *, of_median: bool = False) -> Sample:
-        """The values of the runs, in an order that other samples share."""
+        """The values of the runs, in an order shared with other samples."""
         found = super().__new__(cls, value)
         found.runs, found.of_median = tuple(runs), of_median
         return found
 
 
 def difference(a: float, b: float) -> Estimate | None:
-    """How much `a` is above `b`, with its interval; None unless both cover several runs.
+    """Difference of `a` and `b` with its interval; None unless both cover several runs.
 
     Equal numbers of runs are compared in pairs (the mean of their differences by Student's t, the
     median by bootstrap), since runs of one seed share their random events. Else Welch's interval.
@@ -62,7 +62,7 @@ def difference(a: float, b: float) -> Estimate | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean (or median) with its 95 % interval; `n` values."""
+    """A mean (or median) of `n` values with its 95 % interval."""
 
     value: float
     low: float

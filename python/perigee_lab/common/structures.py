@@ -56,7 +56,7 @@ class Reader:
         return kind(**values)
 
     def value(self, hint: Any, found: Any, key: str, *, free: bool = False) -> Any:
-        """A value of the annotated type; texts that are `free` may have any characters."""
+        """A value of the annotated type; texts that are `free` may contain any characters."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
             return None if found is None else self.value(arguments[0], found, key, free=free)

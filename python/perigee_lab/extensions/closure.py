@@ -27,7 +27,7 @@ SOURCE, EXTENSION, NAMESPACE = "source", "extension", "namespace"
 
 @dataclass(frozen=True)
 class Part:
-    """A module of the closure, with the content that was hashed."""
+    """A module of the closure, with its hashed content."""
 
     kind: str
     path: Path
@@ -53,7 +53,7 @@ class Closure:
 
     @contextmanager
     def importable(self) -> Iterator[None]:
-        """Within the block the modules can be imported, but nothing else of their folder."""
+        """Within the block, the modules can be imported, but nothing else from their folder."""
         finder = _Finder(self)
         sys.meta_path.insert(0, finder)
         try:
@@ -63,7 +63,7 @@ class Closure:
 
 
 def closure(file: Path) -> Closure:
-    """The closure of a file as it is now. Raises OSError."""
+    """Closure of a file with its current content. Raises OSError."""
     root, content = file.parent, file.read_bytes()
     parts: dict[str, Part] = {}
     waiting = _imported(content, file, "")
@@ -73,7 +73,7 @@ def closure(file: Path) -> Closure:
         if part is None:
             continue
         parts[name] = part
-        # Its parents are imported before it.
+        # Its parent packages are imported before it.
         parent = name.rpartition(".")[0]
         waiting += [parent] if parent else []
         if part.kind == SOURCE:
@@ -96,7 +96,7 @@ def _part(root: Path, name: str) -> Part | None:
 
 
 def _imported(content: bytes, path: Path, package: str) -> list[str]:
-    """Names in the import statements of a source, most of them from outside its folder."""
+    """Names in the import statements of a source, most of which are outside its folder."""
     try:
         tree = ast.parse(content, str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -117,7 +117,7 @@ def _imported(content: bytes, path: Path, package: str) -> list[str]:
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module of `from … import`; empty beyond the top-level package, a Python error."""
+    """The module of `from … import`; empty if beyond the top-level package, which is a Python error."""
     above = package.split(".") if package else []
     if node.level > len(above):
         return ""
@@ -154,12 +154,12 @@ class _Finder(MetaPathFinder):
             loader = ExtensionFileLoader(fullname, str(part.path))
         spec = ModuleSpec(fullname, loader, origin=str(part.path), is_package=part.is_package)
         if part.is_package:
-            # No other finder searches its folder, now or later.
+            # No other finder may search its folder, now or later.
             spec.submodule_search_locations = []
         return spec
 
     def _refuse(self, fullname: str, path: Sequence[str] | None) -> None:
-        """Raises ImportError for a module that exists here unhashed and is found nowhere else."""
+        """Raises ImportError for a module that exists here without a hash and is not found elsewhere."""
         root = self.of.file.parent
         base = root.joinpath(*fullname.split("."))
         there = [p for s in (".py", ".pyc", *EXTENSION_SUFFIXES) if (p := base.with_name(base.name + s)).is_file()]

@@ -37,11 +37,12 @@ class CongestionControl:
     telemetry: ClassVar[bool] = False
     """Request in-network telemetry: `ack.hops`, where the path's ports are metered."""
     params: ClassVar[Mapping[str, float | bool | str]] = {}
-    """Parameters of the scheme by name with their defaults, a literal.
+    """Parameters of the scheme by name, with their defaults; a literal.
 
     `self.params` has the values of the run. `[cc.CLASS]` of a scenario and
     `--set cc.CLASS.NAME=VALUE` change them; `perigee schemes FILE.py --params` shows them without
-    running the file."""
+    running the file.
+    """
 
     def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
         """The connection is established."""
@@ -60,7 +61,7 @@ class CongestionControl:
         """The transport's state changed: "enter recovery", "exit recovery", "enter rto", "exit rto", "undo", ..."""
 
     def on_timer(self, cx: _core.Cx, window: _core.Window) -> None:
-        """`window.next_timer_ns` has come (and is cleared)."""
+        """`window.next_timer_ns` has been reached (and is cleared)."""
 
     def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
         """A signal from outside the transport.
@@ -69,7 +70,7 @@ class CongestionControl:
         """
 
     def state(self) -> str:
-        """Name of the state, one of few, for the record and expectations.
+        """Name of the current state, one of a few, for the record and expectations.
 
         Default: "slow start" or "congestion avoidance", from window and threshold.
         """
@@ -82,11 +83,11 @@ class CongestionControl:
 
 _FILES: dict[object, Path] = {}
 OWN = trust.Permission(everything=True)
-"""Permission of code that the user names."""
+"""Permission of code named by the user."""
 
 
 def find(name: str, folder: Path, permission: trust.Permission) -> type:
-    """The class that `file.py:Class` or `module:Class` names; files are looked up in `folder`.
+    """The class named by `file.py:Class` or `module:Class`; files are relative to `folder`.
 
     Raises PluginError with the missing part, or UntrustedError before anything runs.
     """
@@ -105,7 +106,7 @@ def find(name: str, folder: Path, permission: trust.Permission) -> type:
         own = ", ".join(n for n in classes if n != "CongestionControl") or "none"
         raise PluginError(f"{name}: {where} has no {what!r}; congestion controls in it: {own}")
     if where.endswith(".py"):
-        # Python discards the location of a class of such a module.
+        # Python does not retain the location of a class in such a module.
         _FILES[found] = file
     return checked(found, name)
 
@@ -148,7 +149,7 @@ def _module(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
-        # The module itself is missing; a failing import within it is for its author to find.
+        # The module itself is missing; a failing import within it is an error for its author.
         if error.name is not None and f"{where}.".startswith(f"{error.name}."):
             raise PluginError(
                 f"{name}: there is no module {where!r}; a file is named by its .py, file.py:Class"

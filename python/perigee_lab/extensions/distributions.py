@@ -22,14 +22,15 @@ COMMANDS, SCENARIOS = "perigee.commands", "perigee.scenarios"
 
 @lru_cache(maxsize=2)
 def _entries(group: str) -> dict[str, EntryPoint]:
-    # Slower than the import of the command line: only for names that are not built in.
+    # Importing this is slower than importing the command line: only done for names that are not
+    # built in.
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def commands() -> dict[str, EntryPoint]:
-    """Commands of other distributions by name."""
+    """Commands of other distributions, by name."""
     return _entries(COMMANDS)
 
 
@@ -40,7 +41,7 @@ def scenarios(name: str) -> Path | None:
 
 
 def packages() -> frozenset[str]:
-    """Top-level packages of these distributions: their functions may store runs, as Perigee's."""
+    """Top-level packages of these distributions: like Perigee's, their functions may store runs."""
     return frozenset(
         entry.module.split(".")[0] for group in (COMMANDS, SCENARIOS) for entry in _entries(group).values()
     )

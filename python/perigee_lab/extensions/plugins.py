@@ -61,7 +61,7 @@ def load_file(path: str | Path, admitted: Closure | None) -> ModuleType:
     Raises PluginError.
     """
     file = existing(path)
-    # A unique name, so that a file named like a package hides nothing.
+    # Under a unique name, so that a file named like a package shadows nothing.
     spec = importlib.util.spec_from_file_location(f"perigee_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise PluginError(f"{path} is no Python file: its name must end in .py")
@@ -69,9 +69,10 @@ def load_file(path: str | Path, admitted: Closure | None) -> ModuleType:
     content = file.read_bytes() if admitted is None else admitted.content
     try:
         with _own_folder(file) if admitted is None else admitted.importable():
-            # Not by the loader: it would prefer a compiled file in `__pycache__`, which may differ.
+            # Without the loader, which would prefer a compiled file in `__pycache__` that may
+            # differ.
             exec(compile(content, str(file), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:  # a file that ends the program on import is an error of its own too
+    except (Exception, SystemExit) as error:  # a file that exits on import is also an error
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
     return module
 
@@ -114,7 +115,7 @@ def split(keys: dict[str, object]) -> tuple[dict[str, object], dict[str, Callabl
         key = _present(given)
         word = key.removeprefix("source.constellation.")
         if word == key and word in KEYS:
-            # The three may be given without their section.
+            # The three keys may be given without their section.
             rest[f"source.constellation.{word}"] = value
         if callable(value):
             if word not in KEYS:

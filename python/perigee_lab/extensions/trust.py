@@ -31,7 +31,7 @@ _NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
 
 
 class Said(str):
-    """A trusted name, given by the user. Strings derived from it are plain and not trusted."""
+    """A trusted name, given by the user; strings derived from it are plain, and not trusted."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class PluginError(PerigeeError):
 
 
 class UntrustedError(PluginError):
-    """Python code named by a file, which the user has not agreed to run."""
+    """Python code named by a file that the user has not agreed to run."""
 
     def __init__(self, what: str, file: Path | None) -> None:
         """`what` describes the code in terms of its source; `file` is None for a module."""
@@ -95,12 +95,12 @@ class Permission:
         return found
 
     def check_programs(self, lines: Sequence[str]) -> None:
-        """Raises UntrustedProgramError unless programs that a file names may run."""
+        """Raises UntrustedProgramError unless the programs named by a file may run."""
         if lines and not self.everything:
             raise UntrustedProgramError(lines[0])
 
     def check_module(self, name: str) -> None:
-        """Raises UntrustedError unless modules may be imported: they have no file to hash."""
+        """Raises UntrustedError unless modules, which have no file to hash, may be imported."""
         if not (self.everything or name in self.modules):
             raise UntrustedError(f"the module {name}", None)
 
@@ -134,7 +134,7 @@ def now() -> Permission:
 
 @contextmanager
 def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
-    """Within the block, code found in scenarios runs if `permission` allows; yields rejections."""
+    """Within the block, code found in scenarios runs if `permission` allows it; yields rejections."""
     refused: list[UntrustedError] = []
     tokens = _now.set(permission), _refused.set(refused)
     try:
@@ -200,7 +200,7 @@ def remember(file: Path) -> str:
 
 
 def forget(file: Path) -> bool:
-    """Withdraws the answer; returns whether there was one."""
+    """Withdraws the permission; returns whether there was one."""
     answers = remembered()
     known = answers.pop(str(file.resolve()), None) is not None
     if known:

@@ -32,7 +32,7 @@ class Application:
     """Event handlers of an application; by default they do nothing."""
 
     due_ns: int = NEVER_NS
-    """Next action."""
+    """Time of the next action."""
 
     def connected(self, transfers: Transfers, flow: Transfer) -> None:
         """The sender's connection is established."""
@@ -58,10 +58,10 @@ class OnOff(Application):
     next: int = 0
     sending: bool = False
     silent: bool = False
-    """No data of it is in flight."""
+    """No data of the flow is in flight."""
 
     def connected(self, transfers: Transfers, flow: Transfer) -> None:
-        """Starts the first turn."""
+        """Starts the first period."""
         self.on_time(transfers, flow, transfers.now_ns())
         transfers.due_by(self.due_ns)
 
@@ -70,11 +70,11 @@ class OnOff(Application):
         self._note_silence(transfers, flow)
 
     def on_time(self, transfers: Transfers, flow: Transfer, now_ns: int) -> None:
-        """Starts the next turn."""
+        """Starts the next period."""
         self.sending = not self.sending
         # The draws cover the time until the flow stops.
         if self.next < len(self.lengths_ns):
-            # From the due instant rather than the current one, except for the first turn.
+            # Counted from the due instant rather than the current one, except for the first period.
             begun_ns = now_ns if self.due_ns == NEVER_NS else self.due_ns
             self.due_ns = begun_ns + self.lengths_ns[self.next]
             self.next += 1
@@ -102,7 +102,7 @@ class Request(Application):
     wanted: int = 0
     """Number of objects."""
     period_ns: int = SHORTEST_NS
-    """Shortest time between two requests."""
+    """Minimum time between two requests."""
     objects: list[tuple[int, int]] = field(default_factory=list)
     """Bytes of each object, and time in ns from its end to the next request."""
     next: int = 0
@@ -163,7 +163,7 @@ class Request(Application):
         self.next += 1
         transfers.tell(BUSY, flow.number, b"", -1)
         try:
-            # One request is in flight at a time, so that it fits the buffer.
+            # Only one request is in flight at a time, so that it fits in the buffer.
             flow.receiving.send(REQUEST)
         except OSError as error:
             transfers.fail(flow, error)
@@ -180,12 +180,12 @@ class Request(Application):
 
 
 def on_off(words: Sequence[str]) -> OnOff:
-    """Parses an on/off source from the lengths of its turns, on first."""
+    """Parses an on/off source from the lengths of its periods, on first."""
     return OnOff(lengths_ns=[int(w) for w in words])
 
 
 def request(words: Sequence[str]) -> Request:
-    """Parses a client from number of objects, period, and size and think time of each object."""
+    """Parses a client from its number of objects, period, and the size and think time of each object."""
     wanted, period, *drawn = map(int, words)
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     return Request(wanted=wanted, period_ns=max(period, SHORTEST_NS), objects=pairs)

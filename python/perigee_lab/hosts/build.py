@@ -50,7 +50,7 @@ class Built:
 
     kernel: Kernel
     fresh: bool
-    """False: it was in the cache."""
+    """False if it was in the cache."""
     warnings: tuple[str, ...]
     tree: Path | None
     """The built source tree, if `keep` was set."""
@@ -153,7 +153,7 @@ class _Build:
         return self._store(self.recipe, known, parts, base.manifest.version, self.asked.name)
 
     def _lean(self, origin: source.Origin) -> bool:
-        """Whether unused source files can be left out (known for the pinned source only)."""
+        """Whether unused source files can be omitted (known only for the pinned source)."""
         return origin.source.pinned and not self.asked.keep and not self.recipe.extra_patches
 
     def _there(self, origin: source.Origin) -> Kernel | None:
@@ -188,7 +188,8 @@ class _Build:
 
     def _patch(self, patch: Path, *, ours: bool) -> None:
         self.progress(f"patching: {patch.name}", 0, 0)
-        # Ours apply exactly; user-supplied ones may have been made for a neighbouring version.
+        # Perigee's patches must apply exactly; user-supplied ones may be for a neighbouring
+        # version.
         strict = ["--fuzz=0"] if ours else []
         words = ["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", *strict, "-i", patch.resolve()]
         done = call(words, self.tree)
@@ -217,7 +218,7 @@ class _Build:
         every = ["Makefile", "Kbuild", ".config", "Module.symvers", "scripts", "include"]
         every += ["arch/um", "arch/x86/include", "arch/x86/um", "arch/x86/Kbuild"]
         every += [str(p.relative_to(self.tree)) for p in sorted(self.tree.glob("arch/x86/Makefile*"))]
-        # include/config has an empty file per setting, needed to rebuild the kernel only.
+        # include/config has an empty file per setting, needed only to rebuild the kernel.
         left_out = ["*.o", "*.a", ".*.cmd", "scripts/dtc", "scripts/atomic", "scripts/kconfig", "include/config/[A-Z]*"]
         there = [name for name in every if (self.tree / name).exists()]
         same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]
@@ -279,7 +280,7 @@ class _Build:
         )
         folder = kernels.store() / manifest.key
         if folder.exists():
-            # It is damaged, otherwise it would have been used.
+            # An existing folder is damaged, otherwise it would have been used.
             kernels.remove(folder)
         kernels.write_manifest(parts, manifest)
         with filled(folder) as partial:

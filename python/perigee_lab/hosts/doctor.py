@@ -96,7 +96,7 @@ def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
             "time-travel=inf-cpu",
             "root=/dev/root",
             "rootfstype=hostfs",
-            # A path without spaces and commas, whatever the folder's name.
+            # A path without spaces and commas, whatever the name of the folder.
             "rootflags=/proc/self/cwd/.",
             "ro",
             "uml_dir=run",
@@ -128,7 +128,7 @@ def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
 
 
 def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, int | None]:
-    """Output of a process and its exit code; None if it does not exit in time."""
+    """Output of a process and its exit code, which is None if it does not exit in time."""
     assert process.stdout is not None  # requested
     text = b""
     while (left := end - time.monotonic()) > 0:

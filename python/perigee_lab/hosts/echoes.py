@@ -22,7 +22,7 @@ AGAIN_S = 0.1
 ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
 
 Asked = dict[tuple[int, int], socket.socket]
-"""Sockets of pings, by host and version of IP."""
+"""Sockets of pings, by host and IP version."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Ping:
         return socket.AF_INET6 if ":" in self.address else socket.AF_INET
 
     def message(self) -> bytes:
-        """The ICMP message; the kernel computes the checksum of version 6."""
+        """The ICMP message; for IPv6 the kernel computes the checksum."""
         kind, _ = ECHO[self.family]
         words = [kind << 8, 0, self.number, 0, *[0] * 28]
         total = sum(words)
@@ -61,7 +61,7 @@ def open_pings(pings: list[Ping], net: Callable[[int], int]) -> Asked:
 
 
 def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
-    """Sends pings until they are answered, and reports answers, until the core sends a message.
+    """Sends pings until they are answered, and reports replies, until the core sends a message.
 
     An interface that was just created may lose packets for some milliseconds.
     """
@@ -83,7 +83,7 @@ def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
             for answered in ready:
                 assert isinstance(answered, socket.socket)
                 packet = answered.recv(2048)
-                # Sockets of version 4 receive the IP header as well.
+                # IPv4 sockets also receive the IP header.
                 message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
                 if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
                     number = int.from_bytes(message[4:6], "big")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Cache of built kernels: a folder each, named by the hash of all inputs.
+"""Cache of built kernels: one folder each, named by the hash of all inputs.
 
 `linux` is the program, `agent` its first process, `modules/*.ko` are loaded by the agent,
 `kit.tar.gz` serves to compile further modules, `kernel.json` is the manifest, written last.
@@ -36,7 +36,7 @@ class KernelError(PerigeeError):
     """A kernel cannot be built, found or booted; `code` is the exit code of the command."""
 
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:
-        """`message` has one or more lines, of which the first is complete by itself."""
+        """`message` has one or more lines, the first of which is complete on its own."""
         super().__init__(message)
         self.code = code
 
@@ -67,10 +67,10 @@ class Manifest:
     patches: tuple[File, ...]
     """Perigee's patches in order."""
     extra_patches: tuple[File, ...]
-    """Patches of the command line."""
+    """Patches given on the command line."""
     config_sha256: str
     modules: tuple[File, ...]
-    """Sources of the modules of the command line."""
+    """Sources of modules given on the command line."""
     agent_sha256: str | None
     """Hash of the agent's sources; None without agent."""
     compiler: str
@@ -101,7 +101,7 @@ class Kernel:
 
     @property
     def foreign(self) -> str | None:
-        """Components of another version of Perigee, which runs reject; None if there are none."""
+        """Components from another version of Perigee, which runs reject; None if there are none."""
         m = self.manifest
         found = {
             "patches": [f.sha256 for f in m.patches] != [f.sha256 for f in own.hashed(own.patches())],
@@ -195,7 +195,7 @@ def sound() -> list[Kernel]:
 
 
 def find(name: str | None = None) -> Kernel:
-    """The kernel with this name (the latest of several) or a key with this prefix.
+    """The kernel with this name (the latest of several), or whose key has this prefix.
 
     The default one for None.
 
@@ -249,7 +249,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def remove_one(name: str) -> Path:
-    """Removes the kernel that `named` finds; returns its former folder.
+    """Removes the kernel found by `named`; returns its former folder.
 
     Raises:
         KernelError: there is none.
@@ -265,7 +265,7 @@ def remove_all() -> list[Path]:
     gone = list(_folders())
     if store().is_dir():
         gone += sorted(store().glob(f"{TREE}*"))
-        # A build in progress is left alone.
+        # A build in progress is kept.
         gone += [p for p in store().glob(WORK) if not is_claimed(p)]
     for folder in gone:
         remove(folder)

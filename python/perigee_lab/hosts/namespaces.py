@@ -26,8 +26,8 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 if not __package__:
-    # As a script it imports its neighbours directly, without the package, which takes long to
-    # import.
+    # As a script, this file imports its neighbours directly, since importing the package takes
+    # long.
     for name, folder in (("perigee_lab", Path(__file__).parents[1]), ("perigee_lab.hosts", Path(__file__).parent)):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
@@ -58,8 +58,7 @@ COMMAND = (
 )
 """Command that starts this file."""
 AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
-"""The same for root; arguments are existing places of hosts: HOST=netns:NAME,
-HOST=interface:NAME."""
+"""The same command for root; its arguments are existing places of hosts: HOST=netns:NAME, HOST=interface:NAME."""
 NAMED = Path("/run/netns")
 # prctl(2), linux/capability.h
 PR_CAPBSET_READ, PR_CAPBSET_DROP, CAP_SYS_CHROOT = 23, 24, 18
@@ -71,7 +70,7 @@ OUTER = "sky"
 MOST_WRITTEN = 32768
 # The core's messages during a run: number of a host, and its carrier state.
 CARRIER = struct.Struct("=II")
-# A program with this input gets our own standard input and output.
+# A program with this input gets the standard input and output of this process.
 TERMINAL = b"/dev/tty"
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -100,7 +99,7 @@ class Host:
     neighbours: list[tuple[str, str]] = field(default_factory=list)
     sysctls: list[tuple[str, str]] = field(default_factory=list)
     route: list[str] = field(default_factory=list)
-    """Attributes of the route to the other hosts, as ip(8) takes them."""
+    """Attributes of the route to the other hosts, as for ip(8)."""
     mac: str = ""
     net: int = -1
     place: str = ""
@@ -119,7 +118,7 @@ class Program:
     environment: list[bytes]
     words: list[bytes]
     given: bytes | None = None
-    """Standard input, if it is in no file."""
+    """Standard input, if it is not a file."""
 
 
 @dataclass
@@ -190,7 +189,7 @@ class Job:
         else:
             after, standing = self.numbered[int(words[0])], words[2]
             flow.relay, after.fed_by, after.offered = Relay(after, self.open_packets), flow, 0
-            # It starts when a SYN arrives; a standing connection is opened in advance.
+            # It starts when a SYN arrives; a permanent connection is opened in advance.
             after.start_ns = 0 if standing == "1" else NEVER_NS
 
     def open_packets(self, host: int) -> socket.socket:
@@ -243,7 +242,7 @@ def use_places(hosts: list[Host], places: list[str]) -> None:
 
 
 def make_hosts(hosts: list[Host], machine: int) -> list[socket.socket]:
-    """Makes namespaces with an interface each.
+    """Creates namespaces with an interface each.
 
     Returns the sockets at the other ends of their pairs.
 
@@ -284,7 +283,7 @@ ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
 def _allowed(scheme: str) -> str:
-    """Hint on the congestion controls that this machine allows, and how to allow another one."""
+    """Hint about the congestion controls that this machine allows, and how to allow another one."""
     try:
         allowed = ALLOWED.read_text(encoding="ascii").strip()
     except OSError:
@@ -296,7 +295,7 @@ def _allowed(scheme: str) -> str:
 
 
 def set_up(host: Host) -> None:
-    """Sets addresses, neighbours and settings of the host that has the current namespace.
+    """Configures addresses, neighbours and settings of the host in the current namespace.
 
     Settings of an existing namespace are not changed, since they would persist.
     """
@@ -349,7 +348,7 @@ class Running:
     program: Program
     pid: int
     pipes: dict[int, int]
-    """Flags of reports, by descriptor of the output."""
+    """Report flags, by file descriptor of the output."""
 
 
 class Rooms:
@@ -374,7 +373,7 @@ class Rooms:
         self.probes.listen(self.job.open_udp)
 
     def answer_devices(self, machine: int) -> None:
-        """Answers ARP requests of devices behind interfaces."""
+        """Answers ARP requests of devices attached to interfaces."""
         hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         enter(machine)
         for host in self.job.hosts:
@@ -386,7 +385,7 @@ class Rooms:
         os.close(hub)
 
     def tell(self, kind: int, number: int, more: bytes = b"", at_ns: int = -1) -> None:
-        """Sends a report on a program or flow; `at_ns` -1 = now."""
+        """Sends a report about a program or flow; `at_ns` -1 = now."""
         send(self.control, kind, number, more, at_ns if at_ns >= 0 else self._now_ns())
 
     def _now_ns(self) -> int:
@@ -397,7 +396,7 @@ class Rooms:
         self.zero_ns = zero_ns
         wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(woken)
-        # A handler, because ignored signals would stay ignored in programs.
+        # A handler is installed because programs would inherit ignored signals.
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
         self.selector.register(self.control, selectors.EVENT_READ)
@@ -448,7 +447,7 @@ class Rooms:
         self.running[pid] = Running(program, pid, pipes)
 
     def _read(self, fd: int, flags: int) -> bool:
-        """Forwards output of a program; False at the end, or if there is none now."""
+        """Forwards output of a program; False at the end, or if there is no output now."""
         try:
             data = os.read(fd, MOST_WRITTEN)
         except BlockingIOError:
@@ -505,7 +504,7 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
         environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
         os.execvpe(program.words[0], program.words, environment)
     except OSError as error:
-        # For a program not found in PATH, the error names the last folder.
+        # For a program that is not in PATH, the error names the last folder searched.
         named = os.fsencode(error.filename or b"")
         what = os.fsdecode(program.words[0] if not named or named.endswith(b"/" + program.words[0]) else named)
         os.write(2, f"perigee: {what}: {error.strerror}\n".encode())
@@ -535,7 +534,7 @@ def receive(control: socket.socket, size: int) -> bytes:
 
 
 def main(places: list[str]) -> None:
-    """Makes the hosts and serves until the core exits."""
+    """Creates the hosts and serves them until the core exits."""
     machine = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     if places:
         os.close(fresh_net())

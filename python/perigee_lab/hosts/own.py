@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Perigee's own parts of kernels: configuration and patches (`kernel`), and the agent (`agent`)."""
+"""Perigee's parts of kernels: configuration and patches (`kernel`), and the agent (`agent`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class File:
 
 
 def sha256(path: Path) -> str:
-    """Hash of a file, read in pieces, since archives are large."""
+    """Hash of a file, which is read in pieces, since archives are large."""
     found = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
@@ -33,7 +33,7 @@ def hashed(paths: tuple[Path, ...]) -> tuple[File, ...]:
 
 
 def config() -> Path:
-    """The configuration, without Linux's defaults."""
+    """The configuration without Linux's defaults."""
     return ROOM / "kernel/config"
 
 

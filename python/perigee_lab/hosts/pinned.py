@@ -11,9 +11,9 @@ PACKAGE = "linux-source-6.12"
 VERSION = "6.12.117-1~deb12u1"
 SHA256 = "585a4a074597aefa2b1a68ada83a3184ba351c127544dea80618bbcceaa3961f"
 
-# Sources that the kernel does not use, two thirds of the files: other processors, devices,
-# documentation, tests. The source of this release is unpacked without them, unless there are
-# user-supplied patches; the kernel is identical to the bit.
+# Files that the kernel does not use, two thirds of all: other processors, devices, documentation,
+# tests. The source of this release is unpacked without them, unless there are user-supplied
+# patches; the resulting kernel is identical to the bit.
 _PROCESSORS = (
     "alpha arc arm arm64 csky hexagon loongarch m68k microblaze mips nios2 openrisc parisc powerpc riscv s390 sh sparc "
     "xtensa"
@@ -23,7 +23,7 @@ _DEVICES = (
     "scsi soc staging usb video"
 )
 LEFT_OUT = (
-    # Except their Kconfig files and Makefiles, which are read.
+    # Kconfig files and Makefiles are excepted, as they are read.
     *(f"*/arch/{name}/*.[chS]" for name in _PROCESSORS.split()),
     *(f"*/drivers/{name}/*.[ch]" for name in _DEVICES.split()),
     "*/arch/*.dts",
@@ -34,7 +34,8 @@ LEFT_OUT = (
     "*/tools/testing",
 )
 
-# For progress only: files in the archive, in total and without these, and lines of `make`.
+# Used only for progress: number of files in the archive, in total and without these, and of lines
+# of `make`.
 FILES, FEWER_FILES = 92_500, 33_900
 LINES = 1_300
 # Bytes on disk during a build.

@@ -36,7 +36,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NamespaceError(Exception):
-    """A namespace, interface or setting cannot be made."""
+    """A namespace, interface or setting cannot be created."""
 
 
 def enter(net: int) -> None:
@@ -89,7 +89,7 @@ def packet_socket(interface: str) -> socket.socket:
     """Opens a socket for an interface's frames, with arrival timestamps."""
     made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        # As much as the machine's limit allows; the core raises it if permitted. Overflows are
+        # As large as the machine's limit allows; the core raises it if permitted. Overflows are
         # counted.
         made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
     made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -101,7 +101,7 @@ def packet_socket(interface: str) -> socket.socket:
 
 
 def outside(name: str) -> socket.socket:
-    """Opens a socket at an interface of the machine, with a device as host behind it.
+    """Opens a socket at an interface of the machine to which a device is attached as a host.
 
     Raises NamespaceError.
     """
@@ -128,7 +128,7 @@ def offload(interface: str, command: int) -> int:
 
 
 class Answerer:
-    """Answers ARP requests (RFC 826) of a device behind an interface of the machine."""
+    """Answers ARP requests (RFC 826) of a device attached to an interface of the machine."""
 
     def __init__(self, interface: str, neighbours: list[tuple[str, str]]) -> None:
         """Opens a socket in the machine's namespace; `neighbours` are pairs of IP and MAC."""

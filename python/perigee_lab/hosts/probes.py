@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from perigee_lab.hosts.waiting import NEVER_NS, READ, Waiting
 
 LARGEST = 65507
-# Packets received in a row before other sockets get their turn.
+# Maximum number of packets received in a row before other sockets get their turn.
 TURN = 64
 
 Open = Callable[[int], socket.socket]
@@ -51,7 +51,7 @@ class Probe:
         return Probe(int(sender), int(receiver), address, int(port), *times, int(size), echoed == "1")
 
     def payload(self) -> bytes:
-        """Payload of the next packet: its number, cut to the size."""
+        """Payload of the next packet: its number, truncated to the size."""
         return struct.pack("=Q", self.number)[: self.size].ljust(self.size, b"\0")
 
 
@@ -77,7 +77,7 @@ class Probes:
         return min((p.due_ns for p in self.probes if p.due_ns < p.stop_ns), default=NEVER_NS)
 
     def on_time(self, now_ns: int) -> None:
-        """Sends due packets. A packet that does not fit the buffer is lost."""
+        """Sends due packets; a packet that does not fit in the buffer is lost."""
         for probe in self.probes:
             assert probe.sending is not None, "all sockets were opened before the run"
             while probe.due_ns <= now_ns and probe.due_ns < probe.stop_ns:

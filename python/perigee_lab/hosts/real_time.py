@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMMANDS = (COMMAND, AS_ROOT)
-"""What makes the hosts: as a user, and where some of them are this machine's own."""
+"""Commands that create the hosts: as a user, and where some hosts are existing places of this machine."""
 # Priority among real-time threads (sched(7)), below those of the system.
 PRIORITY = 10
 # Settings that forbid user namespaces, with the forbidding value and the remedy.
@@ -40,7 +40,7 @@ def release() -> str:
 
 
 def wrong_place(place: str) -> str | None:
-    """The error in HOST=netns:NAME or HOST=interface:NAME; None = none."""
+    """The error in HOST=netns:NAME or HOST=interface:NAME; None if it is valid."""
     host, _, where = place.partition("=")
     kind, _, name = where.partition(":")
     if not host or not name or kind not in ("netns", "interface"):
@@ -55,7 +55,7 @@ def wrong_place(place: str) -> str | None:
 
 
 def why_not() -> str | None:
-    """The missing requirement for hosts in real time; None = none."""
+    """The missing requirement for hosts in real time; None if all are met."""
     if not sys.platform.startswith("linux"):
         return "hosts in real time need Linux"
     for program, package in (("unshare", "util-linux"), ("ip", "iproute2")):
@@ -70,7 +70,7 @@ def why_not() -> str | None:
 
 
 def without_effect(toml: str) -> str | None:
-    """The first key of a resolved scenario that hosts in real time ignore; None = none."""
+    """The first key of a resolved scenario that hosts in real time ignore; None if there is none."""
     if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
         return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
     return None
@@ -92,7 +92,7 @@ def _named(said: str) -> str:
 
 @contextlib.contextmanager
 def punctual() -> Iterator[None]:
-    """Runs this thread at real-time priority, if the user may; programs are not affected."""
+    """Runs this thread at real-time priority, if permitted; programs are not affected."""
     before = os.sched_getscheduler(0)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Inputs of a kernel and its key: the same inputs give the same key and the same files."""
+"""Inputs of a kernel and its key: the same inputs yield the same key and the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perigee_lab.hosts.kernels import NAME, KernelError, Source
 from perigee_lab.hosts.needs import version_of
 from perigee_lab.hosts.own import hashed, sha256
 
-# Increases with every change of the build that the inputs do not show.
+# Incremented at every change of the build that is not visible in the inputs.
 RECIPE = 1
 MODULE = re.compile(r"[a-z][a-z0-9_]{0,40}\.c")
 

@@ -38,7 +38,7 @@ class Relay:
     opened: OpenPackets
     syns: socket.socket | None = None
     held: memoryview = field(default_factory=lambda: memoryview(b""))
-    """Read from one leg and not yet written to the next."""
+    """Data read from one leg but not yet written to the next."""
 
     def listen(self, host: int, port: int) -> socket.socket:
         """Opens a socket that receives SYNs for a port."""
@@ -47,7 +47,7 @@ class Relay:
         return self.syns
 
     def carry_on(self, transfers: Transfers, flow: Transfer) -> None:
-        """Forwards data that fits the buffer; waits for either leg."""
+        """Forwards data that fits in the buffer; waits for either leg."""
         after = self.after
         while flow.receiving is not None and after.connected and after.sending is not None:
             if not self.held:

@@ -27,7 +27,7 @@ class Origin:
 
 
 def identify(given: Path | None, work: Path, progress: Progress) -> Origin:
-    """Identifies the source; Debian's package of this release need not be fetched for this.
+    """Identifies the source; Debian's package of this release need not be fetched for that.
 
     Raises:
         KernelError: there is no source.

@@ -18,10 +18,10 @@ Progress = Callable[[str, int, int], None]
 # `  CC      net/ipv4/tcp.o`, as make prints each target.
 _MADE = re.compile(r"  [A-Z][A-Z0-9_]* +(\[M\] +)?\S")
 _WRONG = re.compile(r"error[: ]|undefined reference|No such file|can't open|No rule to make", re.IGNORECASE)
-# Consequence of an earlier error.
+# A consequence of an earlier error.
 _FOLLOWS = re.compile(r"make.*\*\*\* .*Error \d+$")
-# Variables to keep: settings for other builds, or that make two builds of the same input differ,
-# are dropped.
+# Variables to keep; others are settings for other builds, or make two builds of the same input
+# differ.
 _KEPT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
 
 
@@ -40,7 +40,7 @@ class Done:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment in which the same inputs give the same files."""
+    """An environment in which the same inputs yield the same files."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {
         **kept,
@@ -62,7 +62,7 @@ def call(
     on_line: Callable[[str], None] = lambda _: None,
     more: dict[str, str] | None = None,
 ) -> Done:
-    """Runs a program; `on_line` receives each line. An interruption kills all of its processes."""
+    """Runs a program; `on_line` receives each line. An interrupt kills all of its processes."""
     lines = []
     process = subprocess.Popen(
         [str(w) for w in words],

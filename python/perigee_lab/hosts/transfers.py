@@ -27,14 +27,13 @@ TCP_WINDOW_CLAMP, TCP_CC_INFO, TCP_NOTSENT_LOWAT = 10, 26, 25
 INFO_BYTES, SCHEME_BYTES = 256, 64
 # Bytes written to the socket but not sent (linux/sockios.h).
 SIOCOUTQNSD = 0x894B
-# Bytes per write; less than this is unsent in the socket, so that a flow falls silent soon after it
-# stops.
+# Bytes per write; the socket holds less unsent data than this, so that a flow falls silent soon
+# after its stop.
 CHUNK = bytes(1 << 17)
-# The same of an on/off source, which must be silent soon after its turn ends.
+# The same for an on/off source, which must fall silent soon after its turn ends.
 SMALL_CHUNK = 1 << 13
 MOST_READ = 1 << 20
-# A sample is taken this long before its instant, so that it arrives before the network takes its
-# own.
+# Time by which a sample precedes its instant, so that it arrives before the network takes its own.
 LEAD_NS = 2_000_000
 WITHOUT_END = (1 << 64) - 1
 
@@ -57,7 +56,7 @@ class Transfer:
     start_ns: int
     stop_ns: int
     bytes: int
-    """`WITHOUT_END` = until it stops."""
+    """`WITHOUT_END` = unlimited."""
     scheme: str
     listening: socket.socket | None = None
     sending: socket.socket | None = None
@@ -67,7 +66,7 @@ class Transfer:
     stopped: bool = False
     complete: bool = False
     offered: int = 0
-    """Bytes available for sending so far."""
+    """Bytes available to send so far."""
     written: int = 0
     received: int = 0
     window: int = 0
@@ -95,7 +94,7 @@ class Transfer:
     def has_enough(self) -> bool:
         """Whether an on/off source has written its limit.
 
-        The kernel checks the limit for large segments only.
+        The kernel checks the limit only for large segments.
         """
         if not isinstance(self.application, OnOff) or self.sending is None:
             return False
@@ -182,7 +181,7 @@ class Transfers:
             self.due_by(flow.application.due_ns)
 
     def _look(self, now_ns: int) -> None:
-        """Takes due samples."""
+        """Takes samples that are due."""
         while self.next_sample_ns - LEAD_NS <= now_ns:
             for flow in self.flows:
                 self._sample(flow, SAMPLE, self.next_sample_ns)
@@ -238,7 +237,7 @@ class Transfers:
             self.send(flow)
 
     def send(self, flow: Transfer) -> None:
-        """Writes offered data until the buffer is full; then waits for room, or for more data."""
+        """Writes offered data until the buffer is full, then waits for room or for more data."""
         quiet = READ if isinstance(flow.application, Request) else 0
         while not flow.stopped and flow.sending is not None:
             left = flow.offered - flow.written
@@ -305,7 +304,7 @@ class Transfers:
         else:
             self._take(flow)
         if flow.window and flow.receiving is not None:
-            # With the first full segment, the kernel updates its estimate of overhead, which resets
+            # At the first full segment the kernel updates its estimate of overhead, which resets
             # the limit.
             self._limit(flow, flow.receiving)
             flow.window = 0

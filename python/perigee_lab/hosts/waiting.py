@@ -19,7 +19,7 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 NEVER_NS = 1 << 64
 # timerfd_create(2): CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC, TFD_TIMER_ABSTIME.
 _MONOTONIC, _FLAGS, _ABSOLUTE = 1, os.O_NONBLOCK | os.O_CLOEXEC, 1
-# The farthest instant that a timer is set to: more than a thousand years.
+# Maximum instant to which a timer is set: more than a thousand years.
 _FARTHEST_NS = 1 << 62
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -52,7 +52,7 @@ class Waiting:
 
 
 class Timer:
-    """A timer readable at its instant, since timeouts of selectors have milliseconds only."""
+    """A timer readable at its instant, as timeouts of selectors have only milliseconds."""
 
     def __init__(self) -> None:
         """Starts unset."""

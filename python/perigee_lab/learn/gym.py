@@ -18,7 +18,7 @@ from perigee_lab.learn.vector import VecEnv
 
 NAME = "perigee/Path-v0"
 LIMIT_STEPS = 1000
-"""Largest number of decisions before the first flow of a scenario is established."""
+"""Maximum number of decisions before the first flow of a scenario is established."""
 
 
 def register() -> None:

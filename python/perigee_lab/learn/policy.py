@@ -14,11 +14,11 @@ from perigee_lab import _core
 from perigee_lab.common.reading import read_text
 
 INPUTS = 50
-"""Inputs of Astraea's networks."""
+"""Number of inputs of Astraea's networks."""
 RATIOS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)
-"""RTT over lowest RTT, the columns of the map."""
+"""RTT relative to the lowest RTT: the columns of the map."""
 RATES_MBPS = (10, 20, 40, 80, 100, 160)
-"""Highest throughput, the rows of the map."""
+"""Highest throughput: the rows of the map."""
 
 
 def text_of(name: str | Path) -> str:
@@ -118,7 +118,7 @@ class Facts:
 def steady(ratio: float, rate_mbps: float, rtt_ms: float) -> npt.NDArray[np.float32]:
     """The observation of a flow in steady state at its highest rate: 50 values.
 
-    `ratio` is RTT over minimum RTT.
+    `ratio` is the RTT relative to the minimum RTT.
     """
     row = [1, min(ratio, 2), min(ratio, 2), min(0.8 * ratio, 2), rate_mbps / 80, rtt_ms / 500, 0, 1, 1, 0]
     return np.tile(np.asarray(row, np.float32), 5)

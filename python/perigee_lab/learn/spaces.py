@@ -52,14 +52,14 @@ class Action(Protocol):
 
     @property
     def size(self) -> int:
-        """Count of numbers from -1 to 1; 0 = a choice."""
+        """Number of values from -1 to 1; 0 = a choice."""
 
     @property
     def choices(self) -> int:
-        """Number of choices; 0 = numbers."""
+        """Number of choices; 0 = values."""
 
     def decide(self, action: Floats, flow: FlowView) -> tuple[float, float]:
-        """Window in packets, and pacing rate in bytes/s (0 = Astraea's pacing)."""
+        """Window in packets, and pacing rate in bytes/s (0 = pacing as in Astraea)."""
 
 
 class Reward(Protocol):
@@ -157,7 +157,7 @@ class AstraeaReward:
 class AuroraReward:
     """10 throughput - 1000 latency - 2000 loss (Jay et al. 2019), over 1000.
 
-    Units are packets/s, seconds and a share.
+    Units are packets/s, seconds and a fraction.
     """
 
     def of(self, flow: FlowView) -> float:

@@ -195,7 +195,7 @@ def tensors(prefix: Path) -> dict[str, Array]:
 
 
 def _scopes(found: dict[str, Array], inputs: int) -> dict[str, list[str]]:
-    """Layers (names of matrices) of networks with this many inputs and one output, by scope."""
+    """Layers (names of matrices) of networks with this number of inputs and one output, by scope."""
     matrices = [n for n, a in found.items() if a.ndim == 2 and n.split("/")[-1] not in SLOTS]
     by_scope: dict[str, list[str]] = {}
     for name in matrices:
@@ -214,7 +214,7 @@ def _scopes(found: dict[str, Array], inputs: int) -> dict[str, list[str]]:
 
 
 def _chain(shapes: dict[str, tuple[int, ...]], inputs: int) -> list[str]:
-    """These layers in order; empty if they are no chain from the inputs to one output."""
+    """These layers in order; empty if they do not form a chain from the inputs to one output."""
     chain, width, left = [], inputs, dict(shapes)
     while left:
         fitting = [n for n, s in left.items() if s[0] == width]
