@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from perigee_lab.hosts import kernels
-from perigee_lab.results.record import Run, open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import Run, open_record
 
 SCENARIO = """\
 [run]

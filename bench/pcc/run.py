@@ -30,7 +30,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from perigee_lab.results.record import open_record
+from perigee_lab.results.run import open_record
 
 PROGRAMS = ("pccclient", "pccserver")
 PORT = 9000

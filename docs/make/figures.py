@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from perigee_lab.results.plots import overview
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 mpl.use("Agg")
 # Without a date in the file, so that the same record gives the same bits.

@@ -12,7 +12,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 
 from perigee_lab.results import looks
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 
 mpl.use("Agg")
 OUT = Path(__file__).resolve().parents[1] / "explanation/kernel-cwnd.png"

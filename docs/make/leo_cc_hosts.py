@@ -21,7 +21,7 @@ from matplotlib import pyplot as plt
 
 from perigee_lab.results import looks
 from perigee_lab.results.metrics import run_summary
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from perigee_lab.results import looks
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 
 mpl.use("Agg")
 NS = 1e9

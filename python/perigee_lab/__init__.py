@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from perigee_lab.extensions.trust import PluginError
     from perigee_lab.results.cells import open_sweep
     from perigee_lab.results.paired import paired
-    from perigee_lab.results.record import Run, open_record
-    from perigee_lab.runs.scenario import Results, Scenario, load, loads, run, schemes
+    from perigee_lab.results.run import Results, Run, open_record
+    from perigee_lab.runs.scenario import Scenario, load, loads, run, schemes
     from perigee_lab.runs.sweep import sweep
     from perigee_lab.sky.survey import paths
     from perigee_lab.sky.timeline import Timeline, load_timeline
@@ -50,8 +50,8 @@ __all__ = [
 _HOMES = {
     "CongestionControl": "perigee_lab.extensions.congestion",
     "PluginError": "perigee_lab.extensions.trust",
-    "Results": "perigee_lab.runs.scenario",
-    "Run": "perigee_lab.results.record",
+    "Results": "perigee_lab.results.run",
+    "Run": "perigee_lab.results.run",
     "RunError": "perigee_lab._core",
     "Scenario": "perigee_lab.runs.scenario",
     "ScenarioError": "perigee_lab._core",
@@ -60,7 +60,7 @@ _HOMES = {
     "load": "perigee_lab.runs.scenario",
     "load_timeline": "perigee_lab.sky.timeline",
     "loads": "perigee_lab.runs.scenario",
-    "open_record": "perigee_lab.results.record",
+    "open_record": "perigee_lab.results.run",
     "run": "perigee_lab.runs.scenario",
     "paired": "perigee_lab.results.paired",
     "paths": "perigee_lab.sky.survey",

@@ -29,7 +29,7 @@ from perigee_studies.model import Keep
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.runs.work import Make
     from perigee_studies.model import Case

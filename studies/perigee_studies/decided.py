@@ -5,8 +5,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from perigee_lab.common.statistics import Estimate, difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from perigee_studies.model import Tables
 
 CONFIRMED, REJECTED, PART, OPEN = "confirmed", "rejected", "in part", "open"
 RULE = """A variant takes a supposed cause away (or puts it in where it was not). Confirmed: the 95 % interval of what
@@ -22,6 +28,29 @@ class Decided:
     verdict: str
     """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
     words: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of the deciding experiment on a hypothesis."""
+
+    verdict: str
+    """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
+    words: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    """A table below it, its heads first; the page has it, the gallery does not."""
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A published result that is not reproduced, and the experiment that decides why."""
+
+    number: int
+    title: str
+    hypothesis: str
+    experiments: tuple[str, ...]
+    """Experiments with the deciding tables, variants included."""
+    decide: Callable[[Mapping[str, Tables]], Finding]
 
 
 def by_share(effect: float, changed: Estimate | None) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perigee_lab.common import quoting
 from perigee_studies.conclude import read_csv
-from perigee_studies.decided import OPEN
+from perigee_studies.decided import OPEN, Finding, Miss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,37 +24,14 @@ the suspicion. All numbers are computed from the tables beside the pages. The co
 the figure's tables as they stand here; without `--from docs/studies` beside tables of your own runs."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Result of the deciding experiment on a hypothesis."""
+def commands(miss: Miss) -> list[str]:
+    """Commands that rebuild the tables of the deciding experiments."""
+    from perigee_studies.registry import experiments
 
-    verdict: str
-    """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
-    words: str
-    rows: tuple[tuple[str, ...], ...] = ()
-    """A table below it, its heads first; the page has it, the gallery does not."""
-
-
-@dataclass(frozen=True)
-class Miss:
-    """A published result that is not reproduced, and the experiment that decides why."""
-
-    number: int
-    title: str
-    hypothesis: str
-    experiments: tuple[str, ...]
-    """Experiments with the deciding tables, variants included."""
-    decide: Callable[[Mapping[str, Tables]], Finding]
-
-    @property
-    def commands(self) -> list[str]:
-        """Commands that rebuild these tables."""
-        from perigee_studies.registry import experiments
-
-        varied = [name for name in self.experiments if experiments()[name].evidence is not None]
-        plain = [name for name in self.experiments if name not in varied]
-        found = [f"perigee study explain {' '.join(varied)} --from docs/studies"] if varied else []
-        return found + ([f"perigee study run {' '.join(plain)}"] if plain else [])
+    varied = [name for name in miss.experiments if experiments()[name].evidence is not None]
+    plain = [name for name in miss.experiments if name not in varied]
+    found = [f"perigee study explain {' '.join(varied)} --from docs/studies"] if varied else []
+    return found + ([f"perigee study run {' '.join(plain)}"] if plain else [])
 
 
 def saved_in(folder_of: Callable[[str], Path], names: Sequence[str]) -> dict[str, Tables]:
@@ -105,7 +81,7 @@ def page(found: Sequence[tuple[Miss, Finding]]) -> str:
         if finding.rows:
             parts += ["", *_table(finding.rows)]
         links = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in miss.experiments)
-        parts += ["", *(f"`{command}`  " for command in miss.commands), f"Pages: {links}"]
+        parts += ["", *(f"`{command}`  " for command in commands(miss)), f"Pages: {links}"]
     return "\n".join(parts) + "\n"
 
 
@@ -120,7 +96,7 @@ def section(found: Sequence[tuple[Miss, Finding]]) -> str:
         return ""
     rows = "".join(
         f"<tr><td>{m.number}</td><td class=w>{quoting.html(m.title)}<br><span class=soft>{quoting.html(m.hypothesis)}"
-        f"</span></td><td class=w>{quoting.html(f.words)}<br><code>{quoting.html('; '.join(m.commands))}</code></td>"
+        f"</span></td><td class=w>{quoting.html(f.words)}<br><code>{quoting.html('; '.join(commands(m)))}</code></td>"
         f"<td>{quoting.html(f.verdict)}</td></tr>"
         for m, f in found
     )

@@ -10,8 +10,8 @@ from conftest import Cli
 from perigee_lab.cli.groups import SECTIONS
 from perigee_lab.common.messages import plain_progress
 from perigee_lab.hosts import real_time
-from perigee_lab.results.record import find_records
 from perigee_lab.results.report.data import payload
+from perigee_lab.results.run import find_records
 from perigee_lab.runs.cost import hops_in_words
 
 TINY = """

@@ -14,7 +14,7 @@ from conftest import Cli, command
 from perigee_lab.common.files import RecordError
 from perigee_lab.extensions.plugins import PluginError, load_file
 from perigee_lab.results.metrics import flow_rows
-from perigee_lab.results.record import open_record
+from perigee_lab.results.run import open_record
 from perigee_lab.results.tables import TABLES
 from perigee_studies.cache import Cache
 from perigee_studies.digest import Digest

@@ -13,7 +13,7 @@ import pytest
 import perigee_lab as perigee
 from perigee_lab.common import names
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.record import open_record
+from perigee_lab.results.run import open_record
 
 
 @pytest.fixture

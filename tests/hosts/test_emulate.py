@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from perigee_lab.hosts import namespaces, ports, real_time
-from perigee_lab.results.record import find_records as perigee_records
+from perigee_lab.results.run import find_records as perigee_records
 
 MISSING = real_time.why_not()
 needs_namespaces = pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")

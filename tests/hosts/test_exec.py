@@ -16,7 +16,7 @@ from perigee_lab.cli.arguments import without_programs
 from perigee_lab.cli.programs import parsed
 from perigee_lab.common.errors import CommandError
 from perigee_lab.hosts import kernels
-from perigee_lab.results.record import open_record
+from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real
 
 

@@ -18,7 +18,8 @@ import pytest
 
 from conftest import PATIENCE_S, Begin, Cli, wait_for
 from perigee_lab.hosts import kernels
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real, record, scenario, totals
 
 __all__ = ["scenario"]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real
 
 OUTAGES = """

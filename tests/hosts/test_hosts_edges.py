@@ -15,7 +15,8 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.hosts import kernels, real_time
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real
 
 # A name that every machine has itself, and one that is none of a host.

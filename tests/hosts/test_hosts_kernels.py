@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee_lab.results.record import Run
+from perigee_lab.results.run import Run
 from real_hosts import SCENARIO, real, record, scenario, totals
 
 __all__ = ["scenario"]

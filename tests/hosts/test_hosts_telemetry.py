@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT, Cli
 from perigee_lab.results.metrics import run_summary
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 from real_hosts import real
 
 PATH = """

@@ -10,7 +10,8 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import open_record
 from perigee_lab.runs.stories import Program, Stories, named
 from real_hosts import SCENARIO, real, totals
 

@@ -10,7 +10,7 @@ import pytest
 from test_emulate import REAL, SCENARIO, needs_namespaces, perigee, scenario
 
 from perigee_lab.hosts import namespaces
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 
 __all__ = ["scenario"]
 

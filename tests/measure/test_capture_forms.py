@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 MSS, SEGMENT, COUNT, RTT_NS = 1460, 40_000, 12, 20_123_456
 OPTIONS = struct.pack(">BBH", 2, 4, MSS) + b"\x01\x03\x03\x0a"

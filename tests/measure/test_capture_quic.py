@@ -13,7 +13,7 @@ import pytest
 
 from analyser import TSHARK, tshark
 from conftest import Cli
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 
 RTT_NS, COUNT, SIZE = 40_000_000, 400, 1200
 Packet = tuple[int, bool, bytes]

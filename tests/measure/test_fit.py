@@ -20,7 +20,7 @@ from perigee_lab.measure.fit.held import held
 from perigee_lab.measure.fit.model import fitted
 from perigee_lab.measure.fit.seen import Probes, Told, loads_of, probes_of
 from perigee_lab.measure.net.protocol import MeasureError
-from perigee_lab.results.record import Run
+from perigee_lab.results.run import Run
 
 PATH = """
 [run]

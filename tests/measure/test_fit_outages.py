@@ -17,7 +17,7 @@ from perigee_lab.measure.fit.command import fit, lines
 from perigee_lab.measure.fit.model import fitted
 from perigee_lab.measure.fit.outages import Silence, Votes, votes
 from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of
-from perigee_lab.results.record import Run
+from perigee_lab.results.run import Run
 
 PATH = """
 [run]

@@ -14,7 +14,7 @@ import pytest
 from conftest import Cli
 from perigee_lab.measure.logs.model import Asked, LogError, zone_of
 from perigee_lab.measure.logs.reader import read_log
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 PING = """PING example.org (192.0.2.1) 56(84) bytes of data.
 [1700000000.032000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=32.0 ms

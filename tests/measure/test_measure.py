@@ -12,7 +12,7 @@ import pytest
 
 from analyser import TSHARK, tshark
 from conftest import Cli
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 from real_hosts import real
 
 LOSSY = """

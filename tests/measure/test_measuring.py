@@ -33,7 +33,7 @@ from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.measure.net.server import Server, Session
 from perigee_lab.measure.runner import Runner
 from perigee_lab.results.beside import said_once
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 KEY = b"0123456789abcdef0123"
 STUDY = Path(__file__).parents[2] / "campaigns/claypool.toml"

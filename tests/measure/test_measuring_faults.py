@@ -23,7 +23,7 @@ from perigee_lab.measure.net.client import Peer
 from perigee_lab.measure.net.limits import Limits
 from perigee_lab.measure.net.pings import Pace, Pinger
 from perigee_lab.measure.net.server import Server
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 KEY = b"0123456789abcdef0123"
 ENVIRONMENT = {**os.environ, protocol.KEY_VARIABLE: KEY.decode()}

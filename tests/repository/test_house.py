@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import json
 import re
 import shutil
@@ -196,6 +197,35 @@ def test_rooms_of_python_know_only_those_below() -> None:
             if other not in height or height[other] > height[room]:
                 wrong.append(f"{path.relative_to(package)} imports {other}")
     assert wrong == []
+
+
+def modules_imported(tree: ast.AST, known: set[str]) -> set[str]:
+    """Modules of `known` that a module imports, at its top or in functions, except for types only."""
+    found = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{a.name}" for a in node.names} & known
+            found |= inner or {str(node.module)} & known
+        elif isinstance(node, ast.Import):
+            found |= {a.name for a in node.names} & known
+        found |= modules_imported(node, known)
+    return found
+
+
+def test_no_module_of_python_imports_itself_through_others() -> None:
+    files = {
+        ".".join(p.with_suffix("").relative_to(ROOT / "python").parts).removesuffix(".__init__"): p
+        for p in (ROOT / "python").glob("perigee_lab/**/*.py")
+    }
+    # A package's front offers names of its modules, which may import each other.
+    imports = {
+        name: modules_imported(ast.parse(path.read_text(encoding="utf-8")), set(files)) - {name, "perigee_lab"}
+        for name, path in files.items()
+    }
+    assert len(imports) > 200
+    graphlib.TopologicalSorter(imports).prepare()
 
 
 def test_the_library_does_not_import_the_studies() -> None:

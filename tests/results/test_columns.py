@@ -16,7 +16,7 @@ from conftest import ROOT, Cli
 from perigee_lab.results import columns, manifest, summary
 from perigee_lab.results.beside import beside
 from perigee_lab.results.metrics import flow_rows
-from perigee_lab.results.record import Run
+from perigee_lab.results.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

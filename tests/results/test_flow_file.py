@@ -16,7 +16,7 @@ import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.results.flow_file import FILE, MOST_IN_CSV
 from perigee_lab.results.metrics import flow_rows
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 MANY = """
 [run]

@@ -11,7 +11,7 @@ import pytest
 
 import perigee_lab as perigee
 from perigee_lab.results.metrics import flow_rows
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 from perigee_lab.results.summary import about_seeds
 
 if TYPE_CHECKING:

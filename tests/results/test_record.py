@@ -22,7 +22,7 @@ from perigee_lab import _core
 from perigee_lab.common.columns import from_arrow
 from perigee_lab.results import manifest as manifests
 from perigee_lab.results import writer
-from perigee_lab.results.record import Run, open_record
+from perigee_lab.results.run import Run, open_record
 from perigee_lab.results.tables import RELIED_ON, TABLES
 from perigee_lab.results.writer import RecordWriter, TableWriter
 from perigee_lab.runs.verify import verify_command

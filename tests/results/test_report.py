@@ -15,9 +15,9 @@ import pytest
 import perigee_lab as perigee
 from conftest import ROOT, Cli
 from perigee_lab.results import columns, webpage
-from perigee_lab.results.record import Run
 from perigee_lab.results.report import write_report
 from perigee_lab.results.report.data import payload
+from perigee_lab.results.run import Run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

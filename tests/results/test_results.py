@@ -18,7 +18,7 @@ from conftest import Cli, command
 from perigee_lab.common.files import RecordError
 from perigee_lab.common.quantities import Quantity, quantity
 from perigee_lab.results import dataset, kept
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 from perigee_lab.results.summary import summary_csv
 
 SWEPT = """

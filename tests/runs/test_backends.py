@@ -12,7 +12,8 @@ from conftest import ROOT, Cli
 from perigee_lab import _core
 from perigee_lab.cli.backend import OLDER, name_of
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import open_record
 from perigee_lab.runs import backends
 
 SCENARIO = '[run]\nduration = "1 s"\n[source.dumbbell]\n[port.bottleneck]\nrate = "2 Mbit"\n[[flow]]\n'

@@ -13,7 +13,7 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import ROOT, SMALL, Cli
-from perigee_lab.results.record import open_record
+from perigee_lab.results.run import open_record
 
 
 @pytest.fixture(scope="module")

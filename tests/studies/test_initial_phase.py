@@ -21,7 +21,7 @@ from perigee_studies.figures.orbcc_common import generator
 from perigee_studies.figures.orbcc_initial_phase import recorded_ms
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 FLOWS = 50
 SAMPLES = 100

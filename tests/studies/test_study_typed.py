@@ -23,7 +23,7 @@ from perigee_studies.registry import experiments
 if TYPE_CHECKING:
     from types import FunctionType
 
-    from perigee_studies.misses import Miss
+    from perigee_studies.decided import Miss
     from perigee_studies.verdicts import Verdict
 
 DATA = Path(__file__).parents[2] / "docs/studies/data"

@@ -19,7 +19,7 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import Cli
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 from perigee_lab.sky.skymap import picture
 from perigee_lab.view import data, page
 from perigee_lab.view.network import diagram

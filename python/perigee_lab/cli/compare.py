@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Put two records side by side."""
     from perigee_lab.results.differing import differing
-    from perigee_lab.results.record import find_records
     from perigee_lab.results.rtt_over import SAMPLES
+    from perigee_lab.results.run import find_records
     from perigee_lab.results.summary import by_scheme, statistics_of
 
     runs = find_records(a), find_records(b)

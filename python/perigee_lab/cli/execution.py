@@ -23,8 +23,9 @@ from perigee_lab.judge import expectations as judge
 from perigee_lab.judge.verdicts import evaluate
 from perigee_lab.results import flow_file
 from perigee_lab.results.beside import beside
+from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.record import in_order
-from perigee_lab.results.summary import about_seeds, as_data, by_scheme, conclude
+from perigee_lab.results.summary import about_seeds, as_data, by_scheme
 from perigee_lab.runs import job, work
 from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import cost_of
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perigee_lab.judge.expectations import Expectation
-    from perigee_lab.results.record import Run
-    from perigee_lab.runs.scenario import Results, Scenario
+    from perigee_lab.results.run import Results, Run
+    from perigee_lab.runs.scenario import Scenario
 
 RUNS = Path("runs")
 # Estimates above this are printed.

@@ -89,7 +89,7 @@ def _beside_wireshark(folder: Path) -> None:
     from rich.table import Table
 
     from perigee_lab.measure import wireshark
-    from perigee_lab.results.record import find_records
+    from perigee_lab.results.run import find_records
 
     found = wireshark.section(find_records(folder)[0])
     if found is None:

@@ -18,9 +18,10 @@ from perigee_lab.common.exit_codes import INTERRUPTED, OURS
 from perigee_lab.common.files import forget_empty, fresh_folder, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
+from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.flow_file import where
 from perigee_lab.results.record import run_folder
-from perigee_lab.results.summary import SUMMARY, conclude
+from perigee_lab.results.summary import SUMMARY
 from perigee_lab.runs.programs import SCHEME, STAGGER_NS, run
 from perigee_lab.runs.stories import Program, of_scenario
 

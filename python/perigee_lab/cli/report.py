@@ -17,8 +17,8 @@ def command(
     out: Annotated[Path | None, typer.Option(help="File to write; default: FOLDER/report.html.")] = None,
 ) -> None:
     """Write the report page of a record again."""
-    from perigee_lab.results.record import find_records
     from perigee_lab.results.report import write_report
+    from perigee_lab.results.run import find_records
 
     target = out or folder / "report.html"
     begin = time.perf_counter()

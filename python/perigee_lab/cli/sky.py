@@ -16,7 +16,7 @@ from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_
 from perigee_lab.common.errors import stop
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.sky.hotspots import Busy
 
@@ -95,7 +95,7 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
 
 def _record(folder: Path, scenario: Scenario) -> Run:
     """The record of a map's loads; rejected unless its satellites and places match the scenario."""
-    from perigee_lab.results.record import open_record
+    from perigee_lab.results.run import open_record
     from perigee_lab.sky.hotspots import differences
 
     record = open_record(folder)

@@ -15,7 +15,7 @@ from perigee_lab.common.files import make_ready, writing
 from perigee_lab.common.messages import plain_progress
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.sky.over_time import Floats, OverTime
 

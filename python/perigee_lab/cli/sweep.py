@@ -138,7 +138,8 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
     from perigee_lab.judge import expectations
     from perigee_lab.judge.verdicts import evaluate
     from perigee_lab.results.cells import CELLS, bare
-    from perigee_lab.results.record import find_records, in_order, record_folders
+    from perigee_lab.results.record import in_order, record_folders
+    from perigee_lab.results.run import find_records
 
     found: list[Finding] = []
     for one, cell in zip(plan.plans, plan.index.cells, strict=True):

@@ -12,7 +12,7 @@ from perigee_lab.common import quoting
 
 if TYPE_CHECKING:
     from perigee_lab.results.metrics import Row
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 
 # The table with a line per scheme needs this many characters.
@@ -51,7 +51,7 @@ def print_record(folder: Path) -> None:
 
     from perigee_lab.results.beside import beside, said_once
     from perigee_lab.results.flow_file import where
-    from perigee_lab.results.record import find_records
+    from perigee_lab.results.run import find_records
     from perigee_lab.results.summary import about_seeds, by_scheme
 
     runs = find_records(folder)

@@ -47,7 +47,7 @@ def command(
 def _page(run: Path, *, trust: bool) -> str:
     from perigee_lab import _core
     from perigee_lab.extensions.trust import PluginError
-    from perigee_lab.results.record import find_records
+    from perigee_lab.results.run import find_records
     from perigee_lab.view import page
 
     runs = find_records(run)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from perigee_lab.judge.expectations import Expectation
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
     Array = npt.NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from perigee_lab.results.metrics import mean_and_interval
 
 if TYPE_CHECKING:
     from perigee_lab.judge.expectations import Expectation
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 MOST_SEEDS = 10_000
 

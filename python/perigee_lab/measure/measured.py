@@ -22,8 +22,9 @@ from perigee_lab.measure.quantities import amount_text
 from perigee_lab.measure.sections import write_sections
 from perigee_lab.measure.store import About, add_tables, as_table, columns_table, manifest_of
 from perigee_lab.measure.trains import WAYS, capacity, trains_of
-from perigee_lab.results.record import Run, open_record, record_folders, run_folder
-from perigee_lab.results.summary import conclude
+from perigee_lab.results.conclusion import conclude
+from perigee_lab.results.record import record_folders, run_folder
+from perigee_lab.results.run import Run, open_record
 from perigee_lab.results.writer import RecordWriter
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from perigee_lab.results.report import SECTIONS
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
     Floats = npt.NDArray[np.float64]
 

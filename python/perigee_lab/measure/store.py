@@ -21,10 +21,11 @@ from perigee_lab.common.credentials import recorded
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text
 from perigee_lab.common.reading import opened
 from perigee_lab.results import manifest as manifests
+from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.manifest import MANIFEST, Manifest
-from perigee_lab.results.record import Run, open_record, run_folder
+from perigee_lab.results.record import run_folder
 from perigee_lab.results.report import SECTIONS
-from perigee_lab.results.summary import conclude
+from perigee_lab.results.run import Run, open_record
 from perigee_lab.results.writer import RecordWriter
 
 if TYPE_CHECKING:

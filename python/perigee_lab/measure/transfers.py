@@ -22,7 +22,7 @@ from perigee_lab.results.metrics import WITHOUT_TCP
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
     Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import RecordError
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 ENDS = ("ip.src", "ipv6.src", "tcp.srcport", "ip.dst", "ipv6.dst", "tcp.dstport")
 OF_DATA = {

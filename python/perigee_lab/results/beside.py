@@ -13,7 +13,7 @@ from perigee_lab.results.summary import by_scheme, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 FEW_ALIKE = 3

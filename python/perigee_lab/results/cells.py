@@ -24,7 +24,7 @@ from perigee_lab.common.structures import Reader
 from perigee_lab.results import kept
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.metrics import Row
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import SUMMARY, as_csv, spread
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from perigee_lab.results.emodel import mean_opinion_score
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 Row = dict[str, Any]
 TIMES = {"_median_s": 0.5, "_p95_s": 0.95, "_p99_s": 0.99}

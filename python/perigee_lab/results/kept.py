@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import write_text
 from perigee_lab.common.reading import read_text
 from perigee_lab.results import flow_file
-from perigee_lab.results.record import Run, open_record, record_folders, scheme_order
+from perigee_lab.results.record import record_folders, scheme_order
+from perigee_lab.results.run import Run, open_record
 from perigee_lab.results.summary import rows_csv
 
 if TYPE_CHECKING:

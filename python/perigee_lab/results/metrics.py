@@ -13,7 +13,7 @@ from perigee_lab.results.rtt_over import FLOWS, rtt_over
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
 # Values of `cc` for flows without TCP.

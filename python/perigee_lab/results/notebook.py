@@ -12,7 +12,7 @@ from perigee_lab.results.summary import about_seeds, by_scheme, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 # Number of pairs of a network to list.
 MAX_PAIRS = 12

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.columns import BY_NAME
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 from perigee_lab.results.summary import experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 FEWEST = 2
 WORDS = ("cc", "flow", "flow_cc", "seed", "rtt_over")

@@ -11,7 +11,7 @@ from perigee_lab.results import looks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 # Colours of pairs of nodes, in order; for schemes see perigee_lab.results.looks.
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")

@@ -10,31 +10,31 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from perigee_lab.common import names
 from perigee_lab.common.files import PARTIAL, RecordError
 from perigee_lab.common.reading import UnreadableError, regular
-from perigee_lab.results import manifest as manifests
 from perigee_lab.results.manifest import MANIFEST, Manifest
 from perigee_lab.results.tables import RELIED_ON
 from perigee_lab.results.writer import OLD, RecordWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-    from perigee_lab.common.columns import Column
+
+R = TypeVar("R", bound="Record")
 
 
 @dataclass(repr=False)
-class Run:
-    """Record of a run: a manifest and tables, in memory or on disk."""
+class Record:
+    """A manifest and tables of a run, in memory or on disk."""
 
     manifest: Manifest
     folder: Path | None = None
@@ -45,11 +45,6 @@ class Run:
     def __repr__(self) -> str:
         where = "in memory" if self.folder is None else str(self.folder)
         return f"<Run of {self.manifest.scenario!r}: {self.cc}, seed {self.seed}, {where}>"
-
-    def _repr_html_(self) -> str:
-        from perigee_lab.results.notebook import of_runs
-
-        return of_runs([self], self.folder)
 
     @property
     def cc(self) -> str:
@@ -140,21 +135,7 @@ class Run:
 
         return cast("pl.DataFrame", pl.from_arrow(self.table(name)))
 
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """The metrics of the run, by name."""
-        from perigee_lab.results.metrics import run_summary
-
-        return run_summary(self)
-
-    def plot(self, flow: str | None = None) -> Any:
-        """Plots goodput and RTT of a flow (default: the first) and the fullest queue."""
-        from perigee_lab.results.notebook import once
-        from perigee_lab.results.plots import overview
-
-        return once(overview([self], flow))
-
-    def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
+    def save(self: R, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> R:
         """Writes the record; `extra` may add files to the folder before it is renamed."""
         with RecordWriter(folder, force=force) as writer:
             for name in self.tables:
@@ -213,33 +194,7 @@ def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) 
         )
 
 
-def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[str, Any]) -> Run:
-    """Builds a run from the core's output; `extra` is added to the manifest."""
-    from perigee_lab.common.columns import to_arrow
-
-    about = manifests.parsed({**json.loads(manifest), **extra}, Path(MANIFEST))
-    return Run(about, None, {n: to_arrow(c) for n, c in tables.items()})
-
-
-def open_record(folder: str | Path) -> Run:
-    """Opens the record of one run. Raises RecordError."""
-    folder = Path(folder)
-    if not (folder / MANIFEST).exists():
-        raise RecordError(f"{folder} is not a complete record: it has no {MANIFEST}")
-    return Run(manifests.read(folder / MANIFEST), folder)
-
-
-def find_records(folder: str | Path) -> list[Run]:
-    """All complete records under `folder`, by scheme and seed."""
-    found = record_folders(folder)
-    if not found:
-        if not Path(folder).exists():
-            raise RecordError(f"{folder}: there is no such folder; `perigee run` prints where it puts the record")
-        raise RecordError(f"{folder} holds no complete record of a run (a folder that `perigee run` has written)")
-    return in_order([open_record(f) for f in found])
-
-
-def in_order(runs: Sequence[Run]) -> list[Run]:
+def in_order(runs: Sequence[R]) -> list[R]:
     """The order of tables, reports and summary.csv: schemes (listed ones, then by name), seeds."""
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(runs, key=lambda r: (order.get(r.cc, len(order)), r.cc, r.seed))

@@ -21,7 +21,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 SAMPLES, FLOWS = "samples", "flows"
 # Sources in which all pairs of hosts, in either direction, have the same delays: patterns of their

@@ -11,46 +11,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
-from perigee_lab.common.files import write_text
 from perigee_lab.results import flow_file
 from perigee_lab.results.columns import COLUMNS as DEFINED
 from perigee_lab.results.columns import TABLE
 from perigee_lab.results.metrics import Row, flow_rows, mean_and_interval
-from perigee_lab.results.record import Run, comparable, find_records
+from perigee_lab.results.record import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from perigee_lab.results.run import Run
+
 # (column, heading, format); the table of a terminal.
 COLUMNS = [(c.name, c.heading, c.form) for c in TABLE]
 SUMMARY = "summary.csv"
-
-
-def forget_conclusions(folder: Path) -> None:
-    """Removes summaries and report, since a folder in progress has none."""
-    for name in (SUMMARY, flow_file.FILE, "report.html"):
-        (folder / name).unlink(missing_ok=True)
-
-
-def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
-    """Writes report.html, rows of many flows and, last, summary.csv.
-
-    The latter marks the folder as complete.
-
-    Existing records in the folder are included if they belong to the same experiment as the latest
-    run; the others are returned.
-    """
-    found = find_records(folder)
-    runs = [r for r in found if experiment(r) == experiment(latest)]
-    if report:
-        # Imported here because the report imports this module.
-        from perigee_lab.results.report import write_report
-
-        write_report(runs, folder / "report.html")
-    flow_file.write(folder, len(runs), flow_count(runs), flow_parts(runs))
-    write_text(folder / SUMMARY, summary_csv(runs))
-    return [r for r in found if r not in runs]
 
 
 def experiment(run: Run) -> list[str]:

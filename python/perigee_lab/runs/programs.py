@@ -15,7 +15,7 @@ from perigee_lab.runs.stories import Heard, Program, Stories, Story, of_scenario
 
 if TYPE_CHECKING:
     from perigee_lab.extensions.trust import Permission
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.scenario import Scenario
 

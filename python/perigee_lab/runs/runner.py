@@ -24,15 +24,16 @@ from perigee_lab.common.messages import complain
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.extensions.congestion import file_of, named, with_params
 from perigee_lab.extensions.trust import Permission
+from perigee_lab.results.conclusion import forget_conclusions
 from perigee_lab.results.manifest import MANIFEST
-from perigee_lab.results.record import Run, comparable, find_records, open_record, run_folder
-from perigee_lab.results.summary import SUMMARY, forget_conclusions
+from perigee_lab.results.record import comparable, run_folder
+from perigee_lab.results.run import Results, Run, find_records, open_record
+from perigee_lab.results.summary import SUMMARY
 from perigee_lab.results.writer import OLD
 from perigee_lab.runs import job, work
 from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.executor import Outcome, Task, partial_of
 from perigee_lab.runs.machines import HERE, Machines
-from perigee_lab.runs.scenario import Results
 from perigee_lab.runs.work import Sink, capture_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common import names, quoting
@@ -15,11 +15,9 @@ from perigee_lab.extensions import trust as trusts
 from perigee_lab.runs import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    import pandas as pd
-
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Results, Run
     from perigee_lab.sky.timeline import Timeline
 
 
@@ -211,7 +209,7 @@ class Scenario:
         results in `store` or send them back.
         """
         from perigee_lab.common.files import claimed
-        from perigee_lab.results.summary import conclude
+        from perigee_lab.results.conclusion import conclude
         from perigee_lab.runs.machines import Machines
         from perigee_lab.runs.runner import Plan, execute
 
@@ -223,59 +221,3 @@ class Scenario:
             results = execute(plan.into(Path(out), force=force), machines=machines, progress=progress)
             conclude(Path(out), results[-1], report=True)
         return results
-
-
-class Results(Sequence["Run"]):
-    """The runs of a comparison."""
-
-    def __init__(self, runs: Sequence[Run], out: Path | None = None) -> None:
-        """Runs in order; `out` is their folder if they are on disk."""
-        self.runs = list(runs)
-        self.out = out
-
-    @overload
-    def __getitem__(self, index: int) -> Run: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Run]: ...
-    def __getitem__(self, index: int | slice) -> Run | list[Run]:
-        """The run at a position."""
-        return self.runs[index]
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    def __iter__(self) -> Iterator[Run]:
-        return iter(self.runs)
-
-    def __repr__(self) -> str:
-        return f"<Results of {len(self)} runs: {', '.join(dict.fromkeys(r.cc for r in self))}>"
-
-    def _repr_html_(self) -> str:
-        from perigee_lab.results.notebook import of_runs
-
-        return of_runs(self.runs, self.out) if self.runs else "<p>no runs</p>"
-
-    def summary(self) -> pd.DataFrame:
-        """The metrics, a row per run."""
-        import pandas as pd
-
-        return pd.DataFrame([r.summary for r in self])
-
-    def flows(self) -> pd.DataFrame:
-        """The metrics of flows, a row per flow of each run."""
-        import pandas as pd
-
-        from perigee_lab.results.metrics import flow_rows
-
-        return pd.DataFrame([row for r in self for row in flow_rows(r)])
-
-    def plot(self) -> Any:
-        """Goodput, RTT and queue over time of the first seed of each scheme."""
-        from perigee_lab.results.notebook import once
-        from perigee_lab.results.plots import overview
-
-        return once(overview(self.firsts()))
-
-    def firsts(self) -> list[Run]:
-        """The first run of each scheme."""
-        return list({r.cc: r for r in reversed(self.runs)}.values())[::-1]

@@ -22,11 +22,12 @@ from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, ma
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.results import cells, dataset
 from perigee_lab.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
+from perigee_lab.results.run import Results
 from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import Cost, cost_of
 from perigee_lab.runs.machines import HERE, Machines
 from perigee_lab.runs.runner import Interrupted, Plan, execute, task_of
-from perigee_lab.runs.scenario import Results, open_file, overrides
+from perigee_lab.runs.scenario import open_file, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable

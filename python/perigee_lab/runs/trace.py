@@ -23,7 +23,7 @@ from perigee_lab.common.errors import PerigeeError, stop
 from perigee_lab.common.exit_codes import FAILED
 from perigee_lab.common.files import write_text, writing
 from perigee_lab.results.manifest import Flow
-from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.run import Run, find_records
 from perigee_lab.runs.verify import UNREPEATABLE, again, changed_files
 
 if TYPE_CHECKING:

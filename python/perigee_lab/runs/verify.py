@@ -16,7 +16,8 @@ from perigee_lab.extensions.congestion import find, recorded
 from perigee_lab.extensions.trust import Permission, PluginError, UntrustedError, permitted
 from perigee_lab.results import flow_file
 from perigee_lab.results import manifest as manifests
-from perigee_lab.results.record import Run, find_records, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import SUMMARY, experiment, flow_count, flow_parts, summary_csv
 from perigee_lab.runs import backends
 from perigee_lab.runs.programs import SCHEME as PROGRAMS

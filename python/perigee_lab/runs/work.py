@@ -18,7 +18,7 @@ from perigee_lab.common.files import inner, naming
 from perigee_lab.extensions import distributions, trust
 from perigee_lab.extensions.congestion import class_in, find, with_params
 from perigee_lab.results import kept
-from perigee_lab.results.record import Run, from_core
+from perigee_lab.results.run import Run, from_core
 from perigee_lab.results.writer import RecordWriter
 from perigee_lab.runs.backends import SIMULATOR, Backend, by_key
 from perigee_lab.runs.stories import Program, Stories, of_scenario

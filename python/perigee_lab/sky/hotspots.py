@@ -22,7 +22,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.scenario import Scenario
 
 
@@ -191,32 +191,3 @@ def ports(links: Sequence[Busy]) -> list[BusyPort]:
         of.setdefault(b.port, []).append(b)
     found = [BusyPort(tuple(sorted(group, key=lambda b: -b.utilisation))) for group in of.values()]
     return sorted(found, key=lambda p: (-p.utilisation, p.links[0].origin, p.links[0].target))
-
-
-def draw(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
-    """Draws lines on the map of `found`, coloured by the port of the busier direction.
-
-    Returns the artist for a colour bar.
-    """
-    from matplotlib.collections import LineCollection
-
-    from perigee_lab.sky.skymap import segments
-
-    places = {name: s[:2] for name, s in zip(found["names"], found["satellites"], strict=True)}
-    places |= {g["name"]: g["place"] for g in found["ground"]}
-    both: dict[tuple[str, str], float] = {}
-    for b in links:
-        key = (min(b.origin, b.target), max(b.origin, b.target))
-        both[key] = max(both.get(key, 0.0), b.port_utilisation)
-    lines, values = [], []
-    # The busiest links are drawn last, on top.
-    for (a, z), value in sorted(both.items(), key=lambda item: item[1]):
-        if a in places and z in places:
-            pieces = segments(np.array([places[a], places[z]], dtype=np.float64))
-            lines += pieces
-            values += [value] * len(pieces)
-    shown = LineCollection(lines, cmap="YlOrRd", array=np.array(values), zorder=5)
-    shown.set_clim(0, 1)
-    shown.set_linewidth([0.8 + 2.2 * v for v in values])
-    axis.add_collection(shown)
-    return shown

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from perigee_lab import _core
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
     from perigee_lab.runs.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
-from perigee_lab.sky import hotspots
 from perigee_lab.sky.path_plot import legend
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
     if links is None:
         _paths(axis, found, satellites)
     else:
-        bar = figure.colorbar(hotspots.draw(axis, found, list(links)), ax=axis, shrink=0.6, pad=0.01)
+        bar = figure.colorbar(_utilisation(axis, found, list(links)), ax=axis, shrink=0.6, pad=0.01)
         bar.set_label("share of the port's rate in use, busier direction")
     axis.set_aspect("equal")
     axis.set_xticks(np.arange(-180, 181, 30))
@@ -178,6 +177,33 @@ def _add_footprint(count: Floats, lat: Floats, lon: Floats, at_lat: float, at_lo
     for row, width in zip(rows, half, strict=True):
         distance = np.abs((lon - at_lon + 180) % 360 - 180)
         count[row, distance <= width] += 1
+
+
+def _utilisation(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
+    """Draws lines on the map of `found`, coloured by the port of the busier direction.
+
+    Returns the artist for a colour bar.
+    """
+    from matplotlib.collections import LineCollection
+
+    places = {name: s[:2] for name, s in zip(found["names"], found["satellites"], strict=True)}
+    places |= {g["name"]: g["place"] for g in found["ground"]}
+    both: dict[tuple[str, str], float] = {}
+    for b in links:
+        key = (min(b.origin, b.target), max(b.origin, b.target))
+        both[key] = max(both.get(key, 0.0), b.port_utilisation)
+    lines, values = [], []
+    # The busiest links are drawn last, on top.
+    for (a, z), value in sorted(both.items(), key=lambda item: item[1]):
+        if a in places and z in places:
+            pieces = segments(np.array([places[a], places[z]], dtype=np.float64))
+            lines += pieces
+            values += [value] * len(pieces)
+    shown = LineCollection(lines, cmap="YlOrRd", array=np.array(values), zorder=5)
+    shown.set_clim(0, 1)
+    shown.set_linewidth([0.8 + 2.2 * v for v in values])
+    axis.add_collection(shown)
+    return shown
 
 
 def segments(points: Floats) -> list[Floats]:

@@ -20,7 +20,8 @@ from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError, claimed, writing
 from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
-from perigee_lab.results.record import Run, open_record, run_folder
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.run import Run, open_record
 from perigee_lab.runs.backends import SIMULATOR
 from perigee_lab.runs.executor import Executor, Outcome, Task, partial_of
 from perigee_lab.runs.runner import RECORD, Plan

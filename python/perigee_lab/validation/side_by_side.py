@@ -25,7 +25,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 TABLE = HERE / "real-hosts.toml"
 NEAR_PCT = 1.0

@@ -13,7 +13,7 @@ from perigee_lab.view.data import payload
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 __all__ = ["page"]
 

@@ -19,7 +19,7 @@ from perigee_lab.view.network import diagram
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 EARTH_RADIUS_KM = 6371.0
 # Positions are integers in units of 1/4096 Earth radius: 1.6 km, a tenth of a pixel; 16 bits cover

@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perigee_studies import beside, frames
-from perigee_studies.decided import CONFIRMED, PART, REJECTED
+from perigee_studies.decided import CONFIRMED, PART, REJECTED, Finding
 from perigee_studies.figures import geo_downloads as downloads
 from perigee_studies.figures import geo_requests as requests
 from perigee_studies.figures import geo_set_ups as geo
-from perigee_studies.misses import Finding
 from perigee_studies.verdicts import telling
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee_studies import beside, frames, style
-from perigee_studies.decided import CONFIRMED, OPEN, PART, REJECTED, by_share, gap
+from perigee_studies.decided import CONFIRMED, OPEN, PART, REJECTED, Finding, Miss, by_share, gap
 from perigee_studies.figures import geo_misses as geo
 from perigee_studies.figures import leo_cc_evidence as testbed
 from perigee_studies.figures import leo_cc_fairness as fairness
@@ -18,7 +18,6 @@ from perigee_studies.figures import orbcc_epochs as epochs
 from perigee_studies.figures import orbcc_evidence as orbcc
 from perigee_studies.figures.leo_cc_common import ALIKE, HIGH
 from perigee_studies.figures.orbcc_responsiveness import CUBIC_MBPS
-from perigee_studies.misses import Finding, Miss
 from perigee_studies.verdicts import REPRODUCED
 
 if TYPE_CHECKING:

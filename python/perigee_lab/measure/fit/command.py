@@ -17,7 +17,7 @@ from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of, told
 from perigee_lab.measure.store import UNKNOWN
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 FIT_ON = ("cubic", "newreno", "bbr", "bbr3")
 """Schemes to fit on, by preference: those that fill a queue."""

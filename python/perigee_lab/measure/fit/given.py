@@ -13,10 +13,10 @@ from perigee_lab.measure.capture import Reading, import_capture
 from perigee_lab.measure.logs.model import Asked
 from perigee_lab.measure.logs.record import import_log
 from perigee_lab.measure.store import UNKNOWN
-from perigee_lab.results.record import find_records
+from perigee_lab.results.run import find_records
 
 if TYPE_CHECKING:
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 GZIP = b"\x1f\x8b"
 CAPTURES = {bytes.fromhex(m) for m in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
-from perigee_lab.results.record import Run
 from perigee_lab.results.report.data import SECTIONS, payload
+from perigee_lab.results.run import Run
 from perigee_lab.results.webpage import filled, policy
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 # Points of a curve: more are not visible on a wide screen. Many flows share the points of four.
 MAX_POINTS, MIN_POINTS = 1500, 250

@@ -16,7 +16,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
 KINDS = (
     "handover",

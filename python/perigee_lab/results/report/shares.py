@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from perigee_lab.results.record import Run
+    from perigee_lab.results.run import Run
 
     Floats = npt.NDArray[np.float64]
 
