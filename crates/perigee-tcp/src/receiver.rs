@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Receiving side of a connection: reassembly, SACK blocks, delayed ACKs, compressed ACKs of
-//! out-of-order packets.
+//! Receiving side of a connection: reassembly, SACK blocks, delayed and compressed ACKs.
 
 use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
