@@ -10,7 +10,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 PYTHON_SOURCES := python studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
+.PHONY: help setup demo kernel hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (so
 
 hosts: kernel  ## The tests of real hosts
 	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_exec.py
+
+ebpf:  ## OrbCC for Linux's own TCP (needs clang), into build/orbcc
+	$(MAKE) --no-print-directory -C orbcc
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet --tests

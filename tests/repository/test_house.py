@@ -37,6 +37,7 @@ MAY_KNOW = {
     "run": TRANSPORT | {"timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
     "py": {"units", "scenario", "run", "record", "guest", "linux", "learn", "capture"},
+    "orbcc": TRANSPORT | {"telemetry"},
     "fuzz": LOW
     | {"telemetry", "timeline", "sources", "orbit", "scenario", "guest", "linux", "run", "capture", "record"},
 }

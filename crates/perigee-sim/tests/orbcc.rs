@@ -89,6 +89,24 @@ fn test_5_rates_are_equal_whatever_the_rtts_with_the_mean_rtt_and_not_with_the_o
 }
 
 #[test]
+fn without_a_port_that_reports_either_echo_leads_to_the_fallback() {
+    for echo in ["full", "bottleneck"] {
+        let port = PortSpec::packets(BitRate::from_mbit(20), 200);
+        let spec = DumbbellSpec {
+            rtts: vec![ms(40)],
+            bottleneck: port,
+            bottleneck_delay: ms(1),
+            ..DumbbellSpec::default()
+        };
+        let built = dumbbell(&spec).expect("a dumbbell");
+        let f = flow_with(&built, 0, "orbcc", &[("echo", word(echo))]);
+        let (_, log) = run(&built.timeline(s(15), Vec::new()), vec![f], 1);
+        let goodput = log.goodput_mbit(0, s(8), s(15));
+        assert!(goodput > 15.0, "{echo}: {goodput}");
+    }
+}
+
+#[test]
 fn test_6_one_flow_has_the_full_rate_from_the_second_second_on() {
     let cases = [("orbcc-repro", "payload", 628.0), ("orbcc", "ip", 606.0), ("orbcc", "wire", 603.0)];
     for (cc, unit, cwnd_kb) in cases {

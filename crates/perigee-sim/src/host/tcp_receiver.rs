@@ -111,7 +111,8 @@ impl ReceivingEnd {
         if packet.telemetry != NONE {
             let head = cx.net.stacks.head_mut(packet.telemetry);
             head.partial |= head.count < packet.hops;
-            if echo == Some(EchoMode::Bottleneck) {
+            // Without a port's record there is nothing to answer, and the sender must see that.
+            if echo == Some(EchoMode::Bottleneck) && head.count > 0 {
                 let path = head.path_id;
                 let compact = bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));
                 cx.net.stacks.head_mut(packet.telemetry).form = Form::Compact(compact);
