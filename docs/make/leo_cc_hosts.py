@@ -5,7 +5,7 @@ python docs/make/leo_cc_hosts.py FOLDER KERNEL LIVE [LOG...]
 
 FOLDER stores the records; completed runs are skipped. KERNEL has BBRv3's patch and SaTCP's module,
 LIVE the patch and LeoCC's module for live networks, with its companion compiled in its scenario's
-folder (docs/how-to/hosts.md). LOG are further paths logged by LeoEM.
+folder (docs/how-to/hosts-kernel.md). LOG are further paths logged by LeoEM.
 """
 
 import math
@@ -97,13 +97,14 @@ What was published is text of the study over all of its paths; it gives pictures
 What these columns are:
 
 * `satcp`, `bbr3` and `leocc` are the published modules and patch on Linux 6.12, built by the recipes of
-  [hosts.md](../how-to/hosts.md#published-schemes-that-linux-does-not-have).
-* SaTCP's module is told of handovers 0.5 s ahead for 2.3 s by a companion that follows the
-  [notices](../how-to/hosts.md#notices) ([real-hosts-satcp.toml](../../scenarios/studies/leo-cc/real-hosts-satcp.toml));
-  the simulated one by the same notices.
+  [hosts-kernel.md](../how-to/hosts-kernel.md#published-schemes-that-linux-does-not-have).
+* SaTCP's module is notified of handovers 0.5 s ahead for 2.3 s by a companion that follows the
+  [notices](../how-to/hosts-programs.md#notices-of-handovers)
+  ([real-hosts-satcp.toml](../../scenarios/studies/leo-cc/real-hosts-satcp.toml)); the simulated one by the same
+  notices.
 * LeoCC's module is that for live networks, with its own companion: pings every 10 ms, a gap of more than 45 ms between
-  two answers is a handover, told over netlink
-  ([real-hosts-leocc.toml](../../scenarios/studies/leo-cc/real-hosts-leocc.toml)). The simulated one is told of the
+  two replies counts as a handover, reported over netlink
+  ([real-hosts-leocc.toml](../../scenarios/studies/leo-cc/real-hosts-leocc.toml)). The simulated one is notified of the
   handovers themselves.
 """
 
@@ -199,7 +200,7 @@ def main() -> None:
     """Runs what is missing and writes the page and the figure."""
     folder, kernel, live, *logs = sys.argv[1:]
     if not COMPANION.exists():
-        sys.exit(f"{COMPANION} is missing: compile LeoCC's monitor_ping.c there (docs/how-to/hosts.md)")
+        sys.exit(f"{COMPANION} is missing: compile LeoCC's monitor_ping.c there (docs/how-to/hosts-kernel.md)")
     kernels = {"plain": [], "patched": ["--kernel", kernel], "live": ["--kernel", live]}
     parts = [HEAD.format(runs=RUNS)]
     for log in [None, *map(Path, logs)]:

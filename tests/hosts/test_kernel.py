@@ -442,5 +442,5 @@ def test_the_example_of_a_module_builds_and_boots(real: Kernel, tmp_path: Path, 
 
 
 def test_the_page_shows_the_example_whole() -> None:
-    page = (ROOT / "docs/how-to/hosts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/hosts-kernel.md").read_text(encoding="utf-8")
     assert (ROOT / "examples/tcp_mine.c").read_text(encoding="utf-8") in page

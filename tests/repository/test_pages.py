@@ -18,7 +18,10 @@ from perigee_lab.hosts import kernels
 BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
 # Guides with fragments of commands, other machines or recordings of others: their subjects have
 # tests of their own.
-GUIDES = {"cluster", "hosts", "inputs", "learning", "measure", "plugins", "rain", "sweeps"}
+GUIDES = {
+    *("cluster", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning"),
+    *("measure", "plugins", "rain", "sweeps"),
+}
 PAGES = [
     "tutorials/first-run.md",
     *sorted(f"how-to/{p.name}" for p in (ROOT / "docs/how-to").glob("*.md") if p.stem not in {"README", *GUIDES}),

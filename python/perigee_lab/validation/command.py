@@ -165,7 +165,7 @@ def _everything(asked: Asked) -> list[Cell]:
 def _names(on: Kernel) -> dict[str, str]:
     """Other names of schemes in a kernel.
 
-    With BBRv3's patch, `bbr` is version 3 (docs/how-to/hosts.md).
+    With BBRv3's patch, `bbr` is version 3 (docs/how-to/hosts-kernel.md).
     """
     patched = any("bbr3" in p.name for p in on.manifest.extra_patches)
     return {"bbr3": "bbr", "bbr": "(version 1)"} if patched else {}
