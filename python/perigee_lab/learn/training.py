@@ -57,14 +57,15 @@ def train(
     told: Callable[[Progress], None] = lambda _: None,
     seconds: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Trains a recipe, from the folder's checkpoint if there is one.
+    """Trains a recipe; resumes from the checkpoint in `out`, if there is one.
 
     Args:
-        recipe: the name of a bundled one, or a file.
-        out: folder of checkpoint, best policy and table of evaluations.
-        seed: of all randomness; the same seed gives the same weights on one machine.
-        told: callback of each round.
-        seconds: stop after this time, with a checkpoint; the best policy has most reward then.
+        recipe: the name of a bundled recipe, or a file.
+        out: folder for the checkpoint, the best policy and the table of evaluations.
+        seed: seed of all randomness; the same seed gives the same weights on one machine.
+        told: called after each round.
+        seconds: stop after this time, with a checkpoint; the best policy is then the one with the
+            highest reward.
 
     Returns:
         The evaluations: transitions, updates, reward, utilisation, inflation, fairness, passed
@@ -97,7 +98,7 @@ def train(
 
 
 def keep(training: _core.Training, out: Path) -> None:
-    """Writes checkpoint, best policy and table of evaluations."""
+    """Writes the checkpoint, the best policy and the table of evaluations."""
     training.save(str(out / CHECKPOINT))
     write_text(out / POLICY, training.best())
     scores = json.loads(training.scores())

@@ -35,7 +35,7 @@ METRICS = (
     "goodput_bytes_per_s",
     "capacity_bytes_per_s",
 )
-"""Columns of `Step.metrics`; zero = unknown."""
+"""Columns of `Step.metrics`; a value of zero = unknown."""
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -43,15 +43,16 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Step:
-    """Result of a step for E environments of F flows; the next step overwrites the arrays.
+    """Result of a step of E environments with F flows each; the next step overwrites the arrays.
 
     Attributes:
         observations: E x F x 50, Astraea's features of the last five decisions, oldest first.
-        active: E x F, active flows.
-        globals: E x 12, global features, for critics.
+        active: E x F, whether a flow is active.
+        globals: E x 12, global features for critics.
         rewards: E x F, Astraea's reward.
         metrics: E x F x 12, see `METRICS`.
-        ended: E, ended episodes; the next step is the first of another.
+        ended: E, whether the episode ended with this step; the next step is then the first of
+            another episode.
     """
 
     observations: Floats

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Campaign files: the measurements of a cycle, their number and their timetable."""
+"""Campaign files: the measurements of a cycle, the number of cycles and their timetable."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Step:
 
     @property
     def title(self) -> str:
-        """Its name in the table of flows."""
+        """Name of the step in the table of flows."""
         return self.name or (f"{self.do} {self.cc}" if self.cc else self.do)
 
 
@@ -66,16 +66,16 @@ class Campaign:
     every: int | None = None
     """Time between the starts of two cycles; None = back to back."""
     patience: int = 3600 * 10**9
-    """Time for which an unreachable server is retried before the step is given up."""
+    """Time for which an unreachable server is retried before the step is abandoned."""
     hours: tuple[int, int] | None = None
-    """Cycles start only between these minutes of the day, local time."""
+    """Cycles start only between these minutes of the day (local time)."""
     days: tuple[str, ...] = ()
     """Cycles start only on these days; empty = all."""
     text: str = ""
     """Contents of the file."""
 
     def groups(self) -> list[list[Step]]:
-        """Steps that run at the same time, in their order."""
+        """Groups of steps that run at the same time, in the order of the file."""
         found: list[list[Step]] = []
         for step in self.steps:
             if step.beside and found:
@@ -188,7 +188,7 @@ CAMPAIGN: dict[str, Reader] = {
 def read_campaign(file: Path) -> Campaign:
     """Reads a campaign file.
 
-    Raises MeasureError with file, key, value and remedy.
+    Raises MeasureError, which names file, key, value and remedy.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -252,7 +252,7 @@ def _read(row: Mapping[str, Any], known: Mapping[str, Reader], where: str, text:
 
 
 def _line(text: str, number: int, key: str) -> str:
-    """Position of a key as ", line N": in the n-th step's section, or the campaign's (0)."""
+    """Position of a key, as ", line N", in the section of the n-th step or of the campaign (0)."""
     step = 0
     for n, line in enumerate(text.splitlines(), start=1):
         word = line.strip()

@@ -31,7 +31,7 @@ class Reading:
     sample_ns: int = 100_000_000
     warmup_ns: int = 0
     wireshark: bool = False
-    """Counts the flags of Wireshark's analysis as well."""
+    """Also counts the flags of Wireshark's analysis."""
 
 
 class CaptureStopped(Exception):  # noqa: N818 - nothing is wrong
@@ -51,7 +51,7 @@ def import_capture(
     `progress` receives the number of bytes read; if it returns False, the import stops.
 
     Raises:
-        RecordError: the file is no capture or has no connection with data, or the record exists.
+        RecordError: the file is not a capture or has no connection with data, or the record exists.
         CaptureStopped: `progress` returned False.
         OSError: a file cannot be read or written.
     """

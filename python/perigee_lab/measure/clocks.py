@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The offset between two clocks, from probes that carry four times (as NTP does it, RFC 5905).
+"""Offset between two clocks, estimated from probes with four timestamps (as in NTP, RFC 5905).
 
-In each window the probe with the shortest RTT waited least: its offset, half of the difference of
-both one-way delays, is the best one. A line through these (Theil and Sen) removes the drift. Path
-asymmetry cannot be observed: the error is at most half of the shortest RTT.
+In each window, the probe with the shortest RTT waited least in queues, so that its offset, half of
+the difference of the one-way delays, is the best estimate. A line fitted to these offsets (Theil
+and Sen) removes the drift. Path asymmetry cannot be observed: the error is at most half of the
+shortest RTT.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Offset:
     at: npt.NDArray[np.float64]
     """Offset at each probe, ns."""
     error_ns: float
-    """Bound of a constant error: half of the shortest RTT."""
+    """Bound on a constant error: half of the shortest RTT."""
     drift_ppm: float
     known: bool
 
@@ -37,7 +38,7 @@ class Offset:
 def offset_of(sent: Ints, arrived: Ints, left: Ints, back: Ints, epoch: Ints) -> Offset:
     """Offset from all answered probes; the clocks of each epoch are estimated separately.
 
-    `back` is -1 where there was no answer.
+    `back` is -1 for unanswered probes.
     """
     at = np.full(len(sent), np.nan)
     error, drift, known = 0.0, 0.0, False
@@ -55,7 +56,7 @@ def offset_of(sent: Ints, arrived: Ints, left: Ints, back: Ints, epoch: Ints) ->
 
 
 def _line(t: Ints, rtt: Ints, theta: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Offset at the first probe, and drift."""
+    """Offset at the first probe, and drift, from a robust line fit."""
     since = t - t[0]
     span = max(WINDOW_NS, int(since[-1]) // MAX_WINDOWS + 1)
     window = since // span

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Journal of a campaign on disk: a file per measurement, and a list of complete ones.
 
-A file is written atomically; its line in the journal follows. However a campaign ends, the
-measurements in the journal are kept, and the campaign resumes after them.
+Each file is written atomically, and its line is then appended to the journal. However a campaign
+ends, the measurements in the journal are kept, and the campaign resumes after them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ META = "about"
 
 @dataclass
 class Part:
-    """A measurement: numbers of cycle, group, piece and step, description, and columns."""
+    """A measurement: its cycle, group, piece and step numbers, its description and its columns."""
 
     cycle: int
     group: int
@@ -41,7 +41,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Name of its file."""
+        """Name of the file of this measurement."""
         return f"{self.cycle:05d}-{self.group:02d}-{self.piece:04d}-{self.step:04d}.npz"
 
 
@@ -49,7 +49,7 @@ class Journal:
     """The measurements of a campaign."""
 
     def __init__(self, folder: Path, campaign_text: str) -> None:
-        """Opens or creates it. Raises MeasureError if the folder has another campaign; OSError."""
+        """Opens or creates the journal. Raises MeasureError if the folder has another campaign; OSError."""
         self.folder = folder / FOLDER
         inner(self.folder)
         own = self.folder / CAMPAIGN
@@ -66,19 +66,19 @@ class Journal:
                 partial.write_text(campaign_text, encoding="utf-8")
 
     def done(self, cycle: int, group: int) -> bool:
-        """Whether a group was measured or given up."""
+        """Whether a group was measured or abandoned."""
         return any(x["cycle"] == cycle and x["group"] == group and x.get("whole") for x in self.lines)
 
     def kept(self, cycle: int, group: int, step: int) -> list[Part]:
-        """Pieces of a step on disk."""
+        """Pieces of a step that are on disk."""
         return read_parts(self.folder.parent, f"{cycle:05d}-{group:02d}-*-{step:04d}.npz")
 
     def began_ns(self, without: Sequence[int] = ()) -> int | None:
-        """Start of the first group not in `without`, ns since 1970; None = none has started."""
+        """Start of the first group that is not in `without`, in ns since 1970; None = none has started."""
         return next((int(x["began_ns"]) for x in self.lines if x["group"] not in without), None)
 
     def keep(self, part: Part) -> None:
-        """Writes a measurement; it is complete after a call of `note`. Raises OSError."""
+        """Writes a measurement, which is complete after a call of `note`. Raises OSError."""
         import numpy as np
 
         with written(self.folder / part.name) as partial, partial.open("wb") as file:
@@ -98,7 +98,7 @@ class Journal:
 
 
 def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
-    """Lines of a journal; a truncated last one is ignored, and removed with `mend`."""
+    """Lines of a journal. A truncated last line is ignored; with `mend`, it is also removed."""
     if not path.exists():
         return []
     found = []

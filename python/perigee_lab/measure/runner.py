@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PIECE_NS = 3600 * 10**9
-"""Longer series of pings are split into pieces, a file each."""
+"""Longer series of pings are split into pieces of this length, each in its own file."""
 FIRST_AGAIN_S, LAST_AGAIN_S = 5.0, 60.0
 LEAST_FREE_BYTES = 20 << 20
 LIMIT_NS = 1800 * 10**9
@@ -44,9 +44,10 @@ class Runner:
     stop: threading.Event
 
     def run(self) -> None:
-        """Runs the remainder of the campaign; returns early when `stop` is set.
+        """Runs the rest of the campaign; returns early when `stop` is set.
 
-        Raises MeasureError if it cannot continue; OSError if measurements cannot be written.
+        Raises MeasureError if the campaign cannot continue; OSError if measurements cannot be
+        written.
         """
         groups = self.campaign.groups()
         for cycle in range(1, self.campaign.cycles + 1):
@@ -62,7 +63,7 @@ class Runner:
 
     def _wait_for(self, cycle: int) -> None:
         """Waits until the cycle may start."""
-        # The timetable starts after the steps of the first cycle only.
+        # The timetable starts after the steps that run in the first cycle only.
         once = [g for g, group in enumerate(self.campaign.groups()) if all(s.first for s in group)]
         began = self.journal.began_ns(once)
         if self.campaign.every is not None and began is not None:
@@ -74,7 +75,7 @@ class Runner:
             self._sleep_until(opens.timestamp())
 
     def _sleep_until(self, wall_s: float) -> None:
-        # In steps of wall-clock time, which may be set, and machines may sleep.
+        # Waits in short steps, since the wall clock may be set and the machine may sleep.
         while not self.stop.is_set() and (left := wall_s - time.time()) > 0:
             self.stop.wait(min(left, 5.0))
 
@@ -114,7 +115,7 @@ class Runner:
             )
 
     def _once(self, cycle: int, group: int, steps: list[Step]) -> None:
-        """Runs the steps of a group concurrently. Raises the error of the first that failed."""
+        """Runs the steps of a group concurrently. Raises the error of the first step that failed."""
         if len(steps) == 1 and steps[0].do == "pause":
             self.stop.wait((steps[0].duration or 0) / 1e9)
             return
@@ -209,7 +210,7 @@ class _DiskError(OSError):
 
 
 def _measured_ns(part: Part, step: Step) -> int:
-    """Time covered by a piece of pings, in full intervals."""
+    """Time covered by a piece of pings, as a multiple of the interval."""
     sent = part.columns["sent"]
     return int(sent[-1]) - int(part.about["mono_ns"]) + step.interval if len(sent) else 0
 

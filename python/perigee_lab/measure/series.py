@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Analysis of a series of RTTs: steps of its base, the 15 s grid, runs of losses, correlation.
+"""Analysis of a series of RTTs: steps of the base RTT, the 15 s grid, runs of losses, correlation.
 
-The base of a window is a low quantile of its RTTs, since queues only add delay. A step is where the
-medians of some windows before and after differ by more than the noise between neighbours explains;
-its time is then refined with the single samples.
+The base of a window is a low quantile of its RTTs, since queues only add delay. A step is a point
+at which the medians of several windows before and after differ by more than the noise between
+neighbouring windows explains; its time is then refined with single samples.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ BASE_QUANTILE = 0.1
 WINDOW_SAMPLES = 12
 LEAST_WINDOW_S, MOST_WINDOW_S = 0.2, 5.0
 BESIDE, BESIDE_S = 3, 2.0
-"""Least number and time of windows for the medians before and after a step; shorter changes are
-jitter."""
+"""Minimum number and total length of windows for the medians before and after a step; shorter
+changes are jitter."""
 NOISE = 6.0
-"""Threshold in standard deviations of differences between neighbours, and at a step's distance."""
+"""Threshold for steps, in standard deviations of the differences between neighbouring windows and
+between windows at a step's distance."""
 LEAST_STEP_MS = 0.6
 PLATEAU = 0.98
 SIGNIFICANT = 1e-3
@@ -49,23 +50,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Windows:
-    """The base RTT by windows."""
+    """The base RTT in each window."""
 
     t_s: Floats
-    """Centres of the windows with samples."""
+    """Centres of the windows that have samples."""
     base_ms: Floats
     length_s: float
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Test of events for a period."""
+    """Result of testing events for a period."""
 
     period_s: float
     phase_s: float
-    """Phase of the events since time 0."""
+    """Phase of the events, relative to time 0."""
     strength: float
-    """Length of their mean vector on the circle: 0 = uniform, 1 = all at one phase."""
+    """Length of the mean vector of the phases on the circle: 0 = uniform, 1 = all at one phase."""
     p: float
     """p-value of Rayleigh's test against a uniform distribution."""
     events: int
@@ -77,7 +78,7 @@ class Grid:
 
 
 def windows(t_s: Floats, rtt_ms: Floats, length_s: float | None = None) -> Windows:
-    """The base of each window; `length_s` None = the time of a dozen samples."""
+    """The base RTT of each window; without `length_s`, a window is as long as a dozen samples."""
     if len(t_s) < 2:
         return Windows(t_s, rtt_ms, 1.0)
     usual = float(np.median(np.diff(t_s)))
@@ -122,12 +123,12 @@ def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
 
 
 def _deviation(values: Floats) -> float:
-    """Robust standard deviation: that of a normal variable with the same median deviation."""
+    """Robust standard deviation: that of a normal variable with the same median absolute deviation."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
 def _refined(t_s: Floats, rtt_ms: Floats, about_s: float, within_s: float) -> float:
-    """The time of the sample that best splits its surroundings into two levels."""
+    """Time of the sample that best splits the samples around it into two levels."""
     low, high = np.searchsorted(t_s, (about_s - within_s, about_s + within_s))
     x = rtt_ms[low:high]
     if len(x) < 4:
@@ -146,7 +147,7 @@ def grid(times_s: Sequence[float] | Floats, period_s: float = GRID_S) -> Grid:
     turn = np.exp(2j * np.pi * t / period_s).mean()
     strength = float(abs(turn))
     z = n * strength**2
-    # Rayleigh's distribution with its first correction for small n.
+    # Rayleigh's distribution with the first correction for small n.
     p = math.exp(-z) * (1 + (2 * z - z * z) / (4 * n))
     phase = float(np.angle(turn)) / (2 * np.pi) * period_s % period_s
     return Grid(period_s, phase, strength, min(1.0, max(p, math.exp(-z) / 10, 1e-300)), n)
@@ -162,7 +163,7 @@ class Losses:
 
     @property
     def lost(self) -> int:
-        """Total of lost probes."""
+        """Total number of lost probes."""
         return int(self.lengths.sum())
 
 

@@ -2,9 +2,9 @@
 """Capacity from dispersion: packets sent back to back arrive at the spacing of the slowest port.
 
 As Dovrolis, Ramanathan and Moore (2004) show, a train measures the capacity in the absence of cross
-traffic, and less with it. A train that arrives as dense as it left gives a bound only: the path has
-at least the sender's rate. Rates imposed by a token bucket or a schedule of slots are not visible
-to a train of some packets.
+traffic, and less with it. A train that arrives as dense as it left gives only a lower bound: the
+path has at least the sender's rate. A train of a few packets does not show rates that a token
+bucket or a schedule of slots imposes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FEWEST_TRAINS = 5
 
 @dataclass(frozen=True)
 class Trains:
-    """A series of trains, with a value for each train that was answered.
+    """A series of trains, with one value for each answered train.
 
-    Times are in ns as in the columns of its probes.
+    Times are in ns, as in the columns of the probes.
     """
 
     first: npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class Trains:
     mbps: dict[str, Floats]
     """Rate on the wire (IP packets) by direction; NaN: too few packets arrived."""
     spread: dict[str, Floats]
-    """Arrival duration over send duration, by direction."""
+    """Duration of the arrival over duration of the departure, by direction."""
 
 
 def trains_of(columns: Mapping[str, Ints], about: Mapping[str, Any]) -> Trains:
@@ -62,7 +62,7 @@ def trains_of(columns: Mapping[str, Ints], about: Mapping[str, Any]) -> Trains:
 
 
 def _rate(left: Ints, came: Ints, wire_bytes: int) -> tuple[float, float]:
-    """Mbit/s between the first and last arrival, and the spread; NaN for too few packets."""
+    """Rate in Mbit/s between the first and last arrival, and the spread; NaN for too few packets."""
     took, gone = int(np.ptp(came)) if len(came) else 0, int(np.ptp(left)) if len(left) else 0
     if len(came) < FEWEST_PACKETS or took <= 0 or gone <= 0:
         return float("nan"), float("nan")
@@ -73,7 +73,7 @@ def _rate(left: Ints, came: Ints, wire_bytes: int) -> tuple[float, float]:
 class Capacity:
     """Capacity of one direction from many trains.
 
-    Consists of the median, its 95 % interval over resampled trains, and the spread between trains.
+    It has the median, its 95 % interval over resampled trains, and the spread between trains.
     """
 
     mbps: float
@@ -83,7 +83,7 @@ class Capacity:
     ninetieth: float
     trains: int
     least: bool
-    """Trains arrived as dense as they left: a lower bound."""
+    """Whether trains arrived as dense as they left, which makes this a lower bound."""
 
     @property
     def told(self) -> str:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios fitted to records: observations of a path, its model, the replay, its quality."""
+"""Scenarios fitted to records: observations of a path, its model, its replay, and the quality of the fit."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Random early drops: losses that start while the queue still grows.
 
-A drop-tail queue that loses packets is full and cannot grow any more. Random early detection (Floyd
-and Jacobson, 1993) drops a share of packets above a threshold, which increases with the queue
-length. A flow in slow start distinguishes the two, since it learns of its first loss an RTT late.
+A drop-tail queue that drops packets is full and cannot grow any more. Random early detection (Floyd
+and Jacobson, 1993) drops a fraction of the packets above a threshold, and the fraction increases
+with the queue length. A flow in slow start distinguishes the two, since it detects its first loss
+an RTT late and keeps increasing its window until then.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 GROWS, SURELY = 0.1, 20
-"""The queue grows by this share of the threshold, while at least this many packets are lost."""
+"""Minimum growth of the queue, as a fraction of the threshold, and minimum number of packets lost
+while it grows."""
 MOST_LOST = 0.3
-"""Largest share lost meanwhile; above this, the queue was full."""
+"""Maximum fraction of packets lost while the queue grows; above this, the queue was full."""
 ALIKE = 0.2
-"""Losses that start at levels with a larger spread than this (interquartile range over median) are
-not the queue's."""
+"""Maximum spread of the queue lengths at which losses start (interquartile range over median); with
+a larger spread, the queue does not cause the losses."""
 
 
 @dataclass(frozen=True)
 class Early:
-    """Threshold of the drops, and their share per byte above it."""
+    """Threshold of the drops, and increase of the drop probability per byte above it."""
 
     threshold_bytes: float
     share_per_byte: float
@@ -41,9 +43,9 @@ def early(
 ) -> Early | None:
     """Detects random early drops; None if losses do not look like them.
 
-    `onsets` are queue lengths in bytes at the first losses after a quiet time; `episodes`, one for
-    each, describe the RTT that follows, sample by sample: queue length (NaN: unknown), packets
-    sent, packets lost.
+    `onsets` are queue lengths in bytes at the first losses after a quiet time; `episodes` describes
+    the RTT after each of these losses, sample by sample: queue length (NaN: unknown), packets sent,
+    packets lost.
     """
     if not onsets:
         return None
@@ -57,7 +59,7 @@ def early(
             continue
         top = int(np.nanargmax(waits))
         growth = float(waits[top]) / onset - 1
-        # While the queue grows: afterwards the flow has reacted to the losses.
+        # Only samples while the queue grows: later, the flow has reacted to the losses.
         rising = known & (np.arange(len(waits)) <= top) & (sent > 0)
         packets, gone = float(sent[rising].sum()), float(lost[rising].sum())
         if growth < GROWS or gone < SURELY or packets == 0 or gone > MOST_LOST * packets:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 SCENARIO, SCHEDULE = "replay.toml", "path.csv"
 ACCESS_BPS = 10e9
 CONTINUED_S = 3600.0
-"""A schedule with a grid is continued for this long after its record."""
+"""Time for which a schedule with a grid continues after the end of its record."""
 FEWEST_SLOTS = 4
 LEAD_S = 0.25
-"""Steps are detected up to this much early, so that slots start this much before the grid."""
+"""Steps are detected at most this early; slots therefore start this much before the grid."""
 LEAST_GAP_S = 1e-6
 
 
@@ -61,9 +61,9 @@ def schedule_rows(path: Path) -> list[str]:
 
 
 def _continued(path: Path, grid: Grid, changes: Mapping[float, Mapping[str, float]]) -> dict[float, dict[str, float]]:
-    """Continuation on the record's grid.
+    """Continuation of the schedule on the record's grid.
 
-    Slots of the record are drawn at random, so that longer replays vary.
+    Slots are drawn at random from the record, so that longer replays vary.
     """
     slots = np.arange(grid.phase_s % grid.period_s, path.duration_s + 1e-9, grid.period_s) - LEAD_S
     whole = slots[(slots >= 0) & (slots + grid.period_s <= path.duration_s)]
@@ -126,7 +126,7 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
 
 
 def queue_bytes(path: Path) -> float:
-    """The queue's size; if unknown, two bandwidth-delay products at usual rate and median RTT."""
+    """Size of the queue; if unknown, two bandwidth-delay products at the usual rate and the median RTT."""
     if path.queue_bytes is not None:
         return path.queue_bytes
     return 2 * path.usual_bps / 8 * float(np.median([ms for _, ms in path.base])) / 1e3
@@ -135,7 +135,8 @@ def queue_bytes(path: Path) -> float:
 def _queue(path: Path, bytes_: float) -> list[str]:
     """Keys of the queue.
 
-    One with early drops has twice the threshold; the share of drops increases over it as observed.
+    A queue with early drops has twice the threshold as its size; above the threshold, the drop
+    probability increases as observed.
     """
     if path.early is None:
         return [f'queue = "{max(1500.0, bytes_):.0f} B"']

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Outages that hold packets.
 
-No probe is lost, but none arrives for a while, then many arrive at once. An outage that drops the
-queue loses its probes. The arrivals after the outage distinguish the two.
+No probe is lost, but none arrives for a while, and then many arrive at once. An outage that drops
+the queue loses the probes in it, so that the arrivals after the outage distinguish the two.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 LEAST_INTERVALS = 3.0
 """Silences shorter than this many probe intervals cannot be recognised as outages."""
 BUNCH = 0.6
-"""This share of the probes due in the silence arrives within an RTT after it."""
+"""Minimum fraction of the probes due in the silence that arrive within an RTT after it."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Starts and lengths of outages in s, and the probes held by them."""
+    """Start and length of each outage in s, and a mask of the probes held by outages."""
 
     outages: list[tuple[float, float]]
     waited: npt.NDArray[np.bool_]
 
 
 def held(probes: Probes) -> Held:
-    """Silences that end with the arrival of all probes due in them."""
+    """Finds silences that end with the arrival of all probes due in them."""
     waited = np.zeros(len(probes.sent_s), dtype=bool)
     known = np.flatnonzero(probes.answered)
     sent = probes.sent_s[known]
@@ -42,13 +42,13 @@ def held(probes: Probes) -> Held:
     for k in np.flatnonzero(np.diff(came) > LEAST_INTERVALS * interval) + 1:
         silence = float(came[k] - came[k - 1])
         if known[k] != known[k - 1] + 1:
-            # Some were lost: an outage of the other kind.
+            # Probes were lost: this outage dropped its queue.
             continue
         # Probes held on the forward path arrive later than answers held on the return path.
         window = interval + usual
         bunch = np.flatnonzero(came[k:] < came[k] + window) + k
-        # Counted by send times: records of simulated runs have one row for answers that arrive
-        # together.
+        # Probes are counted by send time: records of simulated runs have one row for answers that
+        # arrive together.
         numbers = (float(sent[bunch].max()) - float(sent[k - 1])) / interval
         if numbers - window / interval < BUNCH * silence / interval:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Path model and its estimation: base RTT over time, jitter, losses, capacity, queue."""
+"""Path model and its estimation: base RTT over time, jitter, losses, capacity and queue."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 QUANTILES = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9, 100)
 NO_JITTER_MS = 0.3
-"""Residuals within this are the network's own steps, not jitter."""
+"""Maximum residual that is attributed to steps of the base RTT instead of jitter."""
 CHANCE = 0.05
 """Consecutive losses are an outage if independent losses would cause such a run less often than
 this."""
 SLOW_S = 0.1
-"""With probes slower than this, outages cannot be timed."""
+"""Maximum interval of probes with which outages can be timed."""
 BASE_WINDOW_S = 5.0
 STANDING = 0.1
 """There is a standing queue where RTTs exceed the base by this share of it, and by 3 ms."""
@@ -45,14 +45,14 @@ QUIET_S = 0.5
 
 @dataclass
 class Path:
-    """A path as far as it can be estimated. Times in s since time 0 of the probes."""
+    """Estimated properties of a path. Times are in s since time 0 of the probes."""
 
     duration_s: float
     base: list[tuple[float, float]]
     """Start in s and RTT in ms of each level; the first starts at 0."""
     steps: list[series.Step]
     added: list[tuple[float, float]] = field(default_factory=list)
-    """Jitter: share in %, ms above the base; empty = none."""
+    """Jitter: quantiles as (percentage, ms above the base); empty = none."""
     correlation_s: float = 0.0
     jitter_step_s: float = 0.02
     outages: list[tuple[float, float]] = field(default_factory=list)
@@ -62,15 +62,16 @@ class Path:
     seen: Votes | None = None
     """Votes of a flow's outages on flush or blackhole; None: not needed."""
     loss: float = 0.0
-    """Share of packets lost at random."""
+    """Probability of random loss."""
     events: tuple[float, float, float, int] | None = None
-    """Instead of `loss`, events: mean distance in s, share of single losses, mean and largest
-    length of others in slots."""
+    """Loss events, instead of `loss`: mean distance in s, fraction of single losses, and mean and
+    maximum length of the others in slots."""
     slot_s: float = 0.2
     bursts: tuple[float, float, float] | None = None
-    """Instead of `loss`, bursts (Gilbert and Elliott): distance in s, length in s, loss inside."""
+    """Loss bursts (Gilbert and Elliott), instead of `loss`: distance in s, length in s, loss
+    probability in a burst."""
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Start in s and rate in bit/s on the wire of each level."""
+    """Start in s and rate on the wire in bit/s of each level."""
     dispersion: dict[str, Capacity] = field(default_factory=dict)
     """Rates estimated from trains of probes, by direction (there, back)."""
     reverse_bps: float | None = None
@@ -103,12 +104,12 @@ def fitted(
     probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
     told: Sequence[Told] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
 ) -> Path:  # fmt: skip
-    """The path that explains these probes and flows.
+    """Estimates the path from probes and flows.
 
     `rate_bps`: the capacity, if known; `loads`, `back`: flows in both directions. `told`: trains of
-    probes, which give a rate where no flow does. The forward direction is that of `loads`, or down
-    without any. `recorded`: rates that replace flows and trains; `queue_bytes`: the queue's size,
-    if known.
+    probes, which determine the rate of a direction without flows. The forward direction is that of
+    `loads`, or down if there are none. `recorded`: rates that replace flows and trains;
+    `queue_bytes`: the queue's size, if known.
 
     Raises MeasureError.
     """
@@ -142,9 +143,9 @@ def fitted(
 
 
 def _base(path: Path, t: Floats, rtt: Floats) -> list[tuple[float, float]]:
-    """Levels between steps, by windows of some correlation times.
+    """Levels between steps, from windows of several correlation times.
 
-    A single one if only noise moves the RTT.
+    There is a single level if noise alone explains the variation of the RTT.
     """
     tau = series.correlation_s(t, rtt - _smooth(rtt, t, 30.0))
     window = float(np.clip(10 * tau, 0.5, BASE_WINDOW_S)) if path.steps else max(BASE_WINDOW_S, 10 * tau)
@@ -179,7 +180,7 @@ def _smooth(values: Floats, t: Floats, over_s: float) -> Floats:
 
 
 def _jitter(path: Path, t: Floats, rtt: Floats, interval_s: float) -> None:
-    """Quantiles of the RTT above the base, and their correlation time."""
+    """Quantiles of the RTT above the base, and its correlation time."""
     above = np.maximum(0.0, rtt - path.base_at(t))
     if np.quantile(above, 0.99) - np.quantile(above, 0.01) < NO_JITTER_MS:
         return
@@ -197,8 +198,8 @@ def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
     alone = max(1, int((found.lengths == 1).sum())) / n
     long = (found.lengths > 1) & (n * alone ** found.lengths.astype(float) < CHANCE) & (not slow)
     for start, length in zip(found.starts[long], found.lengths[long], strict=True):
-        # Between the last answered probe and the next: on average half an interval before the first
-        # lost one.
+        # The outage starts between the last answered probe and the next, on average half an
+        # interval before the first lost one.
         at = float(probes.sent_s[start]) - probes.interval_s / 2
         path.outages.append((max(0.0, at), float(length * probes.interval_s)))
     lengths = found.lengths[~long]
@@ -226,7 +227,7 @@ def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
 
 
 def _fate(path: Path, kept: Held) -> None:
-    """Whether outages hold queued packets or lose them.
+    """Decides whether outages hold queued packets or lose them.
 
     A schedule has one mode for all of them: the more frequent one.
     """
@@ -243,7 +244,7 @@ def _fate(path: Path, kept: Held) -> None:
 
 
 def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
-    """Fate of the queue in lossy outages, if a flow that filled it met some."""
+    """Fate of the queue in lossy outages, if some occurred while a flow filled the queue."""
     if not path.outages or path.mode == "hold":
         return
     each = [votes(silences(x, _base_of(path, x)), path.outages, interval_s, together=x.together) for x in loads]
@@ -253,7 +254,7 @@ def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
 
 
 def _base_of(path: Path, load: Load) -> Floats:
-    """The base RTT during a flow; for one at another time, the usual one or its own minimum."""
+    """Base RTT during a flow; for a flow at another time than the probes, the usual base or the flow's minimum."""
     if load.together:
         return path.base_at(load.t_s)
     usual = float(np.median(path.base_at(np.linspace(0, path.duration_s, 1000))))
@@ -263,7 +264,7 @@ def _base_of(path: Path, load: Load) -> Floats:
 
 
 def _random_share(load: Load) -> float:
-    """Upper bound of random loss, from the share of seconds without retransmissions."""
+    """Upper bound on random loss, from the fraction of seconds without retransmissions."""
     fine = ~np.isnan(load.sent) & ~np.isnan(load.again)
     if fine.sum() < 4:
         return 1.0
@@ -284,7 +285,7 @@ def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
 
 
 def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacity]:
-    """Capacities from trains, in the direction of these flows and the other one."""
+    """Capacities from trains, in the direction of these flows and in the opposite one."""
     there = next((x.way for x in loads if x.way), "down")
     found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in told}
     return {way: said for way, said in found.items() if said is not None}
@@ -293,7 +294,7 @@ def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacit
 def _capacity(
     path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None, carried_bps: float | None
 ) -> None:
-    """Rate of arrivals during standing queues; without any, that of trains."""
+    """Rate of arrivals during standing queues; if there are none, the rate of trains."""
     if rate_bps is not None:
         path.rates = [(0.0, rate_bps)]
         return
@@ -320,12 +321,12 @@ def _capacity(
     if high - low < 2 * STEADY * middle:
         path.rates = [(0.0, middle)]
         return
-    # Held until the next bin with a standing queue.
+    # Each rate holds until the next bin with a standing queue.
     path.rates = [(0.0 if i == 0 else float(a), float(r)) for i, (a, r) in enumerate(zip(t, rates, strict=True))]
 
 
 def _recorded(rates: Sequence[tuple[float, float]], until_s: float) -> list[tuple[float, float]]:
-    """Recorded rates; a single one if they hardly differ from second to second."""
+    """Recorded rates; a single rate if they hardly differ from second to second."""
     at = np.arange(0, max(until_s, 1e-3), 1e-2)
     times, values = (np.array(c) for c in zip(*rates, strict=True))
     fine = values[np.maximum(np.searchsorted(times, at + 1e-9, side="right") - 1, 0)]
@@ -364,7 +365,8 @@ def _queue(path: Path, loads: Sequence[Load]) -> None:
             if np.isnan(above[k]).all():
                 continue
             found.append(float(np.nanmax(above[k])))
-            # Until the flow's reaction to the first loss has reached the queue and shows.
+            # Ends when the flow's reaction to the first loss has reached the queue and is visible
+            # in the RTT.
             until = load.t_s[k.stop - 1] + 2.5 * float(np.nanmax(load.rtt_ms[k])) / 1e3
             after = slice(k.stop - 1, int(np.searchsorted(load.t_s, until)))
             episodes.append((above[after], sent[after], lost[after]))
@@ -383,9 +385,9 @@ def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
 
 
 def _before_losses(path: Path, load: Load) -> list[slice]:
-    """The samples within some RTTs before each loss that follows a quiet time."""
+    """Samples within a few RTTs before each loss that follows a quiet time."""
     again = np.nan_to_num(load.again)
-    # Of a flow that ran at another time than the probes only its own silences are known.
+    # For a flow that ran at another time than the probes, only its own silences are known.
     own = silences(load, _base_of(path, load))
     outages = path.outages if load.together else [(s.begin_s, s.length_s) for s in own]
     lossy = np.flatnonzero(np.diff(again, prepend=0) > 0)
@@ -440,7 +442,7 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load], recorded: Record
 
 
 def _of_probes(probes: Probes, recorded: Recording | None) -> list[str]:
-    """Properties that probes, or their substitute, do not show."""
+    """Properties that cannot be estimated from the probes or their substitute."""
     shared = "how the delay is shared between both ways, and queues before the slowest one"
     if probes.source == "said":
         return ["how the RTT varies: one value was said", "losses and outages: recordings of rates have none"]

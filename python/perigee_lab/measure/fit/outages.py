@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fate of queued packets in a lossy outage, as observed by a flow that fills the queue.
+"""Fate of queued packets in a lossy outage, observed with a flow that fills the queue.
 
-An interface that goes down loses its queue (flush): the first packets that arrive afterwards were
-sent afterwards, and met an empty queue. One that transmits into the void (blackhole) continues to
-serve its queue: the first packets that arrive afterwards were sent before, and waited as long as
-the others. So the first RTT samples after a silence distinguish the two; senders take no samples of
-retransmitted packets. Samples that include the silence belong to packets that arrived before it and
-lost their acknowledgements; they carry no information. Nor do probes of a quiet path: its queue is
-empty.
+An interface that goes down loses its queue (flush): the first packets that arrive after the outage
+were also sent after it, and found an empty queue. A link that transmits into the void (blackhole)
+continues to serve its queue: the first packets that arrive after the outage were sent earlier, and
+waited as long as the packets before it. The first RTT samples after a silence therefore distinguish
+the two, since senders take no samples from retransmitted packets. Samples that include the silence
+are from packets that arrived before it and whose acknowledgements were lost; they carry no
+information. Neither do probes of an idle path, the queue of which is empty.
 """
 
 from __future__ import annotations
@@ -27,55 +27,57 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 LEAST_ROWS, LEAST_S = 2.5, 0.025
-"""Silences shorter than this many rows, or this time, cannot be recognised."""
+"""Silences shorter than this many rows, or than this time, cannot be detected."""
 LEAST_WAIT_MS = 10.0
-"""A queue shorter than this may also have formed afterwards."""
+"""Minimum waiting time before a silence; a shorter queue may also have formed after it."""
 KEPT, GONE = 0.5, 0.25
-"""Shares of the wait before: at least the first was kept; at most the second is a new queue."""
+"""Fractions of the waiting time before the silence: with at least the first, the queue was kept;
+with at most the second, it was lost."""
 SOON = 4.0
-"""Samples within this many RTTs after a silence count as the first ones."""
+"""Samples within this many RTTs after a silence count as the first samples."""
 AROUND_S = 0.15
-"""Largest distance between the starts of an outage and of its silence, apart from the way to the
-sender."""
+"""Maximum distance between the start of an outage and that of its silence, apart from the delay to
+the sender."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """An interval without any arrival at the sender, in the flow's time."""
+    """An interval without any arrival at the sender; times are in the flow's time."""
 
     begin_s: float
     end_s: float
     base_ms: float
     before_ms: float
-    """RTT above the base before it."""
+    """RTT above the base before the silence."""
     after_ms: float
-    """The same of the first sample that does not include the silence; NaN: none arrived soon."""
+    """RTT above the base of the first sample that does not include the silence; NaN: none arrived
+    soon after it."""
     lost: float
-    """Packets retransmitted because of it."""
+    """Packets retransmitted because of the silence."""
 
     @property
     def length_s(self) -> float:
-        """Its length."""
+        """Length of the silence."""
         return self.end_s - self.begin_s
 
 
 @dataclass(frozen=True)
 class Votes:
-    """Numbers of outages in which the queue was lost and served."""
+    """Number of outages in which the queue was lost, and in which it was served."""
 
     lost: int
     served: int
 
     @property
     def decided(self) -> bool:
-        """Whether one has a clear majority."""
+        """Whether one of the two has a clear majority."""
         return max(self.lost, self.served) > 3 * min(self.lost, self.served)
 
 
 def silences(load: Load, base_ms: Floats) -> list[Silence]:
-    """Intervals without RTT samples during a standing queue.
+    """Finds intervals without RTT samples during a standing queue.
 
-    There are none for smoothed RTTs, which average over them.
+    Finds none if RTTs are smoothed, since smoothing hides them.
     """
     known = np.flatnonzero(~np.isnan(load.rtt_ms))
     if load.smoothed or len(known) < 2:
@@ -101,7 +103,7 @@ def silences(load: Load, base_ms: Floats) -> list[Silence]:
 def votes(
     found: Sequence[Silence], outages: Sequence[tuple[float, float]], interval_s: float, *, together: bool
 ) -> Votes:
-    """Votes of silences. `outages`: starts and lengths, from probes sent every `interval_s`.
+    """Votes of silences. `outages`: start and length of each, from probes sent every `interval_s`.
 
     `together`: the flow ran at the same time as the probes; then only silences that coincide with
     an outage count, otherwise all of about their length.
@@ -111,7 +113,7 @@ def votes(
         lengths = [n for at, n in outages if not together or abs(at + s.base_ms / 1e3 - s.begin_s) < AROUND_S]
         if not lengths or s.length_s < min(lengths) / 2 - interval_s:
             continue
-        # After longer outages the queue is empty either way.
+        # After an outage longer than this, the queue is empty in both cases.
         left = (s.base_ms + s.before_ms) / 1e3 - float(np.median(lengths)) - interval_s
         if s.after_ms >= KEPT * s.before_ms:
             served += 1

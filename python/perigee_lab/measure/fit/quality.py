@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Quality of a fitted path: its probes and flows, simulated, compared with those of the record.
+"""Quality of a fitted path: simulated probes and flows compared with those of the record.
 
-Distances between two samples of RTTs: Kolmogorov and Smirnov's (largest difference of the
-distribution functions) and Wasserstein's (mean shift, ms). Neighbours are correlated, so that
-intervals come from resampling blocks of seconds.
+Distances between two samples of RTTs: Kolmogorov-Smirnov (largest difference of the distribution
+functions) and Wasserstein (mean shift, ms). Since neighbouring samples are correlated, intervals
+are computed by resampling blocks of several seconds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Distance:
 
 
 NONE = Distance(float("nan"), float("nan"), float("nan"), float("nan"), (), ())
-"""Placeholder where nothing is compared."""
+"""Placeholder if nothing is compared."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Flow:
     replayed_bps: float
     rtt: Distance | None
     seen: bool
-    """The fit has used this flow."""
+    """Whether the fit used this flow."""
 
     @property
     def error(self) -> float:
@@ -67,7 +67,7 @@ class Flow:
 
 
 def replayed_probes(scenario: File, like: Probes) -> Probes:
-    """Probes over the fitted path, at the interval of others."""
+    """Simulates probes over the fitted path, at the interval of `like`."""
     ms = like.interval_s * 1e3
     flow = f'{FLOW}\nname = "probes"\napp = "ping"\ninterval = "{ms:.3f} ms"\nsize = {like.bytes}\n'
     run = _run(scenario, flow, {"run.sample": f"{max(1.0, ms):.3f} ms"}, None)
@@ -75,7 +75,7 @@ def replayed_probes(scenario: File, like: Probes) -> Probes:
 
 
 def replayed_load(scenario: File, load: Load) -> Load:
-    """A flow over the fitted path, with start and end of the original."""
+    """Simulates a flow over the fitted path, with the start and end of the original."""
     size = "" if load.bytes is None else f'bytes = "{load.bytes:.0f} B"\n'
     flow = f'{FLOW}\ncc = "*"\nstart = "{load.start_s:.6f} s"\n{size}'
     sets: dict[str, object] = {"run.sample": f"{max(1.0, load.step_s * 1e3):.3f} ms"}
@@ -101,7 +101,7 @@ def flow_beside(scenario: File, load: Load, *, seen: bool) -> Flow:
 
 
 def _spread(load: Load) -> Floats:
-    """RTT samples, thinned to the number that a comparison needs."""
+    """RTT samples, thinned to the number needed by a comparison."""
     ms, count = load.rtts
     share = np.cumsum(count) / count.sum()
     found: Floats = ms[
@@ -115,7 +115,7 @@ def _spread(load: Load) -> Floats:
 def distance(here: Floats, there: Floats, times_s: Floats | None) -> Distance:
     """Distance between the RTTs of record and replay.
 
-    `times_s`: times of the record's samples, for blocks.
+    `times_s`: times of the record's samples, which define the blocks.
     """
     from scipy import stats
 
@@ -149,13 +149,13 @@ def _interval(here: Floats, there: Floats, times_s: Floats | None) -> tuple[floa
 
 
 def probes_beside(unseen: Probes, replay: Probes) -> Distance:
-    """Compares probes held out from the fit with those of the replay."""
+    """Compares probes that were held out from the fit with those of the replay."""
     fine = unseen.answered
     return distance(unseen.rtt_ms[fine], replay.rtt_ms[replay.answered], unseen.sent_s[fine])
 
 
 def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load, Load]]) -> None:
-    """Plots record and replay side by side."""
+    """Plots the record and the replay side by side."""
     import matplotlib.pyplot as plt
 
     wide = 3 if flows else 2

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Recordings of a link: rates and delays.
 
-Rates are in the format of mahimahi (mm-link(1)), delays in that of LeoReplayer, both also gzipped.
-The core reads them as `[source.trace]`. They take the place of a measurement's probes and flows;
-replayed exactly, they are the reference for the fit.
+Rates are in the format of mahimahi (mm-link(1)), delays in that of LeoReplayer; both may be
+gzipped. The core reads them as `[source.trace]`. They replace the probes and flows of a
+measurement; an exact replay is the reference for the fit.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ GZIP = b"\x1f\x8b"
 MAX_BYTES = 1 << 28
 LEAST_S = 5.0
 LONGEST_S = 21_601.0
-"""The core rejects longer traces with a line number."""
+"""Maximum length of a trace; the core rejects longer ones and reports the line."""
 PROBE_BYTES = 28
-"""The shortest ping: a recorded delay contains no serialisation."""
+"""Size of the shortest ping: a recorded delay includes no serialisation."""
 CHECKED_ON = ("cubic", "bbr")
-"""Schemes that run over the recording itself and over the fit."""
+"""Schemes that are run both over the recording and over the fit."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """Files and their parameters."""
+    """The files given by the user, and their parameters."""
 
     rates: Path | None = None
     back: Path | None = None
@@ -49,9 +49,9 @@ class Given:
     rate_step_s: float = 0.1
     delay_step_s: float = 0.01
     rtt_ms: float | None = None
-    """Substitute for delays."""
+    """Constant RTT, instead of recorded delays."""
     rate_bps: float | None = None
-    """Substitute for rates."""
+    """Constant rate, instead of recorded rates."""
 
     @property
     def any(self) -> bool:
@@ -68,7 +68,7 @@ class Recording:
     back_bps: float | None
     """Median rate of the return path."""
     probes: Probes | None
-    """Sum of both one-way delays; None: not recorded."""
+    """Probes with the sum of both one-way delays as RTT; None: not recorded."""
     source: str
     """The scenario section that replays the recording exactly."""
     remarks: list[str]
@@ -77,13 +77,13 @@ class Recording:
 def read(given: Given, scratch: Path) -> Recording:
     """Reads the files; uncompressed copies are written into `scratch`.
 
-    Raises MeasureError if a file is no recording or one is missing; ScenarioError with file and
+    Raises MeasureError if a file is not a recording or is missing; ScenarioError with file and
     line.
     """
     plain = {k: None if f is None else _plain(f, scratch) for k, f in _files(given).items()}
     spans = {k: _span(f, k, given) for k, f in plain.items() if f is not None}
     length = min(spans.values())
-    # The core's errors come first: a damaged file has no meaningful length.
+    # The core checks first: a damaged file has no meaningful length.
     if given.rates is None and given.rate_bps is None:
         raise MeasureError("delays alone do not tell the capacity: --rates FILE, or one value: --rate 100Mbit")
     source = _source(given, plain, scratch, length)
@@ -137,7 +137,7 @@ def _plain(file: Path, scratch: Path) -> Path:
 
 
 def _span(file: Path, kind: str, given: Given) -> float:
-    """Time that a file covers, s; its errors are left to the core, which reads it next."""
+    """Time that a file covers, in s. Errors of the file are left to the core, which reads it next."""
     if file.stat().st_size > MAX_BYTES:
         raise MeasureError(f"{file}: it is longer than {MAX_BYTES >> 20} MB; take a part of it")
     words = file.read_text(encoding="utf-8", errors="replace").split()
@@ -197,7 +197,7 @@ def _blocked(t_s: Floats, bps: Floats, outages: Sequence[tuple[float, float]]) -
 
 
 def _changes(t_s: Floats, bps: Floats) -> list[tuple[float, float]]:
-    """Rows with a rate that differs from the previous one."""
+    """Rows whose rate differs from that of the previous row."""
     new = np.concatenate(([True], np.diff(bps) != 0))
     return [(float(t), float(v)) for t, v in zip(t_s[new], bps[new], strict=True)]
 
@@ -216,7 +216,7 @@ def _remarks(given: Given, spans: dict[str, float], length_s: float, rates: Floa
 
 
 def exactly(recording: Recording, queue_bytes: float, reverse_bps: float, until_s: float) -> tuple[Probes, list[Load]]:
-    """Simulates probes and flows over the recording itself."""
+    """Simulates probes and flows over the exact recording."""
     assert recording.probes is not None
     ports = [f'queue = "{queue_bytes:.0f} B"']
     if recording.back_bps is None:

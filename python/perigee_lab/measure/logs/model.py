@@ -14,7 +14,7 @@ from perigee_lab.common.errors import PerigeeError
 
 NS_PER_S = 10**9
 MAX_TOLD = 5
-"""Largest number of unparsed lines to quote."""
+"""Maximum number of unparsed lines that are quoted."""
 UNITS: dict[str, dict[str, float]] = {
     "time": {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
     "rate": {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9, "Bps": 8, "kBps": 8 * 10**3, "MBps": 8 * 10**6},
@@ -58,7 +58,7 @@ class Probe:
 class Flow:
     """A flow of a log.
 
-    Rows have columns of the table `flows` (`t_ns` since 1970), and columns of the format's own.
+    Rows have columns of the table `flows` (`t_ns` since 1970) and columns specific to the format.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Log:
     format: str
     flows: list[Flow] = field(default_factory=list)
     has_clock: bool = True
-    """Times are since 1970; otherwise since the first."""
+    """Whether times are since 1970; otherwise, they are since the first."""
     remarks: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
     """Unparsed input with its position."""
 
     def not_understood(self) -> list[str]:
-        """Human-readable lines on unparsed input."""
+        """Human-readable lines about unparsed input."""
         told = [f"not understood: {s}" for s in self.strange[:MAX_TOLD]]
         more = len(self.strange) - MAX_TOLD
         return told + ([f"not understood: {more} more places"] if more > 0 else [])
@@ -109,7 +109,7 @@ def zone_of(text: str) -> tzinfo:
 
 
 def instant_ns(text: str, asked: Asked, where: str) -> int:
-    """Parses date and time as ns since 1970. Raises LogError if there is no time or no zone."""
+    """Parses date and time as ns since 1970. Raises LogError without a valid time or a time zone."""
     # Python reads at most six digits of a second.
     short = re.sub(r"(\.\d{6})\d+", r"\1", text.strip().replace("Z", "+00:00"))
     try:
@@ -133,7 +133,7 @@ def number(value: Any) -> float | None:
 
 
 def at(data: Any, *path: str | int) -> Any:
-    """The JSON value at a path of keys and indices; None if there is none."""
+    """The JSON value at a path of keys and indices; None if the path does not exist."""
     for key in path:
         if isinstance(key, int):
             data = data[key] if isinstance(data, list) and -len(data) <= key < len(data) else None

@@ -21,12 +21,12 @@ LOST = re.compile(
     r"|Request timed out|From .* icmp_seq=(?P<from>\d+) .*)"
 )
 HEAD = re.compile(r"^(?:PING|Pinging) (\S+)")
-# iputils prints the lengths of data and IP packet, others that of the data only.
+# iputils prints the lengths of the data and of the IP packet, the others only that of the data.
 SIZE = re.compile(
     r"^PING .*\) .*?\d+\((?P<whole>\d+)\)|^(?:PING|Pinging) .*?(?P<data>\d+) (?:data )?bytes(?: of data)?"
 )
 HEADERS = {False: 28, True: 48}
-"""Bytes of ICMP or UDP headers plus IP headers: version 4, version 6."""
+"""Bytes of the ICMP or UDP header plus the IP header: IPv4, IPv6."""
 MOST_MISSING = 1_000_000
 TOTAL = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
 IGNORED = re.compile(r"^(---|rtt |round-trip |Ping statistics|Approximate|\s+(Packets:|Minimum)|\s*$|PING|Pinging)")
@@ -38,7 +38,7 @@ def is_ping(head: str) -> bool:
 
 
 def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """Reads a probe per sequence number; missing numbers are lost probes."""
+    """Reads one probe per sequence number; missing numbers are lost probes."""
     log = Log("ping")
     seen: list[tuple[float | None, int | None, int | None]] = []
     target, total_ms, sent, duplicates, size = "?", None, None, 0, None
@@ -68,7 +68,7 @@ def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
 
 
 def _size(line: str) -> int | None:
-    """Length of a probe's IP packet, by ping's first line."""
+    """Length of a probe's IP packet, according to the first line of ping."""
     match = SIZE.match(line)
     if match is None:
         return None
@@ -83,7 +83,7 @@ def _probes(
     asked: Asked,
     log: Log,
 ) -> list[Probe]:
-    # Windows prints no sequence numbers; the order replaces them.
+    # Windows prints no sequence numbers; the order of the lines replaces them.
     numbers = _unwrapped([n for _, n, _ in seen]) if all(n is not None for _, n, _ in seen) else list(range(len(seen)))
     answers: dict[int, tuple[float | None, int | None]] = {}
     for n, (stamp, _, rtt) in zip(numbers, seen, strict=True):
@@ -118,7 +118,7 @@ def _probes(
 
 
 def _unwrapped(numbers: list[int | None]) -> list[int]:
-    """Unwraps sequence numbers of 16 bits."""
+    """Unwraps 16-bit sequence numbers."""
     found: list[int] = []
     for n in numbers:
         value = int(n or 0)
@@ -140,12 +140,12 @@ def _int(text: str | None) -> int | None:
 
 
 def is_irtt(data: Any) -> bool:
-    """Whether this is JSON of `irtt client -o`."""
+    """Whether this is the JSON output of `irtt client -o`."""
     return isinstance(at(data, "round_trips"), list) and at(data, "config") is not None
 
 
 def read_irtt(data: Any, asked: Asked) -> Log:
-    """Reads a probe per round trip, with one-way delays by the clocks of both ends."""
+    """Reads one probe per round trip, with one-way delays measured by the clocks of both ends."""
     log = Log("irtt")
     target = str(at(data, "config", "remote_address") or at(data, "config", "remoteAddress") or "server")
     flow = Flow("irtt", "here", target, "ping")
@@ -183,12 +183,12 @@ def _whole(value: float | None) -> int | None:
 
 
 def is_mtr(data: Any) -> bool:
-    """Whether this is JSON of `mtr --json`."""
+    """Whether this is the JSON output of `mtr --json`."""
     return isinstance(at(data, "report", "hubs"), list)
 
 
 def read_mtr(data: Any, asked: Asked) -> Log:
-    """Reads a flow per hop, with totals only: mtr writes no samples."""
+    """Reads one flow per hop, with totals only: mtr writes no samples."""
     log = Log("mtr", has_clock=False)
     source = str(at(data, "report", "mtr", "src") or "here")
     for i, hub in enumerate(data["report"]["hubs"]):
@@ -217,7 +217,7 @@ def read_mtr(data: Any, asked: Asked) -> Log:
 
 
 def first_json(text: str) -> Any:
-    """Parses JSON of a text or of its first line; None if there is none."""
+    """Parses a text, or its first line, as JSON; None if neither is JSON."""
     for part in (text, text.partition("\n")[0]):
         try:
             return json.loads(part)
@@ -227,7 +227,7 @@ def first_json(text: str) -> Any:
 
 
 def time_of(value: Any, asked: Asked, where: str) -> int:
-    """A JSON time in ns since 1970: text, or seconds since 1970."""
+    """Converts a JSON time (text, or seconds since 1970) to ns since 1970."""
     seconds = number(value)
     if seconds is not None:
         return round(seconds * NS_PER_S)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """qlog, the event logs of QUIC stacks (draft-ietf-quic-qlog-main-schema).
 
-JSON, and JSON text sequences (RFC 7464). Recovery metrics (RTTs, congestion window, bytes in
-flight, pacing) and packets sent, acknowledged and lost are read, of versions 0.3 and later, in
-which events are objects with a name.
+Reads JSON and JSON text sequences (RFC 7464) of versions 0.3 and later, in which events are objects
+with a name: recovery metrics (RTTs, congestion window, bytes in flight, pacing) and packets sent,
+acknowledged and lost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = {
 """Metric → column and factor: qlog has times in ms, amounts in bytes, rates in bit/s."""
 FLOATS = {"log.min_rtt_ms"}
 MOST_RANGE = 1 << 20
-"""Largest number of packets in one range of an acknowledgement."""
+"""Maximum number of packets in one range of an acknowledgement."""
 EPOCH_MS = 1e11
 """Times above this are since 1970."""
 
@@ -56,7 +56,7 @@ class _Trace:
     def time_ns(self, event: Any) -> int | None:
         """Time of an event in ns.
 
-        Counted from 1970 if the trace has a reference time, otherwise from the trace's start.
+        It is since 1970 if the trace has a reference time, otherwise since the start of the trace.
         """
         time_ms = number(at(event, "time"))
         if time_ms is None:
@@ -75,7 +75,7 @@ class _Trace:
         return round((time_ms + (0.0 if absolute else zero)) * 1e6)
 
     def event(self, event: Any, log: Log, where: str) -> None:
-        """Adds an event."""
+        """Processes an event."""
         name, data = at(event, "name"), at(event, "data")
         t_ns = self.time_ns(event)
         if not isinstance(name, str) or t_ns is None:
@@ -124,7 +124,8 @@ class _Trace:
                 fresh[column] = value * factor if column in FLOATS else round(value * factor)
         if not fresh:
             return
-        # Only changed metrics are logged, the others persist; but an RTT sample counts once.
+        # Only changed metrics are logged, and the others persist; an RTT sample, however, counts
+        # only once.
         self.now = {k: v for k, v in self.now.items() if k != "rtt_ns"} | fresh
         rows = self.flow.rows
         since = t_ns - rows[-1]["t_ns"] if rows else 0
@@ -147,7 +148,7 @@ def _number_of(data: dict[str, Any]) -> tuple[str, int]:
 
 
 def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """Reads a flow per trace, a row per update of its metrics. Raises LogError."""
+    """Reads one flow per trace, with one row per update of its metrics. Raises LogError."""
     log = Log("qlog")
     traces: list[_Trace] = []
     whole: list[str] = []
@@ -157,7 +158,7 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
             continue
         data = _object(text) if not whole else None
         if data is None:
-            # JSON over several lines, or damage.
+            # JSON over several lines, or damaged input.
             whole.append(line)
         elif at(data, "traces") is not None or (not traces and at(data, "trace") is None and at(data, "name") is None):
             whole.append(line)

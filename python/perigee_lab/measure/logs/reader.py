@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Detection of a log's format by its contents, and reading of it."""
+"""Reader of logs, whose format is detected by their contents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perigee_lab.measure.logs import pings, qlog, tables, transfers
 from perigee_lab.measure.logs.model import Asked, Log, LogError
 
 HEAD_CHARS = 1 << 16
-# JSON is read into memory completely; iperf3 writes some 300 bytes per stream and interval.
+# JSON is read into memory completely; iperf3 writes about 300 bytes per stream and interval.
 MAX_JSON_CHARS = 1 << 28
 MAX_LINE_CHARS = 1 << 16
 GZIP = b"\x1f\x8b"
-# The shell of Windows writes redirected output as UTF-16.
+# The Windows shell writes redirected output as UTF-16.
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Lines = Callable[[Iterable[tuple[int, str]], Asked], Log]
@@ -38,13 +38,13 @@ FORMATS = (*BY_LINES, *BY_JSON, "speedtest")
 
 
 def read_log(file: Path, asked: Asked, written_by: str | None = None) -> Log:
-    """Reads the log in a file, compressed with gzip or not.
+    """Reads a log file, which may be compressed with gzip.
 
     `written_by` is one of FORMATS; None = detected.
 
     Raises:
         LogError: the format is unknown, the log is damaged, or it needs an option.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     if not file.is_file():
         raise LogError("there is no such file" if not file.exists() else "it is no plain file")
@@ -81,7 +81,7 @@ def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
 
 
 def _refuse_idle(log: Log, asked: Asked) -> None:
-    """Raises LogError for options without effect on this log."""
+    """Raises LogError for options that have no effect on this log."""
     if log.format != "table" and (asked.columns or asked.units):
         given = "--column" if asked.columns else "--unit"
         raise LogError(f"{given} is for tables (CSV), and it is a log of {log.format}: leave it out")
@@ -119,7 +119,7 @@ def _open(file: Path) -> IO[str]:
 def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:
     """Lines with their numbers.
 
-    One longer than `longest` is split and then reported as not understood.
+    A line longer than `longest` is split, and then reported as not understood.
     """
     number = 0
     while line := opened.readline(longest):

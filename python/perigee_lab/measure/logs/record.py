@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from perigee_lab.results.manifest import Manifest
     from perigee_lab.results.writer import RecordWriter
 
-# Gaps are reported above this multiple of the usual time between samples.
+# Longer times between samples than this multiple of the usual one are reported as gaps.
 GAP = 5.0
 MAX_TOLD_GAPS = 3
 LEAST_NS = 1_000_000
 NO_LINK = 0xFFFF_FFFF
-"""Unknown link in a record's tables."""
+"""An unknown link in the tables of a record."""
 
 
 def import_log(
@@ -70,7 +70,7 @@ def import_log(
 
 
 def _refuse_names(log: Log) -> None:
-    """Raises LogError for invalid names, which would end up in tables, pages and paths."""
+    """Raises LogError for invalid names, since they appear in tables, pages and paths."""
     for number, flow in enumerate(log.flows, 1):
         for what, name in (("name", flow.name), ("sender", flow.origin), ("receiver", flow.target), ("cc", flow.cc)):
             why = names.problem(name)
@@ -83,7 +83,7 @@ def _sizes(log: Log) -> list[int | None]:
 
 
 def _span(log: Log) -> tuple[int, int]:
-    """First and last instant; a log without samples (mtr) has a nominal length."""
+    """First and last time; a log without samples (mtr) has a nominal length."""
     first = [p.sent_ns for f in log.flows for p in f.probes] + [r["t_ns"] for f in log.flows for r in f.rows]
     first += [f.totals["started_ns"] for f in log.flows if "started_ns" in f.totals]
     last = [p.sent_ns + (p.rtt_ns or 0) for f in log.flows for p in f.probes]
@@ -141,7 +141,7 @@ def _tables(log: Log, start_ns: int, end_ns: int, cc: str | None) -> dict[str, A
 
 
 def _rows(flow: Flow, number: int, start_ns: int) -> list[dict[str, Any]]:
-    """Samples; those of probes at the arrival times of their answers."""
+    """Samples of a flow; those of probes are at the arrival times of the answers."""
     rows = [{**r, "t_ns": r["t_ns"] - start_ns, "flow": number} for r in flow.rows]
     for p in flow.probes:
         if p.rtt_ns is None:
@@ -168,7 +168,7 @@ def _totals(
         answered = sum(p.rtt_ns is not None for p in flow.probes)
         known |= {"data_sent": len(flow.probes), "sent_packets": len(flow.probes), "delivered_packets": answered}
     elif rows:
-        # Counters of the last sample; unknown if the log has none.
+        # Counters are those of the last sample, or unknown if the log has none.
         known |= {k: rows[-1][k] for k in ("retransmits", "sent_packets") if rows[-1].get(k) is not None}
         known["data_sent"] = rows[-1].get("sent_packets")
     own = {k: v for k, v in flow.totals.items() if k != "started_ns"}
@@ -176,7 +176,7 @@ def _totals(
 
 
 def remarks(log: Log) -> list[str]:
-    """Warnings on a log."""
+    """Warnings about a log."""
     found = list(log.remarks)
     if not log.has_clock:
         found.append("the log does not say when it was made: time 0 is its first sample")

@@ -22,7 +22,7 @@ ROLES = {
     "bytes": "bytes",
     "number": "",
 }
-"""Roles of columns, with the kind of their unit."""
+"""Roles of columns, and the dimension of their unit."""
 NAMES = {
     "time": r"(?:date_?)?time(?:stamp)?(?:_utc)?|t|ts|epoch|utc|datetimestamp(?:_utc)?|date",
     "rtt": r"rtt|ping|latency|pop_ping_latency|ping_latency|round_trip(?:_time)?",
@@ -53,7 +53,7 @@ class Column:
 
 
 def is_table(head: str) -> bool:
-    """Whether a text starts with a line of names and another with as many cells."""
+    """Whether a text starts with a line of names, followed by a line with as many cells."""
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("#")][:2]
     if len(lines) < 2:
         return False
@@ -66,9 +66,9 @@ def _delimiter(line: str) -> str:
 
 
 def read_table(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """Reads rows as samples: RTTs and losses of probes, or rates of a transfer.
+    """Reads rows as samples: RTTs and losses of probes, or rates of transfers.
 
-    Further numbers become columns `log.NAME`.
+    Other numeric columns become columns `log.NAME`.
     """
     log = Log("table")
     columns: list[Column] = []
@@ -143,7 +143,7 @@ def _add(row: dict[str, Any], t_ns: int, flow: Flow, rates: Flow) -> None:
 
 
 def columns_of(names: list[str], asked: Asked) -> list[Column]:
-    """Roles of columns: given by the user, or known by name. Raises LogError."""
+    """Roles of columns, given by the user or inferred from their names. Raises LogError."""
     for given in (*asked.columns, *asked.units):
         if given not in names:
             raise LogError(f"there is no column {given!r}; there are {', '.join(names)}")
@@ -185,7 +185,7 @@ def _column(index: int, name: str, asked: Asked) -> Column:
     kind = ROLES[role]
     if unit is not None and kind and unit not in UNITS[kind]:
         raise LogError(f"column {name}: {role} has no unit {unit!r}; it may be {', '.join(UNITS[kind])}")
-    # Drop rates are shares of 1 by their name; all others need a unit.
+    # These two names imply a fraction of 1; all other columns need a unit.
     if unit is None and plain in ("pop_ping_drop_rate", "lost"):
         unit = "share"
     if unit is None and kind and role not in ("time", "bytes"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Logs of transfers: JSON of iperf3, results of speedtest tools, series of `ss -ti`."""
+"""Logs of transfers: JSON of iperf3, results of speed tests, and series of `ss -ti`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from perigee_lab.measure.logs.pings import time_of
 
 
 def is_iperf3(data: Any) -> bool:
-    """Whether this is JSON of `iperf3 -J`."""
+    """Whether this is the JSON output of `iperf3 -J`."""
     return isinstance(at(data, "intervals"), list) and at(data, "start") is not None
 
 
 def read_iperf3(data: Any, asked: Asked) -> Log:
-    """Reads a flow per stream, a row per interval."""
+    """Reads one flow per stream, with one row per interval."""
     if (error := at(data, "error")) and not data["intervals"]:
         raise LogError(f"iperf3 failed: {error}")
     log = Log("iperf3")
@@ -84,7 +84,7 @@ def is_speedtest(data: Any) -> bool:
 
 
 def read_speedtest(results: list[tuple[str, Any]], asked: Asked) -> Log:
-    """Reads a row per result, with download and upload."""
+    """Reads one row per result, with download and upload."""
     log = Log("speedtest")
     down, up = Flow("download", "server", "here", "unknown"), Flow("upload", "here", "server", "unknown")
     for where, data in results:
@@ -122,7 +122,7 @@ def read_speedtest(results: list[tuple[str, Any]], asked: Asked) -> Log:
 
 
 def lines_of_json(lines: Iterable[tuple[int, str]]) -> list[tuple[str, Any]]:
-    """JSON values, one per line; None for lines without one."""
+    """The JSON value of each line; None if a line has none."""
     found: list[tuple[str, Any]] = []
     for where, line in lines:
         if not line.strip():
@@ -144,14 +144,14 @@ FACTORS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def is_ss(head: str) -> bool:
-    """Whether a text has sockets in the format of `ss -ti`."""
+    """Whether a text lists sockets in the format of `ss -ti`."""
     return "cwnd:" in head and any(SOCKET.match(line) for line in head.splitlines())
 
 
 def read_ss(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
-    """Reads a flow per pair of ends, a row per appearance.
+    """Reads one flow per pair of endpoints, with one row for each time that it is listed.
 
-    Times are on lines of their own (`date +%s.%N`).
+    Times are on separate lines (`date +%s.%N`).
     """
     log = Log("ss")
     flows: dict[tuple[str, str], Flow] = {}

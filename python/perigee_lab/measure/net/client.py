@@ -14,10 +14,10 @@ from perigee_lab.measure.net.protocol import Channel, MeasureError, StrangerErro
 
 PATIENCE_S = 15.0
 EARLY = "ended early"
-"""Part of the warning on a truncated transfer."""
-# A server that greets and then closes the connection at our first message, this many times in a
-# row, has another key. A single time it may have been stopped, or an outage exceeded its timeout
-# for unauthenticated clients.
+"""Part of the warning about a truncated transfer."""
+# A server that greets and then closes the connection at our first message this many times in a row
+# has another key. If that happens only once, the server may have been stopped, or an outage may
+# have exceeded its timeout for unauthenticated clients.
 REFUSALS, REFUSED_PAUSE_S = 3, 0.5
 MAX_BYTES = 1 << 50
 
@@ -36,14 +36,14 @@ class Peer:
 
 @dataclass
 class Asked:
-    """A channel to a server, with its first reply."""
+    """A channel to a server, and the server's first reply."""
 
     channel: Channel
     reply: dict[str, Any]
     began_ns: int
     """Start of the connection on the monotonic clock."""
     connect_ns: int
-    """Duration of the TCP handshake: an RTT."""
+    """Duration of the TCP handshake, which is one RTT."""
 
 
 @dataclass
@@ -55,7 +55,8 @@ class Transfer:
     sender: transfer.Series | None
     """None: the sender could not be queried."""
     sender_zero_ns: int
-    """Zero of the sender's clock on the receiver's; exact up to half the asymmetry of the RTT."""
+    """Zero of the sender's clock on the receiver's clock, accurate to half the asymmetry of the
+    RTT."""
     connect_ns: int
     origin: str
     target: str
@@ -67,7 +68,7 @@ class Transfer:
 def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer: int | None = None) -> Asked:
     """Connects and sends a request.
 
-    Raises MeasureError on permanent errors, OSError on those that may be temporary.
+    Raises MeasureError on permanent errors, OSError on errors that may be temporary.
     """
     for _ in range(REFUSALS - 1):
         try:
@@ -103,7 +104,8 @@ def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: in
         raise MeasureError(f"{peer}: {error}") from None
     except ConnectionError as error:
         sock.close()
-        # Without the key, the server closes without a message; so does one that is being stopped.
+        # Without the key, the server closes the connection without a message; so does a server that
+        # is being stopped.
         kind = _HungUpError if greeted else ConnectionError
         raise kind(f"{peer}: {error.strerror or error}") from None
     except OSError:
@@ -120,7 +122,7 @@ def _connected(peer: Peer, cc: str | None, buffer: int | None) -> socket.socket:
     try:
         addresses = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
-        # Name resolution may fail while a network is down.
+        # Name resolution may fail while the network is down.
         raise OSError(f"{peer.host}: {error.strerror}") from None
     problem: OSError = OSError("it has no address")
     for family, kind, protocol, _, address in addresses:
@@ -178,9 +180,9 @@ def download(
 
 
 def _cut_short(got: transfer.Series, most_ns: int, rtt_ns: int) -> bool:
-    """Whether data stopped long before their time.
+    """Whether data stopped long before the end of the transfer.
 
-    A sender that waits for ACKs is silent for an RTT, not longer.
+    A sender that waits for ACKs is silent for one RTT, but not longer.
     """
     return got.first_ns is None or got.done_ns - got.first_ns + 2 * rtt_ns < 0.9 * most_ns
 
@@ -207,8 +209,8 @@ def upload(
         except (OSError, StrangerError) as error:
             remarks.append(f"what the receiver saw is missing: {error}")
             got = _as_received(sent)
-    # Zero of the receiver's clock is the departure of its answer: half an RTT before the sender's
-    # zero.
+    # The zero of the receiver's clock is the departure of its answer, half an RTT before the
+    # sender's zero.
     early = zero - asked.connect_ns // 2
     got.t_ns = [t + early for t in got.t_ns]
     got.first_ns = None if got.first_ns is None else got.first_ns + early
@@ -220,7 +222,7 @@ def upload(
 
 
 def _as_received(sent: transfer.Series) -> transfer.Series:
-    """Acknowledged data, as substitute for the receiver's series."""
+    """Acknowledged data, as a substitute for the receiver's series."""
     found = transfer.Series(sent.started_ns, list(sent.t_ns), list(sent.total))
     at = kernel.NAMES.index("bytes_acked")
     if len(sent.info) == len(sent.t_ns):
@@ -230,7 +232,7 @@ def _as_received(sent: transfer.Series) -> transfer.Series:
 
 
 def _series(message: Mapping[str, Any]) -> transfer.Series:
-    """Decodes a series of the other end; its kernel may have other fields. Raises MeasureError."""
+    """Decodes a series of the other end, whose kernel may have other fields. Raises MeasureError."""
     try:
         t = [int(v) for v in message["t_ns"]]
         total = [int(v) for v in message["total"]]

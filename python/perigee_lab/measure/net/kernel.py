@@ -21,7 +21,7 @@ TRAIN_BUFFER_BYTES = 1 << 20
 INFINITE = 0x7FFF_FFFF
 NO_LIMIT = (1 << 64) - 1
 
-# Offsets in `struct tcp_info`; that of an older kernel is shorter.
+# Offsets in `struct tcp_info`, which is shorter on older kernels.
 FIELDS: dict[str, tuple[int, str]] = {
     "state": (0, "B"), "ca_state": (1, "B"), "unacked": (24, "I"), "sacked": (28, "I"), "lost": (32, "I"),
     "retrans": (36, "I"), "rtt_us": (68, "I"), "rttvar_us": (72, "I"), "ssthresh": (76, "I"), "cwnd": (80, "I"),
@@ -35,7 +35,7 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
 def tcp_info(sock: socket.socket) -> list[int]:
-    """TCP_INFO in the order of NAMES; -1 for fields this kernel lacks. Empty on other systems."""
+    """TCP_INFO in the order of NAMES; -1 for fields that this kernel lacks. Empty on other systems."""
     if not LINUX:
         return []
     try:
@@ -49,7 +49,7 @@ def tcp_info(sock: socket.socket) -> list[int]:
 
 
 def schemes() -> list[str]:
-    """Available congestion controls; none on other systems than Linux."""
+    """Available congestion controls; none on systems other than Linux."""
     try:
         text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
     except OSError:
@@ -58,7 +58,7 @@ def schemes() -> list[str]:
 
 
 def choose(sock: socket.socket, cc: str | None) -> str:
-    """Sets the congestion control of a socket, if one is named; returns the one in use.
+    """Sets the congestion control of a socket, if `cc` is not None; returns the name of the one in use.
 
     Raises ValueError if it is not available.
     """
@@ -80,7 +80,7 @@ def choose(sock: socket.socket, cc: str | None) -> str:
 def buffers(sock: socket.socket, size: int, *, sending: bool) -> int:
     """Requests a socket buffer of this many bytes; returns its size.
 
-    The kernel's own figure is twice the payload.
+    The size that the kernel reports is twice the payload.
     """
     plain, forced = (socket.SO_SNDBUF, SO_SNDBUFFORCE) if sending else (socket.SO_RCVBUF, SO_RCVBUFFORCE)
     size = min(size, (1 << 30) - 1)
@@ -107,10 +107,11 @@ def want_arrivals(sock: socket.socket) -> None:
 
 
 def arrival(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """Arrival of a packet on this machine's monotonic clock, ns; now without a timestamp.
+    """Arrival of a packet by this machine's monotonic clock, in ns; the present time without a timestamp.
 
-    The kernel stamps by the wall clock; the packet's age is subtracted from the present, so that a
-    step of the wall clock does not matter unless it happens within these microseconds.
+    The kernel's timestamps are by the wall clock. The age of the packet is subtracted from the
+    present monotonic time, so that a step of the wall clock matters only if it happens within these
+    microseconds.
     """
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= TIMESPEC.size:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Server-side limits on rate and duration, for every holder of a key."""
+"""Server-side limits on rate and duration, which apply to every holder of a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Limits:
     rate_bytes_per_s: int | None = None
     """Rate of each connection, both directions; None = unlimited."""
     probes_per_s: int = 2000
-    """Probes a second of each session."""
+    """Probes per second in each session."""
     probe_bytes: int = 1400
     connections: int = 64
     """Concurrent connections."""
@@ -34,17 +34,17 @@ class Limits:
 
 
 class Daily:
-    """Limit on the bytes of the last 24 hours."""
+    """Limit on the bytes within the last 24 hours."""
 
     def __init__(self, most: int) -> None:
-        """Sets the limit in bytes."""
+        """Creates a limit of `most` bytes."""
         self.most = most
         self.given: deque[tuple[float, int]] = deque()
         self.total = 0
         self.lock = threading.Lock()
 
     def left(self) -> int:
-        """Bytes left."""
+        """Number of bytes left."""
         with self.lock:
             self._forget()
             return max(0, self.most - self.total)
@@ -63,14 +63,14 @@ class Daily:
 
 
 class Bucket:
-    """Token bucket: a rate per second, with a second's tokens as burst."""
+    """Token bucket: a rate per second, and a burst of one second's tokens."""
 
     def __init__(self, per_s: float) -> None:
-        """Starts full."""
+        """Creates a full bucket."""
         self.per_s, self.there, self.at_ns = per_s, per_s, time.monotonic_ns()
 
     def take(self, now_ns: int) -> bool:
-        """Takes a token; False if there is none."""
+        """Takes a token; returns False if there is none."""
         self.there = min(self.per_s, self.there + (now_ns - self.at_ns) * self.per_s / 1e9)
         self.at_ns = now_ns
         if self.there < 1:

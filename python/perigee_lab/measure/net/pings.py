@@ -19,7 +19,7 @@ from perigee_lab.measure.net.client import Asked, Peer, ask
 from perigee_lab.measure.net.protocol import MeasureError, StrangerError
 
 LATE_S = 5.0
-"""Longest wait for answers after the last probe."""
+"""Maximum wait for answers after the last probe."""
 SPEAK_S = 60.0
 AGAIN_S = 10.0
 LOST = -1
@@ -47,7 +47,7 @@ class Pace:
 class Probes:
     """Columns of probes by number.
 
-    Times are of the client's monotonic clock, except `arrived` and `left`, which are of the
+    Times are by the client's monotonic clock, except `arrived` and `left`, which are by the
     server's.
     """
 
@@ -60,13 +60,13 @@ class Probes:
     epoch: array[int] = field(default_factory=lambda: array("q"))
     """Number of the session; the server's clocks of different sessions may differ."""
     came: array[int] = field(default_factory=lambda: array("q"))
-    """1: it reached the server; 0: it did not; LOST: unknown."""
+    """1: the probe reached the server; 0: it did not; LOST: unknown."""
     duplicates: int = 0
     """Duplicate answers."""
     there_twice: int = 0
-    """Duplicate probes at the server."""
+    """Duplicate probes that arrived at the server."""
     reordered: int = 0
-    """Answers that arrived after one to a later probe."""
+    """Answers that arrived after the answer to a later probe."""
     there_reordered: int = 0
     wall: array[int] = field(default_factory=lambda: array("q"))
     """Pairs of monotonic clock and wall clock, sampled occasionally."""
@@ -98,10 +98,10 @@ class _Joined:
 
 
 class Pinger:
-    """Sends probes and receives answers in one thread: it waits for answers between probes."""
+    """Sends probes and receives answers in one thread, which waits for answers between probes."""
 
     def __init__(self, peer: Peer, pace: Pace, stop: threading.Event | None = None) -> None:
-        """Setting `stop` ends it early."""
+        """Setting `stop` ends the measurement early."""
         self.peer, self.pace, self.stop = peer, pace, stop or threading.Event()
         self.joined: _Joined | None = None
         self.coming: queue.SimpleQueue[_Joined] = queue.SimpleQueue()
@@ -116,7 +116,7 @@ class Pinger:
     def run(
         self, duration_ns: int, kept: Callable[[Probes], None] | None = None, keep_every_ns: int = 60 * 10**9
     ) -> Probes:
-        """Sends probes for this time.
+        """Sends probes for a time.
 
         `kept` receives them periodically, so that a crash loses little.
 
@@ -182,7 +182,8 @@ class Pinger:
             for _ in range(self.pace.burst):
                 self._send(probes, joined)
             return
-        # Signed before the first one leaves, so that the train is as dense as this machine allows.
+        # All probes are signed before the first one leaves, so that the train is as dense as this
+        # machine allows.
         now = time.monotonic_ns()
         numbers = range(first - self.first, last + 1)
         packets = [protocol.probe(joined.key, joined.number, n, now, self.pace.size, last) for n in numbers]
@@ -201,8 +202,8 @@ class Pinger:
             packet = protocol.probe(joined.key, joined.number, number, time.monotonic_ns(), self.pace.size)
         self._note(probes, time.monotonic_ns())
         if joined is not None and packet is not None:
-            # An interface that is down or full loses the probe: such losses are part of the
-            # measurement.
+            # An interface that is down, or whose queue is full, loses the probe: such losses are
+            # part of the measurement.
             with contextlib.suppress(OSError):
                 joined.sock.send(packet)
 
@@ -211,9 +212,9 @@ class Pinger:
             probes.wall.extend((at, time.time_ns() - (time.monotonic_ns() - at)))
 
     def _answers(self, probes: Probes, until_ns: int, *, late: bool = False) -> None:
-        """Receives answers until then, or until stopped.
+        """Receives answers until `until_ns`, or until stopped.
 
-        `late`: those to the last probes, even if stopped.
+        `late`: also waits for the answers to the last probes if stopped.
         """
         while True:
             wait = (until_ns - time.monotonic_ns()) / 1e9
@@ -250,7 +251,7 @@ class Pinger:
         probes.came[number] = 1
 
     def _speak(self, probes: Probes) -> None:
-        """Keeps the session alive; if that fails, opens a new one."""
+        """Sends a keep-alive; if that fails, opens a new session."""
         try:
             if self.joined is None:
                 raise OSError
@@ -265,7 +266,7 @@ class Pinger:
                 self.rejoining.start()
 
     def _again(self) -> None:
-        """Runs in its own thread: lost probes are counted in the meantime."""
+        """Opens a new session in a thread of its own, so that probes continue and are counted as lost."""
         with contextlib.suppress(OSError, MeasureError):
             self.coming.put(self._join())
 
@@ -281,7 +282,7 @@ class Pinger:
             probes.remarks.append(f"the server had forgotten us; probes go on with a new session from {since:.1f} s on")
 
     def _leave(self, probes: Probes) -> None:
-        """Requests the list of lost probes that had reached the server."""
+        """Closes the session; requests the probes that did not reach the server."""
         try:
             if self.joined is None:
                 raise OSError("the server is gone")
@@ -312,6 +313,6 @@ class Pinger:
         if self.joined is not None:
             self.joined.close()
         self.joined = None
-        # A session that was opened too late, or twice.
+        # Closes a session that was opened too late, or twice.
         with contextlib.suppress(queue.Empty):
             self.coming.get_nowait().close()

@@ -2,12 +2,13 @@
 """Measurement protocol: messages and authentication.
 
 A TCP connection starts with 24 bytes of the client (magic, version, nonce); the server answers with
-16 (its nonce), and with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a
-key of both nonces and the shared key. So an unauthenticated client receives less than it sent.
-Messages are JSON, deflated, each with its length and its HMAC over body and sequence number.
+16 bytes (its nonce), and sends nothing else before it has received a message with a valid
+HMAC-SHA256 (RFC 2104) under a key derived from both nonces and the shared key. An unauthenticated
+client thus receives less than it sent. Messages are deflated JSON, each with its length and an HMAC
+over its body and sequence number.
 
-Probes are UDP packets with an HMAC of 128 bits under a key of their session; an answer is as long
-as its probe. Those of a train are answered back to back after the arrival of the last one.
+Probes are UDP packets with a 128-bit HMAC under a key of their session; an answer is as long as its
+probe. The probes of a train are answered back to back after the last one has arrived.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ HELLO = struct.Struct(">4sB3x16s")
 LENGTH = struct.Struct(">I")
 MAC_BYTES = 32
 STRANGER_BYTES = 4096
-"""Longest message before authentication."""
+"""Maximum length of a message before authentication."""
 MOST_BYTES = 32 << 20
 KEY_VARIABLE = "PERIGEE_MEASURE_KEY"
 LEAST_KEY_BYTES = 16
 HASH = "sha256"
 
-# magic, kind, session, number, the client's send time; the server adds its times and the count of
-# earlier probes. In trains the client replaces that count by the number of the last probe.
+# Magic, kind, session, number and the client's send time; the server adds its own times and the
+# number of probes received before. In trains, the client sends the number of the last probe in that
+# field.
 PROBE = struct.Struct(">4sB3xQIqqqI")
 PROBE_MAC_BYTES = 16
 PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
@@ -53,11 +55,11 @@ ASK, ANSWER, TRAIN = 1, 2, 3
 
 
 class MeasureError(PerigeeError):
-    """A measurement cannot continue; the message has the remedy."""
+    """A measurement cannot continue; the message states the remedy."""
 
 
 class StrangerError(Exception):
-    """The other end has another key or another protocol."""
+    """The other end uses another key or another protocol."""
 
 
 def read_key(file: Path | None) -> bytes:
@@ -108,7 +110,7 @@ class Channel:
     """An authenticated connection."""
 
     def __init__(self, sock: socket.socket, session: bytes, *, server: bool) -> None:
-        """`session` is the key derived from both nonces."""
+        """Creates a channel; `session` is the key derived from both nonces."""
         self.sock, self.session = sock, session
         self.ours, self.theirs = (b"s", b"c") if server else (b"c", b"s")
         self.sent = self.received = 0
@@ -157,7 +159,7 @@ class Channel:
         return _parsed(body)
 
     def key_for(self, purpose: bytes) -> bytes:
-        """A key derived at both ends."""
+        """Derives a key, which is the same at both ends."""
         return derived(self.session, purpose)
 
     def _mac(self, side: bytes, number: int, body: bytes) -> bytes:
@@ -173,14 +175,14 @@ def _parsed(body: bytes) -> dict[str, Any]:
         raise StrangerError("a message that is no JSON") from None
     if not isinstance(found, dict):
         raise StrangerError("a message that is no object")
-    # Only escapes and non-ASCII text can contain invisible characters.
+    # Invisible characters can only be in escapes and in non-ASCII text.
     if (b"\\" in text or not text.isascii()) and (why := names.problem_in(found)) is not None:
         raise StrangerError(f"a message in which a text {why.partition(';')[0]}")
     return found
 
 
 def exactly(sock: socket.socket, size: int) -> bytes:
-    """Receives exactly `size` bytes. Raises ConnectionError if the connection ends before."""
+    """Receives exactly `size` bytes. Raises ConnectionError if the connection ends earlier."""
     parts = bytearray()
     while len(parts) < size:
         part = sock.recv(min(size - len(parts), 1 << 16))
@@ -192,7 +194,7 @@ def exactly(sock: socket.socket, size: int) -> bytes:
 
 @dataclass(frozen=True)
 class Seen:
-    """A received probe; times in ns of the clock of their writer."""
+    """A received probe; times in ns, each by the clock of the end that wrote it."""
 
     session: int
     number: int
@@ -200,12 +202,12 @@ class Seen:
     arrived_ns: int
     left_ns: int
     before: int
-    """Probes of this session that the server has received, this one included; in trains from the
-    client, the last number."""
+    """Number of probes of this session that the server has received, this one included; in trains
+    from the client, the number of the last probe."""
 
 
 def probe(key: bytes, session: int, number: int, sent_ns: int, size: int, last: int | None = None) -> bytes:
-    """Encodes a client's probe; `last`: number of the last one of its train."""
+    """Encodes a client's probe; `last` is the number of the last probe of its train."""
     kind = ASK if last is None else TRAIN
     return _signed(key, PROBE.pack(MAGIC, kind, session, number, sent_ns, 0, 0, last or 0), size)
 
@@ -217,14 +219,14 @@ def answer(key: bytes, asked: Seen, arrived_ns: int, left_ns: int, before: int, 
 
 
 def session_of(packet: bytes, *kinds: int) -> int | None:
-    """The session number in a packet, unverified; None if it is no probe."""
+    """The session number in a packet, unverified; None if the packet is not a probe."""
     if len(packet) < PROBE_BYTES or packet[:4] != MAGIC or packet[4] not in kinds:
         return None
     return int.from_bytes(packet[8:16], "big")
 
 
 def verified(key: bytes, packet: bytes) -> Seen | None:
-    """Verifies and decodes a probe of a known session; None if its HMAC is wrong."""
+    """Verifies and decodes a probe of a known session; None if its HMAC is invalid."""
     mac = packet[PROBE.size : PROBE_BYTES]
     if not hmac.compare_digest(mac, _mac(key, packet[: PROBE.size], packet[PROBE_BYTES:])):
         return None

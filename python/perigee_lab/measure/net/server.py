@@ -38,13 +38,13 @@ class Session:
     number: int
     key: bytes
     address: str
-    """Probes are accepted from, and answered to, this address only."""
+    """The only address from which probes are accepted."""
     size: int
     bucket: Bucket
     train: int = 0
-    """Probes per train; 0: each is answered at once."""
+    """Probes per train; 0: each probe is answered immediately."""
     held: list[tuple[protocol.Seen, int, Any]] = field(default_factory=list)
-    """Probes of an incomplete train, with arrival time and source address."""
+    """Probes of an incomplete train, with their arrival times and source addresses."""
     seen: bytearray = field(default_factory=bytearray)
     """Bitmap of received numbers."""
     came: int = 0
@@ -53,7 +53,7 @@ class Session:
     highest: int = -1
 
     def first_time(self, number: int) -> bool:
-        """Registers a probe; False if it is a duplicate."""
+        """Registers a probe; returns False if it is a duplicate."""
         at, bit = number >> 3, 1 << (number & 7)
         if at >= len(self.seen):
             self.seen.extend(bytes(max(4096, at + 1 - len(self.seen))))
@@ -67,7 +67,7 @@ class Session:
         return True
 
     def missing(self, below: int) -> list[list[int]]:
-        """Ranges of numbers that were not received, as first and last."""
+        """Ranges (first, last) of the numbers that were not received."""
         found: list[list[int]] = []
         for n in range(min(below, MAX_NUMBER)):
             at = n >> 3
@@ -81,7 +81,7 @@ class Session:
 
 
 class Server:
-    """Measurement server on one port, TCP and UDP."""
+    """Measurement server on one port, for TCP and UDP."""
 
     def __init__(self, key: bytes, host: str = "", port: int = protocol.PORT, limits: Limits | None = None) -> None:
         """Binds the port. Raises MeasureError."""
@@ -113,7 +113,7 @@ class Server:
     # Probes.
 
     def _answer(self) -> None:
-        """Answers probes; other datagrams are dropped after a look at their header."""
+        """Answers probes; other datagrams are dropped after their header has been checked."""
         while not self.stopped.is_set():
             try:
                 packet, ancillary, _, address = self.udp.recvmsg(2048, kernel.ANCILLARY_BYTES)
@@ -139,7 +139,7 @@ class Server:
         if asked is None or asked.number >= MAX_NUMBER or not session.bucket.take(arrived):
             self.counts["strange datagrams"] += 1
             return
-        # Duplicates are not answered, so that a recorded probe cannot be replayed.
+        # Duplicates are not answered, so that a captured probe cannot be replayed.
         if not session.first_time(asked.number):
             return
         if session.train == 0:
@@ -194,7 +194,7 @@ class Server:
         """Serves one connection."""
         with sock:
             try:
-                # Small answers must not wait for acknowledgements of previous ones.
+                # Short answers must not wait for the acknowledgements of earlier answers.
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 channel, request = self._greeted(sock)
             except (OSError, StrangerError):
@@ -214,7 +214,7 @@ class Server:
                 self.connections.release()
 
     def _greeted(self, sock: socket.socket) -> tuple[Channel, dict[str, Any]]:
-        """Receives greeting and first message, within the timeout for unauthenticated clients."""
+        """Receives the greeting and the first message, within the timeout for unauthenticated clients."""
         sock.settimeout(self.limits.patience_s)
         guard = threading.Timer(self.limits.patience_s, _cut, (sock,))
         guard.daemon = True
@@ -249,7 +249,7 @@ class Server:
         rate = _whole(request, "per_s", 1, limits.probes_per_s)
         train = _whole(request, "train", 2, MOST_IN_TRAIN) if request["do"] == "trains" else 0
         number = secrets.randbits(64)
-        # Some more than agreed, since queued probes arrive in bursts.
+        # The bucket allows more than the agreed rate, since queued probes arrive in bursts.
         session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)), train)
         with self.lock:
             if len(self.sessions) >= limits.sessions:
@@ -272,7 +272,7 @@ class Server:
                 del self.sessions[number]
 
     def _download(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
-        """Sends bulk data; keeps its series for a later request."""
+        """Sends bulk data; keeps the series for a later request."""
         most_bytes, most_ns, sample_ns = self._agreed(request)
         sock = channel.sock
         cc = _chosen(sock, request)
@@ -293,8 +293,9 @@ class Server:
         most = self.limits.transfer_bytes if most_bytes is None else most_bytes
         limits = self.limits
         if limits.rate_bytes_per_s is not None and request.get("buffer") is None:
-            # Data in the socket buffer have already crossed the network: at most a second's worth,
-            # which is also the longest RTT at which the window permits the rate.
+            # Data in the socket buffer have already crossed the network. The buffer holds one
+            # second's worth, so that one second is also the longest RTT at which the window permits
+            # the rate.
             kernel.buffers(channel.sock, max(LEAST_BUFFER_BYTES, limits.rate_bytes_per_s), sending=False)
         found = transfer.receive(
             channel.sock,
@@ -343,7 +344,7 @@ class Server:
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """A request exceeds the server's limits."""
+    """A request that exceeds the server's limits."""
 
 
 def _whole(request: dict[str, Any], key: str, least: int, most: int) -> int:
@@ -375,7 +376,7 @@ def _cut(sock: socket.socket) -> None:
 
 
 def _bound(host: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """Binds both sockets to one port, for IPv6 and IPv4 if available. Raises MeasureError."""
+    """Binds both sockets to one port, for IPv6 and IPv4 if both are available. Raises MeasureError."""
     try:
         dual = not host and socket.has_dualstack_ipv6()
         family = socket.AF_INET6 if dual or ":" in host else socket.AF_INET

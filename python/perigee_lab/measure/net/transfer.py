@@ -16,7 +16,7 @@ from perigee_lab.measure.net.kernel import NAMES, tcp_info
 BLOCK = memoryview(os.urandom(1 << 20))
 PIECE_BYTES = 1 << 17
 NOTHING_TAKEN_S = 0.001
-# A rate-limited reader's time step, and the least amount worth a call.
+# Time step of a rate-limited reader, and minimum amount that is worth a call.
 PACED_S, LEAST_READ_BYTES = 0.01, 1500
 STALLED_S = 60.0
 """Timeout of a transfer without progress."""
@@ -26,7 +26,7 @@ STALLED_S = 60.0
 class Series:
     """Samples of one end.
 
-    These are times in ns since this end's start, bytes so far, and TCP_INFO of a sender.
+    A sample has the time in ns since this end's start, the bytes so far, and TCP_INFO at a sender.
     """
 
     started_ns: int
@@ -34,15 +34,15 @@ class Series:
     t_ns: list[int] = field(default_factory=list)
     total: list[int] = field(default_factory=list)
     info: list[list[int]] = field(default_factory=list)
-    """In the order of `names`; empty at receivers."""
+    """Values in the order of `names`; empty at receivers."""
     first_ns: int | None = None
     """Arrival of the first data."""
     done_ns: int = 0
     why: str = ""
-    """Reason of an early end; empty = none."""
+    """Reason for an early end; empty = none."""
 
     def message(self) -> dict[str, Any]:
-        """As JSON."""
+        """The series as JSON."""
         return {
             "t_ns": self.t_ns, "total": self.total, "info": self.info, "names": list(NAMES) if self.info else [],
             "first_ns": self.first_ns, "done_ns": self.done_ns, "why": self.why,
@@ -70,7 +70,7 @@ class _Clock:
 
 
 def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns: int | None, limit_ns: int) -> Series:
-    """Sends an amount, or for a time, and shuts down the sending direction; at most for `limit_ns`.
+    """Sends an amount, or for a time, and shuts down the sending direction; takes at most `limit_ns`.
 
     The series continues until everything is acknowledged.
     """
@@ -94,8 +94,8 @@ def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns
             at = sent % (len(BLOCK) - PIECE_BYTES)
             taken = _sent(sock, BLOCK[at : at + left])
             if taken == 0:
-                # A kernel at TCP's memory limit (tcp_mem) reports writable sockets that accept
-                # nothing.
+                # A kernel at the memory limit of TCP (tcp_mem) reports sockets as writable that
+                # accept no data.
                 time.sleep(NOTHING_TAKEN_S)
                 continue
             sent, moved = sent + taken, clock.now()
@@ -117,7 +117,7 @@ def _sent(sock: socket.socket, data: memoryview) -> int:
 
 
 def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_ns: int) -> None:
-    """Samples until everything is acknowledged, the other end is gone, or time is over."""
+    """Samples until everything is acknowledged, the other end is gone, or the time is over."""
     begin = clock.now()
     acked = NAMES.index("bytes_acked")
     while True:
@@ -125,14 +125,14 @@ def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_
         if clock.due(now):
             _sample(series, sock, now, sent)
             row = series.info[-1] if series.info else []
-            # Some kernels count SYN and FIN in bytes_acked; only missing data matter.
+            # Some kernels count SYN and FIN in bytes_acked; only missing data matters.
             if not row or row[acked] >= sent + 1 or now > limit_ns or now - begin > STALLED_S * 1e9:
                 return
         time.sleep(clock.wait_s(clock.now()))
 
 
 def _allowed(bytes_per_s: int, now_ns: int, total: int) -> int:
-    """Bytes that may be read now; 0 below the least amount."""
+    """Number of bytes that may be read now; 0 if it is below the minimum amount."""
     there = int(bytes_per_s * (now_ns / 1e9 + PACED_S)) - total
     return there if there >= min(LEAST_READ_BYTES, bytes_per_s) else 0
 
@@ -154,10 +154,10 @@ def receive(
     begin_ns: int | None = None,
     bytes_per_s: int | None = None,
 ) -> Series:
-    """Receives until the other end has sent everything; at most `most_bytes` and for `limit_ns`.
+    """Receives until the other end has sent everything, but at most `most_bytes` and for at most `limit_ns`.
 
-    With `bytes_per_s`, reading is limited to this rate: TCP's window then limits the sender too,
-    except for the amount that fits the socket buffer at the start.
+    With `bytes_per_s`, reading is limited to this rate: TCP's receive window then also limits the
+    sender, except for the amount that fits the socket buffer at the start.
     """
     clock = _Clock(sample_ns)
     if begin_ns is not None:
