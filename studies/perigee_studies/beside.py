@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Additional runs of a figure.
 
-Schemes of the study's own simulator, and variants that explain a miss.
+These are the schemes of the study's own simulator, and variants that explain a miss.
 
 Their tables are stored under separate names; neither figures nor claims are computed from them. A
-result that is reproduced only with the simulator's schemes is the simulator's; one that is
-reproduced with both is the schemes'.
+result that is reproduced only with the simulator's schemes is a property of the simulator; one that
+is reproduced with both is a property of the schemes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ THEIRS, VARIANTS = "theirs", "variants"
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim with Linux's schemes and with the simulator's."""
+    """A claim evaluated with Linux's schemes and with the simulator's."""
 
     claim: str
     published: str
@@ -41,7 +41,7 @@ class Compared:
 
 
 def cases(experiment: Experiment, ask: Ask) -> list[Case]:
-    """All cases of an experiment; at quick size or with other schemes, the figure's cases only."""
+    """All cases of an experiment; at the quick size or with other schemes, only those of the figure."""
     ours = experiment.cases(ask)
     more: list[Case] = []
     if ask.size is not Size.QUICK and not ask.cc:
@@ -53,7 +53,7 @@ def cases(experiment: Experiment, ask: Ask) -> list[Case]:
 
 
 def variants(experiment: Experiment, ask: Ask, names: Collection[str] = ()) -> list[Case]:
-    """The variants that explanations rest on; with `names`, only those."""
+    """The variants on which explanations rest; with `names`, only these."""
     found = [] if experiment.evidence is None else experiment.evidence.cases(ask)
     return [_marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
 
@@ -69,7 +69,7 @@ def _marked(case: Case, what: str) -> Case:
 def together(*pieces: Evidence) -> Evidence:
     """Combines several pieces of evidence on one experiment.
 
-    Those without runs of their variants are skipped.
+    Pieces whose variants have not been run are skipped.
     """
 
     def words(t: Tables, variants: Tables) -> dict[str, str]:
@@ -85,7 +85,7 @@ def together(*pieces: Evidence) -> Evidence:
 
 
 def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[Case]:
-    """A figure's points with this many runs each, even if the requested size has fewer."""
+    """The points of a figure with this many runs each, even if the requested size has fewer."""
 
     def point(case: Case) -> tuple[object, ...]:
         return case.scenario, case.cc, *sorted((k, str(v)) for k, v in case.labels.items() if k != "run")
@@ -96,12 +96,12 @@ def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[C
 
 
 def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list[Case]:
-    """Cases under other settings, as a variant of that name."""
+    """Cases with other settings, as the variant `name`."""
     return [replace(c, labels={**c.labels, "variant": name}, sets={**c.sets, **sets}) for c in cases]
 
 
 def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
-    """The tables of the figure, and those of the additional runs."""
+    """The tables of the figure and those of the additional runs."""
     kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
     return kept | _beside(experiment, found, THEIRS) | tables_of_variants(experiment, found)
 
@@ -125,17 +125,17 @@ def _plain(o: Outcome) -> Outcome:
 
 
 def of_figure(saved: Tables) -> Tables:
-    """The tables that figures and claims are computed from."""
+    """The tables from which figures and claims are computed."""
     return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
 
 
 def _of(saved: Tables, what: str) -> Tables:
-    """The tables of additional runs, by the names of the figure's."""
+    """The tables of additional runs, by the names of the figure's tables."""
     return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
 
 
 def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """The claims affected by the simulator's schemes, with both results."""
+    """The claims that depend on which schemes are used, with both results."""
     theirs = _of(saved, THEIRS)
     if not theirs:
         return []
@@ -161,7 +161,8 @@ def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
 def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
     """Explanations by claim.
 
-    Fixed ones, those from the figure's tables, and those from variants.
+    These are constant ones, those computed from the figure's tables, and those computed from
+    variants.
     """
     figure, beside = of_figure(saved), of_variants(saved)
     found = dict(experiment.explained)
@@ -173,7 +174,7 @@ def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
 
 
 def decided(experiment: Experiment, saved: Tables) -> Sequence[Decided]:
-    """Hypotheses with their verdicts, where their variants were run."""
+    """Hypotheses whose variants were run, with their verdicts."""
     evidence, variants = experiment.evidence, of_variants(saved)
     if evidence is None or evidence.decide is None or not variants:
         return []
@@ -181,5 +182,5 @@ def decided(experiment: Experiment, saved: Tables) -> Sequence[Decided]:
 
 
 def of_variants(saved: Tables) -> Tables:
-    """The tables of the variants, by the names of the figure's."""
+    """The tables of the variants, by the names of the figure's tables."""
     return _of(saved, VARIANTS)

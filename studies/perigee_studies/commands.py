@@ -47,7 +47,7 @@ def run_command(
     explain: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Runs missing cases, then writes tables, verdicts, figures and gallery.
+    """Runs missing cases, then writes tables, verdicts, figures and the gallery.
 
     Returns the exit code.
     """
@@ -61,7 +61,7 @@ def run_command(
 def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
     """Calls `work` with exclusive access to a folder of results. Returns the exit code."""
     try:
-        # The entire folder, because sizes share the cache.
+        # The entire folder is claimed, because all sizes share the cache.
         with claimed(out):
             folder = out / ask.size.value
             make_ready(folder)
@@ -122,14 +122,14 @@ def explain_command(
     tables: Path | None = None,
     variants: Collection[str] = (),
 ) -> int:
-    """Runs the variants that explanations rest on, and prints the explanations.
+    """Runs the variants on which explanations rest, and prints the explanations.
 
-    Their tables are added to existing ones of the figures.
+    Their tables are added to the existing tables of the figures.
     """
     chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
     if (wrong := _nothing_beside(names, ask, variants)) is not None:
         stop(wrong)
-    # Checked before the first run, and before anything is written.
+    # This is checked before the first run, and before anything is written.
     lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
     if lacking:
         stop("\n".join(lacking))
@@ -151,7 +151,8 @@ def _explain_by_runs(
 ) -> int:
     folder = out / ask.size.value
     if tables is not None:
-        # Before the runs, and before anything is written: these tables may be damaged.
+        # This is read before the runs and before anything is written, since these tables may be
+        # damaged.
         published.noted(chosen, tables, folder)
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
@@ -182,21 +183,21 @@ def _explain_by_runs(
 
 
 def _nothing_beside(names: Sequence[str], ask: Ask, variants: Collection[str]) -> str | None:
-    """The error if there is nothing to run, or no variant with a given name; else None."""
+    """The error message if there is nothing to run or no variant with a given name; otherwise None."""
     there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], ask)})
     if not there:
         return f"no explanation of {', '.join(names)} rests on variants"
     unknown = [v for v in variants if v not in there]
     if unknown:
-        # Names contain commas.
+        # Names are quoted, since they contain commas.
         return f"no variant is called {' or '.join(map(repr, unknown))}; there are {', '.join(map(repr, there))}"
     return None
 
 
 def _lacking(experiment: Experiment, folder: Path, tables: Path | None) -> str | None:
-    """The error in the tables of a figure that variants would be added to.
+    """The error message about the tables of a figure to which variants are to be added.
 
-    None if there is none.
+    None if there is no error.
     """
     name = experiment.name
     if tables is not None and not (folder / name / conclude.ABOUT).exists():
@@ -219,9 +220,10 @@ def report_command(
     explain: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Redraws everything from saved tables; damaged ones are reported, the others drawn.
+    """Redraws everything from saved tables. Damaged tables are reported; the others are drawn.
 
-    With `tables`, a folder of pages, their tables are used for experiments without runs.
+    With `tables`, a folder of pages, the tables of these pages are used for experiments without
+    runs.
     """
     try:
         if tables is not None:
@@ -268,7 +270,7 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
 
 
 def _where(names: Sequence[str], folder: Path) -> str:
-    """Hint at other sizes with results, or at the command that computes them."""
+    """A hint: the other sizes with results, or the command that computes them."""
     others = [size for size in Size if size.value != folder.name]
     have = [s.value for s in others if any((folder.parent / s.value / n / conclude.ABOUT).exists() for n in names)]
     if have:
@@ -282,7 +284,7 @@ def _remedy(name: str, folder: Path) -> str:
 
 
 def _damaged_failures(folder: Path) -> list[str]:
-    """The error in the list of failures, if any."""
+    """The error message about the list of failures, if it is damaged."""
     path = folder / FAILURES
     try:
         good = not path.exists() or isinstance(json.loads(read_text(path)), list)
@@ -353,7 +355,7 @@ def _tell(
 
 
 def _words(folder: Path) -> dict[str, str]:
-    """Term for each claim's reference value: expected if it was not published."""
+    """Term for the reference value of each claim; "expected" if it was not published."""
     rows = json.loads(read_text(folder / conclude.VERDICTS))
     return {row["key"]: "expected" if kind_of(row) is Kind.UNPUBLISHED else "published" for row in rows}
 
@@ -374,7 +376,7 @@ def _explain(folder: Path) -> None:
 
 
 class Screen:
-    """A line of progress on a terminal; a line a minute elsewhere."""
+    """Progress as a line that is updated on a terminal, or as one line per minute elsewhere."""
 
     def __init__(self) -> None:
         """Records the start time."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Digests → tables; tables → verdicts and figures.
+"""Two steps: from digests to tables, and from tables to verdicts and figures.
 
-`OUT/study/experiment/`: `data/NAME.csv` (input of figure and verdicts), `about.json` (size, runs,
-checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the
-first's files only.
+`OUT/study/experiment/`: `data/NAME.csv` (the input of figures and verdicts), `about.json` (size,
+runs, checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs
+only the files of the first.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
 def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) -> None:
     """Adds the results of variants to existing tables of the figure.
 
-    Replaces earlier rows of the same variants.
+    Earlier rows of the same variants are replaced.
 
     Raises:
         ConcludeError: the figure's tables are missing or damaged.
@@ -101,12 +101,12 @@ def _write_csv(frame: pd.DataFrame, file: Path) -> None:
 
 
 def checksum(file: Path) -> str:
-    """Checksum of a table, to detect damage."""
+    """Checksum of a table, by which damage is detected."""
     return hashlib.sha256(read_bytes(file, MOST_DATA)).hexdigest()
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Reads the notes of `tabulate` on an experiment, and checks its tables against them.
+    """Reads the notes that `tabulate` has written on an experiment, and checks its tables against them.
 
     Raises:
         ConcludeError: a file is missing or damaged; the message starts with its name.
@@ -118,7 +118,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise ConcludeError(f"{path} is missing") from error
     except (OSError, ValueError) as error:
         raise ConcludeError(f"{path} is damaged") from error
-    # Results of earlier versions have no checksums.
+    # The results of earlier versions have no checksums.
     sums = about.get("tables", {}) if isinstance(about, dict) else None
     if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about) or about["size"] not in SIZES:
         raise ConcludeError(f"{path} is damaged")
@@ -140,7 +140,7 @@ def read_tables(folder: Path) -> Tables:
 
 
 def read_csv(file: Path) -> pd.DataFrame:
-    """Reads a saved table; one without columns is empty."""
+    """Reads a saved table; a table without columns is empty."""
     import pandas as pd
 
     try:
@@ -154,7 +154,7 @@ def read_csv(file: Path) -> pd.DataFrame:
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     """Computes verdicts and figures from the saved tables.
 
-    Raises ConcludeError if they have changed.
+    Raises ConcludeError if the tables have changed.
     """
     from perigee_studies import kinds, style
     from perigee_studies.exchanged import power, weighed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Permutation check of claims: they are computed again with the schemes' results exchanged.
+"""Permutation check: claims are computed again with the results of schemes exchanged.
 
 A claim that holds under at least half of the exchanges is not specific to its scheme, and does not
 count as reproduced.
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 NAMES = ("cc", "what", "scheme")
-"""Columns with names of schemes; other values of `what` are kept."""
+"""Columns with names of schemes; values of `what` that are not schemes are kept."""
 _OF_RUNS = ("cc", "scheme")
-"""Columns with names of schemes only."""
+"""Columns that have only names of schemes."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """Number of exchanges under which a claim still holds."""
+    """Number of exchanges of schemes, and number of those under which a claim still holds."""
 
     passed: int
     tried: int
 
     @property
     def telling(self) -> bool:
-        """Whether it fails under most of them."""
+        """Whether the claim fails under more than half of them."""
         return 2 * self.passed < self.tried
 
 
 def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
-    """Computes claims under all cyclic shifts.
+    """Computes claims under all cyclic shifts of the schemes.
 
-    Each scheme's results under the next one's name, and so on.
+    In the first shift, each scheme's results are under the name of the next scheme, and so on.
 
-    Only claims that are reproduced and concern schemes count: they name one, or an exchange changes
-    their figures. Empty for a single scheme.
+    Covers only claims that are reproduced and concern schemes: those that name a scheme, or whose
+    numbers change under an exchange. Empty for a single scheme.
     """
     schemes = sorted(
         {cc for frame in tables.values() for column in _OF_RUNS if column in frame for cc in frame[column]}
@@ -58,7 +58,7 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
         return changes or any(label in v.claim for label in labels)
 
     held = [key for key, v in before.items() if after and v.verdict == REPRODUCED and on_schemes(key, v)]
-    # A claim without data under another name counts as failed there.
+    # A claim that has no data under an exchange counts as failed.
     return {
         key: Power(sum(key in other and other[key].verdict == REPRODUCED for other in after), len(after))
         for key in held
@@ -66,7 +66,7 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
 
 
 def weighed(verdicts: Sequence[Verdict], found: Mapping[str, Power]) -> list[Verdict]:
-    """The verdicts, with claims marked that other schemes' results would also satisfy."""
+    """The verdicts; claims that the results of other schemes would also satisfy are marked."""
     return [replace(v, verdict=ANY) if v.key in found and not found[v.key].telling else v for v in verdicts]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Runner of cases without digests.
 
-Each digest is stored when its run ends: a kill loses at most the runs in progress, and the next
-call resumes with the others.
+Each digest is stored when its run ends: if the process is killed, at most the runs in progress are
+lost, and the next call runs the remaining cases.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_ERROR = 300
 
 @dataclass(frozen=True)
 class Planned:
-    """A case with the name of its digest and its length."""
+    """A case, the name of its digest, and the duration of its run."""
 
     case: Case
     key: str
@@ -69,7 +69,7 @@ class Progress:
 
 @dataclass
 class Plan:
-    """All cases of some experiments, by experiment; equal cases are run once."""
+    """All cases of several experiments, by experiment; equal cases are run once."""
 
     ask: Ask
     planned: dict[str, list[Planned]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Plan:
     def of(
         experiments: Sequence[Experiment], ask: Ask, cases: Callable[[Experiment, Ask], list[Case]] = beside.cases
     ) -> Plan:
-        """Loads and checks every scenario; an invalid one fails its case only."""
+        """Loads and checks every scenario; an invalid scenario fails only its own cases."""
         plan = Plan(ask)
         for experiment in experiments:
             rows = plan.planned.setdefault(experiment.name, [])
@@ -105,9 +105,9 @@ def _planned(case: Case) -> Planned:
 
 
 def in_short(error: BaseException) -> str:
-    """An error in one line.
+    """An error as one line.
 
-    The first problem of a scenario, without the overrides that led to it.
+    For a scenario, this is the first problem, without the overrides that led to it.
     """
     if isinstance(error, _core.ScenarioError):
         problems = json.loads(error.args[1])
@@ -136,8 +136,8 @@ class Runner:
         self.cache.sweep()
         progress = Progress(len(unique), len(unique) - len(todo), now=next((name for name, _ in todo.values()), ""))
         failures = list(self.plan.failures)
-        # Long runs first would delay early results of short experiments; the order is the
-        # gallery's. Schemes of one network are adjacent, so that it is built once.
+        # The order is that of the gallery: long runs first would delay the results of short
+        # experiments. Schemes of the same network are adjacent, so that it is built once.
         made = self._tasks(todo)
         tasks = {id(task): (task, *todo[key]) for key, task in made.items()}
         keys = {id(task): key for key, task in made.items()}
@@ -167,7 +167,7 @@ class Runner:
         return failures
 
     def _tasks(self, todo: Mapping[str, tuple[str, Planned]]) -> dict[str, Task]:
-        """Tasks by the names of their digests; those of one network share a job."""
+        """Tasks by the names of their digests; tasks with the same network share a job."""
         groups: dict[tuple[str, int], list[tuple[str, Planned]]] = {}
         for key, (_, p) in todo.items():
             groups.setdefault((p.scenario.core.toml, p.case.seed), []).append((key, p))
@@ -182,7 +182,7 @@ class Runner:
         return found
 
     def _eta(self, pending: Iterable[tuple[str, Planned]]) -> float:
-        """Estimate of remaining seconds, from the cost of a simulated second so far."""
+        """Estimate of the remaining seconds, from the cost of a simulated second so far."""
         every = [c for costs in self.cost.values() for c in costs]
         if not every:
             return math.nan
@@ -197,14 +197,14 @@ class Runner:
 
 
 def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
-    """Wall-clock time of an experiment's runs in sequence, s; None if that of any is unknown."""
+    """Wall-clock time in s of an experiment's runs in sequence; None if that of any run is unknown."""
     each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
     known = [cost_s for cost_s in each if cost_s is not None]
     return sum(known) if known and len(known) == len(each) else None
 
 
 def outcomes(plan: Plan, cache: Cache, experiment: str) -> list[CaseOutcome]:
-    """Outcomes of an experiment's cases in order, as far as they exist."""
+    """Outcomes of an experiment's cases in order, without cases that have none."""
     found = []
     for p in plan.planned[experiment]:
         digest = cache.read(p.key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tables of outcomes, and sums over them."""
+"""Tables of outcomes, and statistics over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] | None]) -> pd.DataFrame:
-    """A row per outcome: its labels, scheme and seed, then the result of `row` (None = no row)."""
+    """One row per outcome: its labels, scheme and seed, and the result of `row` (None = no row)."""
     import pandas as pd
 
     rows = []
@@ -29,12 +29,12 @@ def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] |
 
 
 def per_run(row: Callable[[Outcome], Mapping[str, Any] | None]) -> Callable[[Sequence[Outcome]], Tables]:
-    """The tables of an experiment with a single one, `runs`."""
+    """The tables of an experiment that has only one, `runs`."""
     return lambda found: {"runs": table(found, row)}
 
 
 def series(found: Sequence[Outcome], rows: Callable[[Outcome], Iterable[Mapping[str, Any]]]) -> pd.DataFrame:
-    """Several rows per outcome."""
+    """A table with several rows per outcome."""
     import pandas as pd
 
     return pd.DataFrame([{**o.case.labels, "cc": o.case.cc, "seed": o.case.seed, **r} for o in found for r in rows(o)])
@@ -52,8 +52,8 @@ def pick(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
 def average(frame: pd.DataFrame, column: str, over: str | None = None, /, **where: Any) -> Estimate:
     """Mean of a column over rows with these values.
 
-    `over` names a swept parameter: each seed's mean over its values counts as one run. The
-    parameter's effect is not random: an interval over all rows would treat it as if another
+    `over` names a swept parameter: each seed's mean over its values counts as one run. The effect
+    of the parameter is not random; an interval over all rows would treat it as if another
     repetition could change it.
     """
     chosen = pick(frame, **where)
@@ -86,7 +86,7 @@ def schemes(frame: pd.DataFrame) -> list[str]:
 def by_scheme(
     frame: pd.DataFrame, column: str, ccs: Sequence[str], how: str = "median", over: str | None = None, /, **where: Any
 ) -> list[tuple[str, float]]:
-    """(label, value) of each scheme, for orderings; `over` as in `average`, of means only."""
+    """(label, value) of each scheme, for `verdicts.order`; `over` as in `average`, for means only."""
     from perigee_studies.style import label
 
     if how == "median":
@@ -99,9 +99,9 @@ def efficiency_panels(
     delay: str,
     mark: Callable[[Any, pd.DataFrame, str], None],
 ) -> Any:
-    """A panel per number of flows, with delay decreasing to the right.
+    """One panel per number of flows, with delay decreasing to the right.
 
-    `mark` draws a scheme's runs.
+    `mark` draws the runs of a scheme.
     """
     from perigee_studies import style
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Gallery: an offline page with all figures and the table of verdicts of a folder."""
+"""Gallery: an offline page with all figures and verdicts of a folder."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ NUMBERS = ("No", "One", "Two", "Three", "Four", "Five")
 SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
 ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
 WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
-"""Columns hidden on narrow screens; interval and tolerance are below our value there."""
+"""Columns that are hidden on narrow screens, where interval and tolerance are shown below our
+value."""
 NARROW = 0.52
-"""Scale of figures on narrow screens, which show a part of wide ones: letters stay legible."""
+"""Scale of figures on narrow screens. Wide figures are shown in part, so that letters stay
+legible."""
 MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 
 def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Path:
     """Writes the gallery of all experiments with results in `folder`.
 
-    `damaged` ones get an error.
+    Those in `damaged` are replaced by an error message.
     """
     saved = [e for e in experiments().values() if (folder / e.name / VERDICTS).exists() or e.name in damaged]
     found = [(e, folder / e.name) for e in saved]
@@ -83,7 +85,7 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
 
 
 def _title(found: list[tuple[Experiment, Path]]) -> str:
-    """Title with the number of studies on the page."""
+    """The title, with the number of studies on the page."""
     n = len({e.study for e, _ in found})
     return f"{NUMBERS[n]} {'study' if n == 1 else 'studies'}, made again"
 
@@ -112,7 +114,7 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         every = _json(f / VERDICTS, [])
         verdicts = [v for v in every if kind_of(v) in PUBLISHED]
         counts = [sum(v["verdict"] == word for v in verdicts) for word in (REPRODUCED, DIFFERS, TIE, ANY)]
-        # Zeros would suggest failed claims where there are none.
+        # Zeros would suggest failed claims although there are no claims.
         cells = [str(n) if verdicts else "-" for n in (*counts, len(verdicts) - sum(counts))]
         about = _json(f / ABOUT, {})
         done, planned = about.get("runs", 0), about.get("planned", 0)
@@ -159,7 +161,7 @@ def _section(e: Experiment, folder: Path) -> str:
 
 
 def _made(e: Experiment, what: Mapping[str, Any]) -> str:
-    """The command, and the provenance of the results if known."""
+    """The command, and the provenance of the results if it is known."""
     command = what.get("command") or f"perigee study run {e.name}"
     return f"{command}. {made.in_words(what)}".strip()
 
@@ -174,7 +176,7 @@ def _soft(text: str) -> str:
 
 
 def heads_for(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Heads of a table of claims; unpublished values are called expected."""
+    """Headings of a table of claims; values that were not published are called expected."""
     found = {v.get("kind", "") for v in verdicts}
     word = "expected" if found == {Kind.UNPUBLISHED.value} else HEADS[COMPARED]
     return (*HEADS[:COMPARED], word, *HEADS[COMPARED + 1 :])
@@ -230,7 +232,7 @@ def _box(text: str) -> str:
 
 
 def _filters() -> str:
-    """Style rules: an unchecked box hides the rows of its kind or verdict, without a script."""
+    """Style rules by which an unchecked box hides the rows of its kind or verdict, without a script."""
     words = [_word(w) for w in (*(k.value for k in Kind), *SHOWN)]
     return "".join(f"body:has(#show-{w}:not(:checked)) tr.{w} {{ display: none; }}\n" for w in words)
 
@@ -242,7 +244,7 @@ def _css() -> str:
 
 
 def _width_px(png: Path) -> int:
-    """Width in the header of a PNG file."""
+    """The width, from the header of a PNG file."""
     return int.from_bytes(read_bytes(png)[16:20], "big")
 
 

@@ -26,7 +26,7 @@ class Kind(str, Enum):
 
     @property
     def meaning(self) -> str:
-        """One sentence for tables."""
+        """The meaning as one sentence, for tables."""
         return MEANINGS[self]
 
 
@@ -42,9 +42,10 @@ PUBLISHED = (Kind.NUMBER, Kind.STATEMENT)
 
 
 def of(experiment: str, verdicts: Iterable[Verdict], others: Mapping[str, Experiment], tables: Tables) -> list[Kind]:
-    """The kind of each claim, or SAME if the earlier paper has it with the same published value.
+    """The kind of each claim, or SAME if the earlier paper has the claim with the same published value.
 
-    LeoTCP is OrbCC's earlier name: its experiments with OrbCC's names have OrbCC's claims as well.
+    LeoTCP is the earlier name of OrbCC; its experiments with the names of OrbCC's also have OrbCC's
+    claims.
     """
     study, name = experiment.split("/", 1)
     other = others.get(f"orbcc/{name}") if study == "leotcp" else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Provenance of results: version, commit, command, time; the results do not depend on it."""
+"""Provenance of results (version, commit, command, time), on which the results do not depend."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MADE = "made.json"
-"""Next to `about.json`, which is the same for the same results, unlike this."""
+"""This file is next to `about.json`, which, unlike this file, is identical for identical
+results."""
 
 
 @lru_cache(maxsize=1)
 def commit() -> str:
-    """The commit of the checkout of this package, "-dirty" if files differ from it.
+    """The commit of this package's checkout, with "-dirty" if files differ from it.
 
-    Empty elsewhere.
+    Empty outside a checkout.
     """
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
@@ -38,15 +39,15 @@ def commit() -> str:
 def note(folder: Path, command: str, runs_s: float | None) -> None:
     """Writes the provenance of tables in `folder`.
 
-    `runs_s` is None if earlier versions made some.
+    `runs_s` is None if some of the runs are from earlier versions.
     """
     _write(folder, _now(runs_s) | {"command": command})
 
 
 def note_variants(folder: Path, runs_s: float | None, only: Collection[str] = ()) -> None:
-    """The same for variants that were run separately, added to existing tables.
+    """Writes the provenance of variants that were run separately and added to existing tables.
 
-    Of those in `only`, if any.
+    With `only`, these are the variants that were run.
     """
     noted, now = read(folder), _now(runs_s)
     before = noted.get("variants")
@@ -64,7 +65,7 @@ def _write(folder: Path, what: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Reads the provenance; empty if missing or unreadable."""
+    """Reads the provenance; empty if it is missing or unreadable."""
     try:
         found = json.loads(read_text(folder / MADE))
     except (OSError, ValueError):
@@ -73,7 +74,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Sentences for pages; empty if nothing is known."""
+    """The provenance as sentences for pages; empty if nothing is known."""
     found = []
     if made.get("since"):
         found.append(f"The tables are in the repository since commit {made['since']}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Model of an experiment: cases to run, tables computed from them, published claims, a figure."""
+"""Model of an experiment: the cases that are run, the tables computed from them, published claims, and figures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 Tables = dict[str, "pd.DataFrame"]
 Label = Any
 ABSENT = ("policy", "leotcp")
-"""Schemes that `--cc all` leaves out: a user-supplied policy, and OrbCC's earlier name for
-`orbcc-repro`."""
+"""Schemes that `--cc all` omits: a user-supplied policy, and OrbCC under its earlier name."""
 
 
 class Size(str, Enum):
-    """Extent of runs: a smoke check, an afternoon, or the published extent."""
+    """Extent of the runs: a smoke check, an afternoon, or the published extent."""
 
     QUICK = "quick"
     DEFAULT = "default"
@@ -35,15 +34,15 @@ class Size(str, Enum):
 
     @property
     def option(self) -> str:
-        """Its command-line option after a space; empty for the default."""
+        """The command-line option of this size, after a space; empty for the default."""
         return "" if self is Size.DEFAULT else f" --{self.value}"
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Data of a run kept in addition to its totals.
+    """Data of a run that are kept in addition to its totals.
 
-    Columns of the time series, routes and events.
+    These are columns of the time series, routes and events.
     """
 
     columns: tuple[str, ...] = ("goodput_bps", "rtt_ns")
@@ -53,7 +52,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Case:
-    """A simulation: a scenario with overrides, a scheme and a seed; `labels` name it in tables."""
+    """A simulation: a scenario with overrides, a scheme and a seed. `labels` identify it in tables."""
 
     scenario: str
     cc: str
@@ -72,7 +71,7 @@ class Ask:
     data: Path | None = None
 
     def pick(self, quick: Sequence[Any], default: Sequence[Any], full: Sequence[Any]) -> list[Any]:
-        """One of three, by size."""
+        """One of three sequences, by size."""
         return list({Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size])
 
     def count(self, quick: int, default: int, full: int) -> int:
@@ -80,7 +79,7 @@ class Ask:
         return {Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size]
 
     def schemes(self, published: Sequence[str]) -> list[str]:
-        """The schemes of a figure: published, requested, or all."""
+        """The schemes of a figure: the published ones, the requested ones, or all."""
         if self.cc == ("all",):
             from perigee_lab.runs.scenario import schemes
 
@@ -111,7 +110,7 @@ class Theirs:
 class Evidence:
     """Runs that explain a miss.
 
-    Variants of the figure's, with conclusions (`perigee_studies.beside`).
+    They are variants of the figure's runs, with conclusions (`perigee_studies.beside`).
     """
 
     cases: Callable[[Ask], list[Case]]
@@ -120,42 +119,43 @@ class Evidence:
     names: tuple[str, ...] = ()
     """Names of the variants, if several pieces of evidence are combined."""
     decide: Callable[[Tables, Tables], Sequence[Decided]] | None = None
-    """Verdicts on hypotheses from the same tables, also on causes that no claim depends on."""
+    """Computes verdicts on hypotheses from the same tables, including causes on which no claim
+    depends."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A published figure or table to reproduce."""
+    """A published figure or table that is reproduced."""
 
     name: str
     """`study/experiment`."""
     title: str
     figure: str
-    """Publication of the figure."""
+    """Where the figure was published."""
     schemes: tuple[str, ...]
     cases: Callable[[Ask], list[Case]]
     tables: Callable[[Sequence[Outcome]], Tables]
     verdicts: Callable[[Tables], list[Verdict]]
     draw: Callable[[Tables], Mapping[str, Any]]
-    """Figures by name, from matplotlib."""
+    """Draws figures with matplotlib; returns them by name."""
     method: str
-    """Set-up, metric, windows and units, for its page (Markdown)."""
+    """Set-up, metric, windows and units, for the page of the experiment (Markdown)."""
     deviations: tuple[str, ...] = ()
-    """Where the method differs from the published one, and why."""
+    """Differences between the method and the published one, with reasons."""
     explained: Mapping[str, str] = field(default_factory=dict)
-    """Explanations by claim, shown for claims that are not reproduced. They contain no results of
-    runs."""
+    """Constant explanations by claim, shown for claims that are not reproduced. They contain no
+    results of runs."""
     explain: Callable[[Tables, Tables], Mapping[str, str]] | None = None
-    """Computes explanations by claim, from the figure's tables and those with the schemes of
+    """Computes explanations by claim, from the figure's tables and from those with the schemes of
     `theirs`."""
     note: Callable[[Tables], str] | None = None
-    """Note on the inputs of the tables, for page and gallery."""
+    """Computes a note on the inputs of the tables, for the page and the gallery."""
     missing: tuple[str, ...] = ()
     """Published curves that we do not have, with the reason."""
     metrics: str = ""
-    """Definitions, windows and units of its numbers (Markdown)."""
+    """Definitions, windows and units of the experiment's numbers (Markdown)."""
     theirs: Theirs | None = None
-    """Schemes that are run again in the version of the study's simulator."""
+    """Schemes that are also run in the version of the study's simulator."""
     evidence: Evidence | None = None
     """Runs for computed explanations."""
     captions: Mapping[str, str] = field(default_factory=dict)
@@ -163,5 +163,5 @@ class Experiment:
 
     @property
     def study(self) -> str:
-        """The study's name."""
+        """The name of the study."""
         return self.name.split("/", 1)[0]

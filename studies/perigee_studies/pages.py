@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Documentation page per experiment: published values, our results, and causes of differences."""
+"""Documentation pages of experiments: published values, our results, and causes of differences."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from perigee_studies.model import Experiment
 
 WIDTH = 116
-# Number of claims named in the finding at the top.
+# Maximum number of claims named in the finding at the top of a page.
 SHOWN = 4
 HEAD = (
     "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
     "| any scheme | exchanged | runs | size |"
 )
-# A row of a page's table of verdicts: its kind and its verdict.
+# A row in a page's table of verdicts, with the kind and the verdict of a claim.
 _KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{ANY}|{MISSING}"
 ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
 
-# Below the table of verdicts; the front page extracts the two numbers.
+# Text below the table of verdicts; the front page extracts the two numbers.
 EXCHANGED = (
     "With the schemes' results exchanged (each under the name of the next, of the one after that, …) the reproduced "
     "published claims still hold in {passed} of {tried} cases; those that do in half of theirs or more count as *any "
     "scheme*."
 )
-# Text on the study's simulator; the front page sums over pages.
+# Text about the study's simulator; the front page sums its numbers over all pages.
 THEIRS = (
     "Of the {bearing} claims on which that has a bearing {both} come out with either, {linux} with Linux's schemes "
     "only, {theirs} with the simulator's only, {neither} with neither."
@@ -52,10 +52,10 @@ THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).r
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
-    """Writes STUDY-EXPERIMENT.md with figures for experiments with results, and README.md over all.
+    """Writes STUDY-EXPERIMENT.md with figures for each experiment with results, and README.md about all.
 
-    Pages of experiments without results, or with damaged ones, are kept; README.md counts their
-    contents.
+    The pages of experiments without results, or with damaged results, are kept; README.md includes
+    them.
     """
     docs.mkdir(parents=True, exist_ok=True)
     written, lines, claims, theirs = [], [], [], []
@@ -88,14 +88,14 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
 
 
 def _reading() -> str:
-    """Reading guide of the pages: verdicts, intervals, metrics."""
+    """How to read the pages: verdicts, intervals, metrics."""
     from importlib.resources import files
 
     return (files("perigee_studies") / "reading.md").read_text(encoding="utf-8")
 
 
 def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
-    """Verdicts and notes on runs of an experiment; None if they are missing or unreadable."""
+    """Verdicts of an experiment, and notes on its runs; None if they are missing or unreadable."""
     try:
         return json.loads(read_text(folder / VERDICTS)), read_about(folder)
     except (OSError, ValueError, ConcludeError):
@@ -116,16 +116,16 @@ def _split(claims: list[dict[str, str]]) -> list[str]:
 
 
 def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
-    """Counts of claims: reproduced, not reproduced, ties, and any scheme.
+    """Numbers of claims that are reproduced, not reproduced, ties, or true of any scheme.
 
-    Of published or other claims.
+    Counts either published claims or the others.
     """
     mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
     return [mine.count(verdict) for verdict in (REPRODUCED, DIFFERS, TIE, ANY)]
 
 
 def _size(page: str) -> str:
-    """Share of claims that hold with schemes exchanged, runs and size, from a page."""
+    """Text from a page about the claims that hold with schemes exchanged, the runs and the size."""
     size = re.search(r"\((\w+) size: (\d+) runs\)", page)
     exchanged = re.search(r"still\s+hold\s+in\s+(\d+)\s+of\s+(\d+)\s+cases", page)
     share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
@@ -133,7 +133,7 @@ def _size(page: str) -> str:
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
-    """Copies the figures of an experiment: files by name. Existing ones are referenced in place."""
+    """Copies the figures of an experiment; returns files by name. Existing figures are referenced in place."""
     files = {}
     for picture in sorted((results / e.name).glob("*.png")):
         own = docs / f"{e.name.replace('/', '-')}-{picture.name}"
@@ -165,7 +165,7 @@ def _page(
     parts += [f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)", ""]
     words = made.in_words(about.get("made", {}))
     parts += [words, ""] if words else []
-    # Folded on forges and on the site; a plain table in text.
+    # The table is folded on forges and on the site, and plain in text.
     parts += ['<details markdown="1">', f"<summary>{len(verdicts)} claims, value by value</summary>", ""]
     parts += _claims(verdicts)
     if about.get("exchanged"):
@@ -196,9 +196,9 @@ def _page(
 
 
 def finding(verdicts: list[dict[str, Any]]) -> str:
-    """The result of an experiment in a sentence or two.
+    """The result of an experiment in one or two sentences.
 
-    Published claims that hold, and those that do not.
+    They name published claims that hold, and those that do not.
     """
     published = [v for v in verdicts if kind_of(v) in PUBLISHED]
     counted = published or verdicts
@@ -215,7 +215,7 @@ def finding(verdicts: list[dict[str, Any]]) -> str:
 
 
 def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
-    """The table of claims, without an empty column of exchanges, for narrow screens."""
+    """The table of claims; for narrow screens, without the column of exchanges if it is empty."""
     heads = heads_for(verdicts)
     rows = [
         (
@@ -241,7 +241,7 @@ def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
 
 
 def _decided(rows: list[dict[str, str]]) -> list[str]:
-    """Hypotheses on causes with the verdicts of their runs."""
+    """Hypotheses on causes, with the verdicts from their runs."""
     parts = [
         "## What causes it",
         "",
@@ -280,7 +280,7 @@ def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
 
 
 def _theirs_in_all(counts: list[tuple[int, ...]]) -> str:
-    """Sums over the pages with such a section."""
+    """Sums over the pages that have such a section."""
     bearing, both, linux, theirs, neither = (sum(column) for column in zip(*counts, strict=True)) if counts else [0] * 5
     words = THEIRS.format(bearing=bearing, both=both, linux=linux, theirs=theirs, neither=neither)
     what = f"{len(counts)} pages of the OrbCC study have Cubic, BBRv1 and BBRv3 also as the study's simulator has them."

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Published tables next to the pages: verdicts, pages and gallery can be updated without runs.
+"""Published tables next to the pages, from which verdicts, pages and gallery are updated without runs.
 
 `docs/studies/data/STUDY-EXPERIMENT/` has the tables and `about.json`. Figures that need data which
-they lack (time series over recorded paths) are not redrawn: the existing figure is kept.
+is not published (time series over recorded paths) are not redrawn; the existing figures are kept.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from perigee_studies.model import Experiment
 
 TABLES = "data"
-"""Folder of the pages' tables."""
-# Values computed from the tables are not stored.
+"""Folder with the tables of the pages."""
+# Values that are computed from the tables are not stored.
 _KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
 
 
@@ -42,9 +42,9 @@ def tables_of(experiment: Experiment, docs: Path) -> Path:
 def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
     """Names by the size of their published tables.
 
-    Those without are in every size, or in the default one.
+    Experiments without published tables are in every size, or in the default size.
 
-    Variants at another size than the figure's would differ in more than their variation.
+    Variants at another size than the figure would differ from it in more than the varied setting.
     """
     have = {name: size_of(name, docs) for name in names} if docs is not None else {}
     sizes = [size for size in Size if size in have.values()] or [Size.DEFAULT]
@@ -52,7 +52,7 @@ def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
 
 
 def size_of(name: str, docs: Path) -> Size | None:
-    """Size of an experiment's published tables; None if there are none, or none with a size."""
+    """Size of an experiment's published tables; None if there are no tables, or their size is unknown."""
     try:
         about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
         return Size(about["size"])
@@ -63,7 +63,7 @@ def size_of(name: str, docs: Path) -> Size | None:
 def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
     """Copies the tables for claims and explanations, and returns their paths relative to the pages.
 
-    Time series over recorded paths are not copied: they contain recordings of others.
+    Time series over recorded paths are not copied, since they contain other people's recordings.
     """
     source, folder = results / experiment.name, tables_of(experiment, docs)
     fresh(folder)
@@ -92,7 +92,7 @@ def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[
 def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
     """Copies published tables and figures to results that lack them.
 
-    All are checked first (`noted`).
+    All tables are checked first (`noted`).
     """
     words = {word_of(e) for e in experiments}
     abouts = noted(experiments, docs, results)
@@ -111,7 +111,7 @@ def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> Non
 
 
 def _checked(folder: Path) -> dict[str, Any]:
-    """Reads the notes of `save`, and checks the tables against them."""
+    """Reads the notes that `save` has written, and checks the tables against them."""
     path = folder / ABOUT
     try:
         about: dict[str, Any] = json.loads(read_text(path))
@@ -129,7 +129,7 @@ def _checked(folder: Path) -> dict[str, Any]:
 def _pictures(word: str, words: set[str], docs: Path) -> dict[str, Path]:
     """The figures of a page by name.
 
-    Those of `responsiveness-loss` are not those of `responsiveness`.
+    Figures of `responsiveness-loss` do not count as figures of `responsiveness`.
     """
     longer = tuple(f"{other}-" for other in words if other.startswith(f"{word}-"))
     mine = (p for p in sorted(docs.glob(f"{word}-*.png")) if not p.stem.startswith(longer or ("/",)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Registry of experiments, in the order of the gallery.
 
-A file each in `perigee_studies.figures`.
+Each is defined in `perigee_studies.figures`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MODULES = (
 
 
 class UnknownError(PerigeeError, ValueError):
-    """A name of no experiment and no study."""
+    """A name that is neither an experiment nor a study."""
 
 
 @lru_cache(maxsize=1)
@@ -71,7 +71,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 def published_as(experiment: Experiment) -> str:
-    """Publication of the figure: short name of the paper, and its name for the figure."""
+    """Where the figure was published: short name of the paper, and name of the figure in it."""
     paper = PAPERS[experiment.study]
     return experiment.figure if experiment.figure.startswith(paper) else f"{paper}: {experiment.figure}"
 

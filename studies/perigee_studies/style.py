@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Style of studies' figures: panels, legends and labels.
+"""Style of the figures of studies: panels, legends and labels.
 
-Schemes as in perigee_lab.results.looks.
+Schemes look as defined in perigee_lab.results.looks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# Colours of other items in a figure, by the sum of their name's letters.
+# Colours of other items in a figure, selected by the sum of the letters of their names.
 OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
 MARKERS = "dHpxs^v<>"
 LABELS = {
@@ -31,9 +31,9 @@ LABELS = {
 INK, SOFT = "#16202c", "#5b6876"
 HATCHES = ("", "////", "....", "xxxx", "----")
 LINE_IN = 0.16
-"""Height of a line of a legend, inches."""
+"""Height of a line of a legend, in inches."""
 WIDTH_IN = 3.5
-"""Width of one panel, inches: a column of a paper."""
+"""Width of one panel in inches: a column of a paper."""
 
 
 def label(cc: str) -> str:
@@ -52,12 +52,12 @@ def look(cc: str) -> dict[str, Any]:
 
 
 def line(cc: str) -> dict[str, Any]:
-    """The same without a marker."""
+    """Colour and dashes of a scheme, without a marker."""
     return {k: v for k, v in look(cc).items() if k != "marker"}
 
 
 def bar(cc: str) -> dict[str, Any]:
-    """Arguments of `Axes.bar`: the colour, and a hatch if a related scheme has the same colour."""
+    """Arguments of `Axes.bar`: colour, and a hatch if a related scheme has the same colour."""
     colour = look(cc)["color"]
     relatives = sorted((c for c, found in BUILT_IN.items() if found.colour == colour), key=_is_dashed)
     hatch = HATCHES[relatives.index(cc) % len(HATCHES)] if cc in relatives else ""
@@ -69,7 +69,7 @@ def _is_dashed(cc: str) -> bool:
 
 
 def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: float = 2.5, **keys: Any) -> Any:
-    """A figure and its axes (always an array), with spines, grid and type of a paper."""
+    """A figure and its axes (always an array), with the spines, grid and fonts of a paper."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -113,7 +113,7 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
     # Curves without data come last.
     handles = dict(sorted(handles.items(), key=lambda item: _is_empty(item[1])))
     if handles:
-        # A character takes about 0.058 in, a line with its margins 0.6 in.
+        # A character takes about 0.058 in, a legend line with its margins 0.6 in.
         widest = 0.6 + 0.058 * max(len(name) for name in handles)
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
         rows = math.ceil(len(handles) / columns)
@@ -132,9 +132,9 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
 
 
 def _by_rows(names: list[str], columns: int) -> list[str]:
-    """Names in the order for a legend, which fills column by column, to show them row by row.
+    """Reorders names so that a legend, which is filled column by column, shows them row by row.
 
-    The first columns of a legend are the longer ones, as in rows read column by column.
+    The first columns of a legend may have one more entry than the others.
     """
     return [name for column in range(columns) for name in names[column::columns]]
 
@@ -150,7 +150,7 @@ def error_bars(error: pd.Series) -> Any:
 
 
 FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}
-"""Dashes of the lines of two kinds of fairness."""
+"""Dashes of the lines that mark two kinds of fairness."""
 
 
 def fair(axis: Any, name: str, level: float) -> None:
@@ -168,7 +168,7 @@ def mark(axis: Any, artist: Any) -> None:
 
 
 def tick(axis: Any, x: float, half: float, level: float) -> None:
-    """A published value over a bar: black with a white edge, visible on any colour."""
+    """Draws a published value over a bar: black with a white edge, which is visible on any colour."""
     for width, colour in ((2.8, "white"), (1.3, "black")):
         (drawn,) = axis.plot(
             [x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5
@@ -177,14 +177,14 @@ def tick(axis: Any, x: float, half: float, level: float) -> None:
 
 
 def published(axis: Any, x: float, colour: str = "black", label: str | None = "published") -> None:
-    """A published value on the abscissa: a dotted line in its scheme's colour."""
+    """Draws a published value on the abscissa as a dotted line in the colour of its scheme."""
     mark(axis, axis.axvline(x, color=colour, linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5, label=label))
 
 
 def stated(axis: Any, levels: Iterable[tuple[float, str]]) -> None:
-    """Published levels of schemes: triangles in their colours at the right edge.
+    """Draws published levels of schemes as triangles in their colours at the right edge.
 
-    Equal ones side by side.
+    Equal levels are drawn side by side.
     """
     beside: dict[float, int] = {}
     for level, cc in levels:
@@ -207,7 +207,7 @@ def stated(axis: Any, levels: Iterable[tuple[float, str]]) -> None:
 
 
 def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **keys: Any) -> None:
-    """The empirical distribution of values as steps."""
+    """Draws the empirical distribution of values as steps."""
     import numpy as np
 
     x = np.sort(np.asarray(values, dtype=float))
@@ -218,7 +218,7 @@ def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **
 
 
 def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, errors: Any = None, **keys: Any) -> Any:
-    """A heat map with the numbers in its cells."""
+    """Draws a heat map with the numbers in its cells."""
     import numpy as np
 
     grid = np.asarray(cells, dtype=float)
@@ -240,7 +240,7 @@ def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, err
 
 
 def framed(axis: Any, row: int, column: int) -> None:
-    """Draws a frame around a cell of a heat map, which marks a published value."""
+    """Draws a frame around a cell of a heat map, which marks it as a published value."""
     from matplotlib.patches import Rectangle
 
     frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=1.4, zorder=4)
@@ -248,7 +248,7 @@ def framed(axis: Any, row: int, column: int) -> None:
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
-    """Writes NAME.svg, NAME.pdf and NAME.png without dates: the same data gives the same bits."""
+    """Writes NAME.svg, NAME.pdf and NAME.png without dates, so that equal data yields equal files."""
     import matplotlib.pyplot as plt
 
     inner(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Verdicts on published claims, computed from numbers; nothing is typed in."""
+"""Verdicts on published claims, all computed from numbers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
 ANY = "any scheme"
-"""Holds, but also with other schemes' results (`perigee_studies.exchanged`)."""
+"""The claim holds, but also with the results of other schemes (`perigee_studies.exchanged`)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One row of the table of verdicts."""
+    """A row of the table of verdicts."""
 
     key: str
-    """Names the claim within its experiment; explanations refer to it."""
+    """Name of the claim within its experiment, to which explanations refer."""
     claim: str
     source: str
     published: str
     ours: str
     interval: str
-    """95 % interval of ours."""
+    """95 % interval of our value."""
     tolerance: str
     verdict: str
     kind: Kind
@@ -49,9 +49,9 @@ def near(
     printed: str = "",
     kind: Kind = Kind.NUMBER,
 ) -> Verdict:
-    """Ours is within `tolerance` of the published number.
+    """Claim that our value is within `tolerance` of the published number.
 
-    `printed` is the uncorrected one, if any.
+    `printed` is the uncorrected published number, if there is one.
     """
     good = abs(ours.value - published) <= tolerance
     words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
@@ -70,7 +70,7 @@ def within(
     *,
     kind: Kind = Kind.STATEMENT,
 ) -> Verdict:
-    """Ours lies between two bounds."""
+    """Claim that our value lies between two bounds."""
     if math.isinf(low):
         words = f"at most {high:g}"
     elif math.isinf(high):
@@ -93,12 +93,12 @@ def bound(
     places: int | None = None,
     kind: Kind = Kind.UNPUBLISHED,
 ) -> Verdict:
-    """A bound that was not published is tested like orders.
+    """Claim on a bound that was not published, tested like orders.
 
-    Our mean's interval is within, outside, or a tie.
+    The interval of our mean is inside the bound or outside; otherwise, the verdict is a tie.
 
     Extremes, and values of fewer than three runs, have no meaningful interval and are compared
-    directly. `places` are the relevant decimals; smaller digits are not shown.
+    directly. `places` is the number of relevant decimals; further digits are not shown.
     """
     plain = within(key, claim, source, expected, ours, low, high, unit, kind=kind)
     if plain.verdict == MISSING:
@@ -123,11 +123,11 @@ def order(
     unit: str = "",
     kind: Kind = Kind.STATEMENT,
 ) -> Verdict:
-    """Each value is at least the next one, less `slack`.
+    """Claim that each value is at least the next one, minus `slack`.
 
     Means and medians of several runs are tested (`stats.difference`): an order is reproduced if the
-    interval of each difference is above zero, not reproduced if one is below, else a tie. Others
-    are compared directly.
+    interval of each difference is above zero, not reproduced if one interval is below zero, and
+    otherwise a tie. Other values are compared directly.
     """
     numbers = [v for _, v in values]
     ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
@@ -143,18 +143,18 @@ def order(
     return Verdict(key, claim, source, published, ours, interval, tolerance, verdict, kind)
 
 
-# The worst pair of neighbours in an order counts.
+# The worst pair of neighbours in an order determines the verdict.
 _WORST = (DIFFERS, TIE, REPRODUCED)
 
 
 def _of_gap(gap: Estimate | None, plain: float, slack: float) -> str:
     """The verdict on two neighbours.
 
-    By the interval of their difference, or by the difference alone.
+    It is decided by the interval of their difference, or by the difference alone.
     """
     if gap is None:
         return REPRODUCED if plain >= -slack else DIFFERS
-    # Identical runs have an interval of zero width, which may be on the bound.
+    # Identical runs have an interval of zero width, which may lie on the bound.
     if gap.low > -slack or (gap.low == gap.high == -slack and slack > 0):
         return REPRODUCED
     return DIFFERS if gap.high < -slack else TIE
@@ -170,7 +170,7 @@ def count(
     *,
     kind: Kind = Kind.STATEMENT,
 ) -> Verdict:
-    """A statement holds for all (or `at_least`) of several cases."""
+    """Claim that a statement holds for all, or for `at_least`, of several cases."""
     if not holds:
         return Verdict(key, claim, source, published, "", "", "", MISSING, kind)
     need = len(holds) if at_least is None else at_least
@@ -182,10 +182,10 @@ def count(
 
 
 def telling(published: float, others: Iterable[float], tolerance: float, least: float) -> float:
-    """A tolerance that separates schemes: at most half the distance to the next published value.
+    """A tolerance that separates schemes: at most half of the distance to the next published value.
 
     Values closer than twice `least` (the precision of the published number and of a single run) are
-    not separated by the study either and do not count; `tolerance` is the largest.
+    not separated in the study either, and do not count. `tolerance` is the upper bound.
     """
     apart = [abs(published - other) / 2 for other in others if abs(published - other) > 2 * least]
     return min([tolerance, *apart])
@@ -197,13 +197,13 @@ def value(number: float) -> Estimate:
 
 
 def largest(values: Sequence[float]) -> Estimate:
-    """The largest of several, as a number."""
+    """The largest of several values, without an interval."""
     x = known(values)
     return value(float(x.max())) if len(x) else mean([])
 
 
 def smallest(values: Sequence[float]) -> Estimate:
-    """The smallest of several, as a number."""
+    """The smallest of several values, without an interval."""
     x = known(values)
     return value(float(x.min())) if len(x) else mean([])
 
@@ -222,8 +222,8 @@ def _row(
 
 
 def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Number of an experiment's saved claims that are reproduced, published or not.
+    """How many of an experiment's saved claims are reproduced, whether published or not, as text.
 
-    For terminal and gallery.
+    Shown in the terminal and the gallery.
     """
     return f"{sum(row['verdict'] == REPRODUCED for row in rows)} of {len(rows)}"

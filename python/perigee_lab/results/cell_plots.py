@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Plots of sweeps, in matplotlib: lines over one key, heat maps over two."""
+"""Plots of sweeps with matplotlib: lines over one key, heat maps over two keys."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.cells import Sweep
 
-# Metrics plotted by default, if the runs have them.
+# Metrics that are plotted by default, if the runs have them.
 USUAL = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmit_pct", "jain")
 MOST_PICTURES = 40
-# Panels of a figure of lines, lines in a panel, and rows of a heat map.
+# Maximum number of panels in a figure of lines, of lines in a panel, and of rows in a heat map.
 MOST_PANELS, MOST_LINES, MOST_ROWS = 24, 8, 12
 SEED = "run.seed"
 
@@ -53,10 +53,10 @@ def pictures(sweep: Sweep, folder: Path) -> list[Path]:
 
 
 def lines(sweep: Sweep, metric: str, x: str) -> Any:
-    """Plots a line per scheme over `x`, with a panel for each combination of the other keys.
+    """Plots one line per scheme over `x`, in one panel for each combination of the other keys.
 
-    Points are means over seeds; bars are their 95 % intervals, if there are several seeds and they
-    differ. With a single scheme, the values of one other key are lines in one panel.
+    Points are means over seeds; bars are their 95 % intervals if several seeds yield different
+    values. With a single scheme, the values of one other key are lines in the same panel.
     """
     import matplotlib.pyplot as plt
 
@@ -104,10 +104,10 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
 
 
 def heat_map(sweep: Sweep, metric: str, x: str, y: str) -> Any:
-    """Plots a map per scheme, `x` to the right and `y` upwards.
+    """Plots one map per scheme, with `x` to the right and `y` upwards.
 
-    Cells are means over seeds, with one scale for all maps. Each combination of the other keys has
-    a row of maps.
+    Cells are means over seeds, on one scale for all maps. There is one row of maps for each
+    combination of the other keys.
     """
     import matplotlib.pyplot as plt
 
@@ -153,9 +153,9 @@ def _write_numbers(axes: Any, grid: list[list[float]], low: float, high: float) 
 
 
 def _panels(sweep: Sweep, drawn: set[str], most: int) -> tuple[list[dict[str, Any]], int]:
-    """Combinations of the varying keys that are no axis, at most `most`, and their total number.
+    """Combinations of the varying keys that are not on an axis, at most `most`, and their total number.
 
-    Swept seeds count as seeds: means and intervals are over them.
+    Swept seeds are no key here: means and intervals are computed over them.
     """
     others = [k for k in sweep.keys if k not in drawn and k != SEED and len({r[k] for r in sweep.rows}) > 1]
     found = list(dict.fromkeys(tuple(r[k] for k in others) for r in sweep.rows))
@@ -199,7 +199,7 @@ def _values(sweep: Sweep, key: str) -> list[Any]:
 
 
 def _places(sweep: Sweep, key: str) -> tuple[dict[Any, float], list[str] | None]:
-    """Positions of values on an axis, and their names unless they are numbers."""
+    """Positions of values on an axis, and their labels unless they are numbers."""
     values = _values(sweep, key)
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         return {v: float(v) for v in values}, None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Definitions of the columns of tables, summary.csv and report, in one place.
 
-docs/reference/columns.md and `perigee columns` are generated from this; the report shows it for
-headings under the pointer; tests check `perigee_lab.results.metrics` against it with cases computed
-by hand.
+docs/reference/columns.md and `perigee columns` are generated from these definitions, and the report
+shows them as tooltips of the headings. Tests check `perigee_lab.results.metrics` against them with
+cases computed by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Column:
     meaning: str
     rows: str = "run, flow"
     heading: str = ""
-    """Heading in the table of terminal and report; empty = only in summary.csv."""
+    """Heading in the table of the terminal and of the report; empty = only in summary.csv."""
     form: str = "{:.2f}"
 
 
@@ -404,7 +404,7 @@ COLUMNS = (
     ),
 )
 TABLE = tuple(c for c in COLUMNS if c.heading)
-"""The columns of the table in terminal and report."""
+"""The columns of the table in the terminal and in the report."""
 BY_NAME = {c.name: c for c in COLUMNS}
 
 
@@ -414,7 +414,7 @@ def one_line(heading: str) -> str:
 
 
 def markdown() -> str:
-    """The page docs/reference/columns.md."""
+    """The text of docs/reference/columns.md."""
     lines = [
         "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
         "<!-- Written by `perigee columns --markdown`; definitions: python/perigee_lab/results/columns.py. -->",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The runs of sweeps as a Parquet dataset: FOLDER/results, a row per run.
+"""The runs of sweeps as a Parquet dataset: FOLDER/results, with one row per run.
 
 A row has the swept keys, the columns of docs/reference/columns.md, and its origin: `record` (its
 folder), `key` (of job and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split
-into folders `KEY=VALUE` (Hive partitions), so that Polars, DuckDB, Dask and pandas read them lazily
-and in part.
+into folders `KEY=VALUE` (Hive partitions), so that Polars, DuckDB, Dask and pandas can read them
+lazily and in part.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 FOLDER = "results"
 ORIGIN = ("record", "key", "version", "finished", "wall_s", "cpu_s")
-# Files of fewer rows cost more to open than to read.
+# Files with fewer rows cost more to open than to read.
 ROWS_PER_FILE, MOST_FILES = 5_000, 500
 MOST_NAMED = 5
 CONDITION = re.compile(r"^\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*$")
 SIGNS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-# Any other column is a swept key.
+# Every other column is a swept key.
 _NAMES = {*ORIGIN, *(c.name for c in COLUMNS), "set"}
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.Table:
-    """Rows as an Arrow table; a key is text unless all of its values are numbers."""
+    """Rows as an Arrow table. A key is a column of text unless all of its values are numbers."""
     import pyarrow as pa
 
     used = {name for row in rows for name in row}
@@ -72,7 +72,7 @@ def write(sweep: Sweep) -> Path:
 
 
 def write_table(table: pa.Table, folder: Path, keys: Sequence[str]) -> Path:
-    """Writes a table with these keys as the results of a folder."""
+    """Writes a table with these swept keys as the results of a folder."""
     import pyarrow.dataset as ds
 
     target = folder / FOLDER
@@ -95,7 +95,7 @@ def write_table(table: pa.Table, folder: Path, keys: Sequence[str]) -> Path:
 
 
 def partitions(table: pa.Table, keys: Sequence[str]) -> list[str]:
-    """The keys to partition a table by: as many as keep files of a useful size."""
+    """The keys by which a table is partitioned: as many as possible while files have a useful size."""
     chosen: list[str] = []
     files = 1
     for key in keys:
@@ -126,7 +126,7 @@ def dataset(folder: Path) -> Any:
 
 
 def _rows(folder: Path) -> pa.Table:
-    """Rows of a folder without a dataset: an older sweep, or the records of `perigee run`."""
+    """Rows of a folder without a dataset, such as an older sweep or the records of `perigee run`."""
     if (folder / INDEX).exists():
         sweep = open_sweep(folder)
         return table_of(sweep.rows, sweep.keys)
@@ -137,20 +137,20 @@ def _rows(folder: Path) -> pa.Table:
 
 
 def keys_of(folder: Path) -> list[str]:
-    """The swept keys."""
+    """The swept keys of a folder."""
     return [a.key for a in read_index(folder).axes] if (folder / INDEX).exists() else []
 
 
 def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] = ()) -> pa.Table:
-    """Rows that meet all conditions (`KEY=VALUE`, `goodput_mbps>50`), with these columns.
+    """Rows that satisfy all conditions (`KEY=VALUE`, `goodput_mbps>50`), with these columns.
 
-    Default: all.
+    Without conditions or columns, all rows or columns.
 
     Swept values are compared as quantities: `rate>200kbit`, `delay=0.6s`. Raises RecordError if a
-    name is unknown or a value is of another kind.
+    name is unknown or a value has another dimension.
     """
     data = dataset(folder)
-    # A key may be given by its last part and by its name: one column.
+    # A key given both by its last part and by its full name is one column.
     names = list(dict.fromkeys(resolved(n, data.schema.names) for n in columns)) or None
     wanted = None
     for text in conditions:
@@ -160,7 +160,7 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
 
 
 def unmet(folder: Path, conditions: Sequence[str]) -> str:
-    """Message on why no row meets all conditions, with the first that none meets."""
+    """Message that explains why no row satisfies all conditions; names the first that no row satisfies."""
     data = dataset(folder)
     for text in conditions:
         if data.count_rows(filter=_condition(text, data)) == 0:
@@ -170,7 +170,7 @@ def unmet(folder: Path, conditions: Sequence[str]) -> str:
 
 
 def _values(data: Any, name: str) -> str:
-    """Up to five of a column's values, or their range if there are more numbers."""
+    """Up to five values of a column, or their range if they are numbers and there are more."""
     there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
     if len(there) > MOST_NAMED and all(isinstance(v, int | float) for v in there):
         return f"{min(there):g} to {max(there):g}"
@@ -223,7 +223,7 @@ def _condition(text: str, data: Any) -> Any:
 
 
 def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -> list[str]:
-    """The values of a swept key that meet a condition.
+    """The values of a swept key that satisfy a condition.
 
     Raises RecordError if they are not comparable.
     """
@@ -241,7 +241,7 @@ def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -
 
 
 def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
-    """Why a value is not comparable with those of a key."""
+    """Explains why a value is not comparable with those of a key."""
     kinds, units = {q.kind for q in there}, {q.unit for q in there}
     if kinds & {TEXT} or len(kinds) > 1 or len(units) > 1:
         return "these have no order: only = and != compare them, with a value of their kind"
@@ -250,14 +250,14 @@ def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
 
 
 def ordered(table: pa.Table, name: str, *, descending: bool = False) -> pa.Table:
-    """Sorts rows by a column; values of a swept key by quantity, first numbers, then text."""
+    """Sorts rows by a column; the values of a swept key by quantity, numbers before text."""
     import pyarrow as pa
 
     by, way = name, "descending" if descending else "ascending"
     if is_swept_text(name, table[name].type):
         quantities = {v: quantity(v) for v in table[name].unique().to_pylist() if v is not None}
         order = sorted(quantities, key=lambda v: _place(quantities[v]))
-        # Equal quantities have one rank, in any notation.
+        # Equal quantities have the same rank, whatever their notation.
         first = {_place(quantities[v]): n for n, v in reversed(list(enumerate(order)))}
         places = [None if v is None else first[_place(quantities[v])] for v in table[name].to_pylist()]
         by = "order of a swept key"
@@ -271,9 +271,10 @@ def _place(q: Quantity) -> tuple[Any, ...]:
 
 
 def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
-    """Joins sets.
+    """Joins sets by their keys.
 
-    A row per combination of keys, scheme and seed that all have, `NAME@SET` for the others.
+    There is one row for each combination of keys, scheme and seed that all sets have; the other
+    columns are named `NAME@SET`.
     """
     shared = [n for n in tables[0].column_names if all(n in t.column_names for t in tables)]
     on = [n for n in shared if n in {"cc", "seed", "flow"} or any(n in keys_of(f) for f in folders)]
@@ -287,7 +288,7 @@ def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def labels(folders: Sequence[Path]) -> list[str]:
-    """A label for each set: the last parts of its path, as many as needed to be unique."""
+    """A label for each set: as many of the last parts of its path as make the labels unique."""
     paths = [f.resolve() for f in folders]
     for n in range(1, max(len(p.parts) for p in paths)):
         found = ["/".join(p.parts[-n:]) for p in paths]
@@ -297,7 +298,7 @@ def labels(folders: Sequence[Path]) -> list[str]:
 
 
 def together(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenates sets, with a column `set` for the source."""
+    """Concatenates sets, with a column `set` for the label of each row's set."""
     import pyarrow as pa
 
     named = [t.add_column(0, "set", pa.array([str(f)] * t.num_rows)) for f, t in zip(folders, tables, strict=True)]

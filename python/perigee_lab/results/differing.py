@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Differing keys of two scenarios, for warnings on comparisons of their results."""
+"""Differing keys of two scenarios, for warnings in comparisons of their results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Keys in which runs of one comparison may differ.
+# Keys that may differ between the runs of one comparison.
 FREE = {"title", "run.cc", "run.seed", "run.runs"}
 
 
 def differing(a: str, b: str) -> list[tuple[str, str, str]]:
     """Keys of two resolved scenarios (TOML) with different values, and both values.
 
-    "-" for a missing one.
+    A missing value is "-".
 
-    Empty if one of them is no scenario, as in records of measurements.
+    Empty if one of them is not a scenario, as in records of measurements.
     """
     try:
         left, right = _flat(tomllib.loads(a)), _flat(tomllib.loads(b))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Rows of flows in summary-flows.parquet, where summary.csv would have too many of them.
+"""Rows of flows in summary-flows.parquet, for runs with too many flows for summary.csv.
 
-A row per flow of every run, in the order of summary.csv, with its values (nine digits, as in CSV);
-columns are all of docs/reference/columns.md that rows of flows have, null if a flow has no value.
-Written and compared run by run, so that memory does not grow with the number of runs.
+There is one row per flow of every run, in the order of summary.csv and with the same values (nine
+digits). The columns are those that docs/reference/columns.md defines for rows of flows; they are
+null if a flow has no value. The file is written and compared run by run, so that memory does not
+grow with the number of runs.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ if TYPE_CHECKING:
 
 FILE = "summary-flows.parquet"
 MOST_IN_CSV = 1000
-"""Above this number of flows, their rows are in this file instead of summary.csv."""
+"""Above this number of flows, the rows of flows are in this file instead of summary.csv."""
 WORDS = {"cc", "flow", "flow_cc", "class"}
 
 
 def is_needed(runs: int, flows: int) -> bool:
-    """Whether rows of this many flows are not in summary.csv.
+    """Whether the rows of this many flows are in this file instead of summary.csv.
 
-    With one flow per run there are none.
+    With one flow per run, there are no rows of flows.
     """
     return flows > max(runs, MOST_IN_CSV)
 
 
 def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list[Row]]]) -> Path | None:
-    """Writes the file if needed, else removes an earlier one; `parts` compute the rows of each run.
+    """Writes the file if needed, otherwise removes an earlier one; `parts` compute the rows of each run.
 
     An OSError names the file.
     """
@@ -54,7 +55,7 @@ def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list
 
 
 def where(folder: Path) -> list[str]:
-    """The terminal line with the path of rows of flows, if they are not in summary.csv."""
+    """The terminal line with the path of the file, if the rows of flows are not in summary.csv."""
     path = folder / FILE
     return [f"rows of flows: {path} (more than {MOST_IN_CSV}: not in summary.csv)"] if path.exists() else []
 
@@ -79,14 +80,14 @@ def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
 
 
 class _Rows:
-    """Rows of batches in pieces of any length."""
+    """Rows of batches, read in pieces of any length."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self.batches = batches
         self.left = _schema().empty_table()
 
     def take(self, n: int) -> pa.Table:
-        """The next `n` rows, fewer at the end."""
+        """The next `n` rows, or fewer at the end."""
         import pyarrow as pa
 
         pieces = [self.left]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Legacy manifests of format 1: names, classes and queue disciplines of ports."""
+"""Manifests of the former format 1: names, classes and queue disciplines of ports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # Former class of ports between satellites.
 RENAMED = {"laser": "isl"}
-# Parameters: current name, and factor from the former unit.
+# Parameters: current name, and factor of the former unit.
 PARAMETERS = {
     "min": ("red_min", 1.0),
     "max": ("red_max", 1.0),
@@ -22,7 +22,7 @@ PARAMETERS = {
     "interval": ("interval", 1.0),
     "burst": ("burst", 1.0),
 }
-# Nanoseconds and bytes.
+# Units in nanoseconds or bytes.
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
@@ -37,7 +37,7 @@ def _port(port: Mapping[str, Any], *, old: bool) -> dict[str, Any]:
 
 
 def _discipline(said: Any, *, old: bool) -> tuple[str, dict[str, Any]]:
-    """Name of a discipline, and its parameters in nanoseconds, bytes and shares."""
+    """Name of a discipline, and its parameters in nanoseconds, bytes and fractions."""
     if not isinstance(said, dict) or len(said) != 1:
         return str(said), {}
     ((name, given),) = said.items()

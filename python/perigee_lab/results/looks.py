@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Styles of schemes: colour, dash and marker, the same in report, plots and figures of studies.
+"""Styles of schemes: colour, dashes and marker, the same in reports, plots and figures of studies.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can
-distinguish, and a few browns and greys; related schemes share a colour. Schemes of one colour or of
-similar brightness differ in their dashes, and no two have the same marker, so that a greyscale copy
-is readable. Bars of related schemes differ in their hatches (`style.bar` of the studies).
+distinguish, and a few browns and greys; related schemes share a colour. Schemes of the same colour
+or of similar brightness differ in their dashes, and no two have the same marker, so that a
+greyscale copy is readable. Bars of related schemes differ in their hatches (`style.bar` of the
+studies).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ LONG, DASH_DOT_DOT = (8.0, 2.0), (6.0, 1.5, 1.0, 1.5, 1.0, 1.5)
 
 @dataclass(frozen=True)
 class Look:
-    """Colour (#rrggbb), matplotlib's marker, and dashes.
+    """Colour (#rrggbb), marker of matplotlib, and dashes.
 
-    On and off in line widths, empty if solid.
+    Dashes are lengths on and off in line widths, empty if solid.
     """
 
     colour: str
@@ -33,11 +34,11 @@ class Look:
     dashes: tuple[float, ...]
 
     def line(self) -> dict[str, Any]:
-        """Arguments of `Axes.plot`, without a marker."""
+        """Arguments of `Axes.plot` without a marker."""
         return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-"}
 
     def both(self) -> dict[str, Any]:
-        """Arguments of `Axes.plot`, with the marker."""
+        """Arguments of `Axes.plot` with the marker."""
         return {**self.line(), "marker": self.marker}
 
     def page(self) -> dict[str, Any]:
@@ -72,7 +73,7 @@ BUILT_IN = {
     "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
     "leotcp": Look("#E69F00", "4", DOTTED),
 }
-# For schemes that are not built in, in order: no built-in scheme has one of these colours.
+# Colours of schemes that are not built in, in order; no built-in scheme has one of these colours.
 SPARE_COLOURS = ("#B5179E", "#4B7F00", "#004488", "#BB3E5B", "#2A9D8F", "#7F7F00")
 SPARE_DASHES = (SOLID, (2.0, 2.0), (7.0, 1.0, 2.0, 1.0), (4.0, 1.0, 1.0, 1.0, 1.0, 1.0))
 SPARE_MARKERS = "osD^vX"
@@ -82,7 +83,7 @@ DARKEST_ON_DARK = 0.45
 def of(schemes: Sequence[str]) -> dict[str, Look]:
     """The styles of the schemes of one plot.
 
-    Built-in ones are fixed, others get the remaining ones in order.
+    Those of built-in schemes are fixed; the other schemes get the remaining styles in order.
     """
     left = (
         Look(colour, marker, dashes)
@@ -97,7 +98,7 @@ def of(schemes: Sequence[str]) -> dict[str, Look]:
 
 
 def on_dark(colour: str) -> str:
-    """The colour for dark mode: mixed with white."""
+    """The colour for dark mode, which is mixed with white."""
     rgb = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     brightness = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
     white = max(0.0, (DARKEST_ON_DARK - brightness) / (1 - brightness)) if brightness < 1 else 0.0

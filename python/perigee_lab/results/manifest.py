@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Manifest of a run, parsed from JSON and validated once.
+"""Manifest of a run, parsed from JSON and validated when it is read.
 
-Keys declared here have their types; others (of later versions, or user-defined) are kept unchanged.
-Formats 1 and 2 are supported; keys of only one of them are None in the other.
+Keys that are declared here have their declared types; others (of later versions, or user-defined)
+are kept unchanged. Formats 1 and 2 are supported; a key that exists in only one of them is None in
+the other.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORMATS = (1, 2)
 # Tables that every reader needs.
 NEEDED = ("flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks")
 REMEDY = "run it again with --force"
-# Keys that depend on machine and time, and differ between repetitions of a run.
+# Keys that depend on the machine and the time, and differ between repetitions of a run.
 OF_THE_MOMENT = ("version", "wall_s", "cpu_s", "finished", "host", "command", "files", "key")
 
 
@@ -34,7 +35,7 @@ class ManifestError(RecordError):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the record: number of rows, and hash of its content."""
+    """A table of the record: the number of its rows, and the hash of its content."""
 
     rows: int
     sha256: str
@@ -54,7 +55,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two nodes with a route."""
+    """Two nodes with a route between them."""
 
     origin: str = field(metadata={"key": "from"})
     target: str = field(metadata={"key": "to"})
@@ -62,7 +63,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Split:
-    """A flow over proxies: the numbers of its legs, from sender to receiver."""
+    """A flow through proxies: the numbers of its legs, from sender to receiver."""
 
     flow: str
     legs: tuple[int, ...]
@@ -106,7 +107,7 @@ class Manifest(Mapping[str, Any]):
     backend: str = "simulator"
     """Backend that carried the packets."""
     events: int | None = None
-    """Events of the simulator's queue; format 1 only."""
+    """Number of events in the simulator's queue; format 1 only."""
     version: str | None = None
     wall_s: float | None = None
     key: str | None = None
@@ -125,21 +126,21 @@ class Manifest(Mapping[str, Any]):
         return len(self.data)
 
     def text(self) -> str:
-        """The text of the file."""
+        """The text of the manifest file."""
         return json.dumps(dict(self.data), indent=1, ensure_ascii=False) + "\n"
 
     @property
     def kernel_key(self) -> str | None:
         """Key of the kernel of real hosts (`perigee_lab.hosts.kernels`).
 
-        None = simulator's transport.
+        None = the simulator's transport.
         """
         kernel = self.data.get("kernel")
         key = kernel.get("key") if isinstance(kernel, dict) else None
         return key if isinstance(key, str) else None
 
     def differences(self, other: Manifest) -> list[str]:
-        """Keys with other values in another run's manifest, except those of machine and time."""
+        """Keys that have other values in another run's manifest, except those of machine and time."""
         ignored = {*OF_THE_MOMENT, "tables"}
         if self.record_format != other.record_format:
             ignored |= {"record_format", "events"}

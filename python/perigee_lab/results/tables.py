@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tables of a record and their columns, as declared in `perigee-record/src/tables.rs`."""
+"""Tables of a record and their columns, as they are declared in `perigee-record/src/tables.rs`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ColumnSpec:
     type: str
     unit: str
     null: str
-    """Empty if every row has a value."""
+    """Meaning of null; empty if every row has a value."""
     help: str
 
 
@@ -37,7 +37,7 @@ def _declared() -> dict[str, TableSpec]:
 
 TABLES = _declared()
 
-# Columns required by readers; records of earlier versions may lack the others.
+# Columns that readers require; records of earlier versions may lack the others.
 RELIED_ON = {
     "flows": "t_ns flow goodput_bps delivered_bytes cwnd_bytes rtt_ns base_rtt_ns",
     "links": "t_ns link port queue_bytes rate_bps",

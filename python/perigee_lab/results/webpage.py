@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Self-contained pages, in which no text of a scenario or record becomes markup or script.
+"""Self-contained pages, in which no text from a scenario or a record becomes markup or script.
 
-Texts are escaped by `common.quoting`. A page's policy permits exactly the scripts and styles that
-it was written with, by their hashes (Content Security Policy, W3C), and no fetches.
+Texts are escaped by `common.quoting`. The policy of a page (Content Security Policy, W3C) permits
+only the scripts and styles with which it was written, by their hashes, and no fetches.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Streaming writer of records: rows arrive in batches; memory does not grow with simulated time.
 
-Rows of a table are buffered until they fill a group of its Parquet file. A column that appears
-later (a scheme's own numbers, `cc_...`, of a flow that starts late) starts another file; at the end
-the parts are merged, with nulls where a part lacks the column.
+Rows of a table are buffered until they fill a row group of its Parquet file. If a column appears
+later (`cc_...`, the variables of a scheme whose flow starts late), another file is started; at the
+end, the parts are merged, with nulls if a part lacks the column.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 OLD = ".old"
 GROUP_ROWS = 1 << 16
-"""Least number of rows of a group, buffered in memory."""
+"""Minimum number of rows in a row group; so many are buffered in memory."""
 
 
 class TableWriter:
-    """A table's Parquet file, written in groups of rows."""
+    """The Parquet file of a table, written in row groups."""
 
     def __init__(self, folder: Path, name: str) -> None:
         """Writes to folder/NAME.parquet, created with the first rows."""
@@ -89,14 +89,14 @@ class TableWriter:
         self.writer = pq.ParquetWriter(self.file, ordered, compression="zstd")
 
     def _write(self, rows: pa.Table) -> None:
-        """Writes rows as one group; missing columns are null."""
+        """Writes rows as one row group; missing columns are null."""
         import pyarrow as pa
 
         schema = self.writer.schema
         for field in schema:
             if field.name not in rows.column_names:
                 rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-        # A group has one dictionary per text column.
+        # A row group has one dictionary per text column.
         rows = rows.select(schema.names).unify_dictionaries().combine_chunks()
         self.writer.write_table(rows, row_group_size=max(1, rows.num_rows))
 
@@ -112,7 +112,7 @@ class TableWriter:
             os.fsync(file.fileno())
 
     def _unify(self, empty: pa.Table) -> None:
-        """Merges all parts into one file, group by group."""
+        """Merges all parts into one file, row group by row group."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -130,7 +130,7 @@ class TableWriter:
 class RecordWriter:
     """The record of a run, in a folder that is renamed when complete.
 
-    A run calls it with its batches.
+    A run calls it with batches of rows.
     """
 
     def __init__(self, folder: Path, *, force: bool) -> None:
@@ -158,7 +158,7 @@ class RecordWriter:
                 self._table(name).close()
         if extra is not None:
             extra(self.partial)
-        # The manifest is last: a folder without one is not a record.
+        # The manifest is written last: a folder without one is not a record.
         with naming(self.folder / MANIFEST):
             write_text(self.partial / MANIFEST, manifest.text())
         publish(self.partial, self.folder)
@@ -180,7 +180,7 @@ class RecordWriter:
 
 
 def declared(name: str) -> pa.Table:
-    """An empty table with the declared columns; without columns if it is not declared."""
+    """An empty table with the declared columns, or without columns if the table is not declared."""
     import pyarrow as pa
 
     spec = TABLES.get(name)
@@ -189,7 +189,7 @@ def declared(name: str) -> pa.Table:
 
 
 def in_order(name: str, columns: Iterable[str]) -> list[str]:
-    """Columns of a table in order: declared ones, then a scheme's own by name."""
+    """Columns of a table in order: first the declared ones, then those of schemes by name."""
     spec = TABLES.get(name)
     places = {} if spec is None else {c.name: i for i, c in enumerate(spec.columns)}
     return sorted(columns, key=lambda c: (places.get(c, len(places)), "" if c in places else c))
@@ -204,7 +204,7 @@ def fresh_partial(folder: Path, *, force: bool) -> Path:
 
 
 def publish(partial: Path, folder: Path) -> None:
-    """Renames a complete folder to its final name; a previous one is removed only afterwards."""
+    """Renames a complete folder to its final name; the previous folder is removed only afterwards."""
     old = folder.with_name(folder.name + OLD)
     if os.path.lexists(folder):
         removed(old)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Scenarios and their runs: jobs, the executor and its workers, repeated runs."""
+"""Scenarios and their runs: jobs, the executor and its workers, and repeated runs."""

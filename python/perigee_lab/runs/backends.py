@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Backends of a run with their options: the simulator, Linux hosts, emulation."""
+"""Backends of a run and their options: the simulator, Linux hosts, emulation."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ if TYPE_CHECKING:
     from perigee_lab.hosts.kernels import Kernel
 
 MACHINE = "machine"
-"""Key of emulation in jobs, in place of a kernel's key."""
+"""Key of emulation in jobs, instead of the key of a kernel."""
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A registered backend without options, and the interface of those that have some."""
+    """A registered backend without options, and the interface of backends with options."""
 
     name: str = "simulator"
 
     @property
     def key(self) -> str | None:
-        """Its key in a job; None = the default."""
+        """Key of the backend in a job; None = the default."""
         return None if self == SIMULATOR else self.name
 
     @property
     def has_hosts(self) -> bool:
-        """Whether its hosts are real: run programs, exist on this machine only, can fail."""
+        """Whether the hosts are real: they run programs, exist on this machine only, and can fail."""
         return False
 
     @property
     def in_real_time(self) -> bool:
-        """Whether its runs take wall-clock time and therefore run one after the other."""
+        """Whether runs are in real time, and therefore one after the other."""
         return False
 
     def options(self) -> dict[str, bool | Path | list[str]]:
-        """Its options, as its registry entry names them (`perigee-run/src/backends`)."""
+        """The options, named as in the backend's registry entry (`perigee-run/src/backends`)."""
         return {}
 
     def as_core(self) -> dict[str, object]:
-        """Argument of the core: the name under "backend", and the options."""
+        """Argument of the core: the name of the backend under "backend", and the options."""
         return {"backend": self.name, **self.options()}
 
     def about(self) -> dict[str, object] | None:
-        """The manifest's `kernel`: all that determines the hosts' behaviour; None = no hosts."""
+        """The manifest's `kernel`, which has all that determines the behaviour of hosts; None = no hosts."""
         return None
 
     def why_not(self, _toml: str) -> str | None:
-        """A key of a resolved scenario that has no effect here; None = there is none."""
+        """Message about a key of a resolved scenario that has no effect here; None = there is none."""
         return None
 
     def running(self) -> AbstractContextManager[None]:
@@ -76,7 +76,7 @@ class Linux(Backend):
 
     @property
     def key(self) -> str:
-        """The kernel's key."""
+        """The key of the kernel."""
         return self.kernel.key
 
     @property
@@ -85,11 +85,11 @@ class Linux(Backend):
         return True
 
     def options(self) -> dict[str, bool | Path | list[str]]:
-        """The kernel's folder, and its further congestion controls."""
+        """The folder of the kernel, and additional congestion controls."""
         return {"kernel": self.kernel.folder, "modules": schemes_of_modules(self.kernel)}
 
     def about(self) -> dict[str, object]:
-        """The sources of the kernel."""
+        """The provenance of the kernel."""
         made = self.kernel.manifest
         return {
             "key": made.key,
@@ -108,13 +108,13 @@ class Emulation(Backend):
 
     name: str = field(default="emulation", init=False)
     all_flows: bool = True
-    """Flows that do not name their backend also use real hosts."""
+    """Whether flows that do not name their backend also use real hosts."""
     places: tuple[str, ...] = ()
     """Existing hosts: HOST=netns:NAME or HOST=interface:NAME."""
 
     @property
     def key(self) -> str:
-        """The same on every machine."""
+        """A constant, which is the same on every machine."""
         return MACHINE
 
     @property
@@ -128,31 +128,31 @@ class Emulation(Backend):
         return True
 
     def options(self) -> dict[str, bool | Path | list[str]]:
-        """The command that creates the hosts, the flows they carry, and hosts behind interfaces."""
+        """The command that creates the hosts, the flows on them, and the hosts behind interfaces."""
         apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
         command = [*COMMANDS[bool(self.places)], *self.places]
         return {"command": command, "all_flows": self.all_flows, "apart": apart}
 
     def about(self) -> dict[str, object]:
-        """The running kernel's version."""
+        """The version of the running kernel."""
         return {"version": release()}
 
     def why_not(self, toml: str) -> str | None:
-        """Keys that have no effect in real time."""
+        """Message about keys that have no effect in real time."""
         return without_effect(toml)
 
     def running(self) -> AbstractContextManager[None]:
-        """Sets real-time priority, if the user may have it."""
+        """Sets a real-time priority, if the user is permitted to."""
         return punctual()
 
 
 def names() -> list[str]:
-    """Names of all registered backends, the default first."""
+    """Names of all registered backends, starting with the default."""
     return [name for name, _ in _core.backends()]
 
 
 def by_key(key: str | None) -> Backend:
-    """The backend that a job names. Raises RecordError if its kernel is not in the user's cache."""
+    """The backend with this key. Raises RecordError if its kernel is not in the user's cache."""
     if key is None:
         return SIMULATOR
     if key == MACHINE:
@@ -171,5 +171,5 @@ def linux(kernel: str | None = None) -> Linux:
 
 
 def schemes_of_modules(kernel: Kernel) -> list[str]:
-    """Names of congestion controls: by Linux's convention the file of `mine` is tcp_mine.c."""
+    """Names of the additional congestion controls: by convention, Linux implements `mine` in tcp_mine.c."""
     return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Executor on the machines of a Dask cluster (`pip install 'perigee-lab[cluster]'`).
 
-Groups are submitted longest first, some more than there are threads, so that a cluster with
+Groups are submitted longest first, and more of them than there are threads, so that a cluster with
 automatic scaling sees pending work. Dask reruns the groups of a worker that died; this module
-handles workers that keep dying, a lost scheduler and a full disk. Results are placed once
-(`perigee_lab.runs.parcels`), regardless of how many attempts complete.
+handles groups whose workers die repeatedly, a lost scheduler and full disks. A result is stored
+once (`perigee_lab.runs.parcels`), however many attempts complete.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from perigee_lab.runs.machines import Machines
 
 POLL_S = 0.25
-# Groups submitted ahead: no thread idles, and a scaling cluster sees the pending work.
+# Number of groups submitted in advance, so that no thread idles and a scaling cluster sees pending
+# work.
 AHEAD, AHEAD_PER_THREAD = 32, 3
-# Worker deaths during a group before it is considered their cause. Dask counts three of each.
+# Attempts at a group before it is considered the cause of its workers' deaths. Dask reruns a task
+# three times in each attempt.
 ATTEMPTS = 4
-# Dask's exception for a task the workers of which have died.
+# Dask's exception for a task whose workers have died.
 KILLED = "KilledWorker"
-# Timeout for a lost scheduler, and for a cluster without workers before a warning.
+# Timeout for a lost scheduler, and time without workers before a warning.
 BACK_S, LONELY_S = 120.0, 15.0
 
 
@@ -51,7 +53,7 @@ class _Group:
     attempts: int = 0
     future: Any = None
     allowed: frozenset[str] = frozenset()
-    """Workers that may run it; empty = all. Dask waits for these even if they have died."""
+    """Workers that may run the group; empty = all. Dask waits for these even if they have died."""
     shares: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -70,7 +72,7 @@ class ClusterExecutor:
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """The arguments are those of `Executor`."""
+        """Takes the arguments of `Executor`."""
         self.machines, self.permission, self.about = machines, permission, dict(about or {})
         self.on_outcome, self.on_progress = on_outcome, on_progress
         self.waiting: deque[_Group] = deque()
@@ -91,7 +93,7 @@ class ClusterExecutor:
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks; if this ends early, the completed ones have been reported.
+        """Runs all tasks; if it ends early, the completed tasks have been reported.
 
         Raises RecordError if the cluster is unavailable or has been lost.
         """
@@ -115,13 +117,13 @@ class ClusterExecutor:
     # ---- before ------------------------------------------------------------------------------------------------
 
     def _fetched(self, tasks: list[Task]) -> list[Task]:
-        """Fetches results that other calls left in the store. Returns the remaining tasks."""
+        """Fetches results that other calls left in the store; returns the remaining tasks."""
         if self.store is None:
             return tasks
         names, left = self.store.names(), []
         for task in tasks:
             name = parcels.name_of(task)
-            # With `force`, the stored result may be the one to replace.
+            # With `force`, the stored result may be the one that is to be replaced.
             if name in names and not task.sink.arguments.get("force", False):
                 self._told(Outcome(task, self._placed(task, self.store.get(name))))
             else:
@@ -135,14 +137,14 @@ class ClusterExecutor:
         groups = groups_of(tasks)
         threads = self.cluster.threads()
         if len(groups) < threads:
-            # Networks are then built several times: on idle machines this costs nothing.
+            # A network is then built several times, which costs nothing on idle machines.
             pieces = -(-threads // len(groups))
             groups = [g[i::pieces] for g in groups for i in range(min(pieces, len(g)))]
         made = [_Group(g) for g in groups]
         self.waiting = deque(sorted(made, key=lambda g: -g.cost_s))
 
     def _check_workers(self) -> None:
-        """Rejects workers with another build of Perigee, which would give other numbers."""
+        """Rejects workers with another build of Perigee, whose results would differ."""
         try:
             found = self.cluster.client.run(remote.about)
         except ModuleNotFoundError as error:
@@ -154,7 +156,7 @@ class ClusterExecutor:
                 raise RecordError(other_core(worker, about))
 
     def _sign(self, task: Task) -> str:
-        """A file by which a worker detects whether it shares the folder of a task's result."""
+        """Creates a file by which a worker detects whether it shares the folder of a task's result."""
         folder = task.sink.target.parent
         while not folder.exists():
             folder = folder.parent
@@ -169,7 +171,8 @@ class ClusterExecutor:
     def _submit(self) -> None:
         allowed = self._with_room() if self.full else []
         if self.full and not allowed and self.known - self.full:
-            # Full workers get no further groups; pending ones are left for new workers.
+            # Workers with full disks get no further groups; pending groups are left for new
+            # workers.
             return
         most = AHEAD + AHEAD_PER_THREAD * self.cluster.threads()
         while self.waiting and len(self.running) < most:
@@ -218,7 +221,7 @@ class ClusterExecutor:
             try:
                 self._answered(group, future.result(timeout=BACK_S))
             except (OSError, TimeoutError) as lost:
-                # The worker that held the answer has gone, or the scheduler.
+                # The worker that held the answer is gone, or the scheduler is.
                 self._again(group, lost)
         elif future.status == "error":
             error = future.exception()
@@ -227,7 +230,7 @@ class ClusterExecutor:
             else:
                 self._give_up(group, error)
         else:
-            # Cancelled or lost, but not by this process.
+            # The group was cancelled or lost, but not by this process.
             self.waiting.appendleft(group)
         future.release()
 
@@ -252,7 +255,7 @@ class ClusterExecutor:
             self.waiting.appendleft(group)
 
     def _arrived(self, task: Task, data: bytes | None) -> BaseException | None:
-        """Puts a result in its place; None on success."""
+        """Stores a result in its place; returns None on success."""
         if data is not None:
             return self._placed(task, data)
         if self.store is not None:
@@ -269,10 +272,10 @@ class ClusterExecutor:
         return None
 
     def _has_others(self, worker: str, error: BaseException) -> bool:
-        """Whether other workers with room remain after this one ran out."""
+        """Whether workers with room remain, after the disk of this one has filled."""
         self.full.add(worker)
         self.known |= set(self.cluster.workers())
-        # A worker that is restarting is absent for a moment only: `known` retains it.
+        # A restarting worker is absent only briefly: `known` retains it.
         if not self.known - self.full:
             return False
         self._say(f"{worker} has no room ({error}): its runs go to the others")
@@ -324,7 +327,7 @@ class ClusterExecutor:
             self.on_progress(self.done + parts)
 
     def _look_for_room(self) -> None:
-        """Takes back groups of dead workers. Raises RecordError if none with room appears."""
+        """Takes back the groups of dead workers. Raises RecordError if no worker with room appears."""
         there = set(self.cluster.workers())
         self.known |= there
         for key, group in list(self.running.items()):
@@ -334,7 +337,7 @@ class ClusterExecutor:
                 group.future = None
                 self.waiting.appendleft(group)
         if there - self.full or not self.known - self.full:
-            # One has room; or none ever had, and the runs fail on the full ones.
+            # A worker has room; or none ever had, and the runs fail on the full workers.
             self.no_room_since = None
             return
         self.no_room_since = self.no_room_since or time.monotonic()
@@ -346,7 +349,7 @@ class ClusterExecutor:
             )
 
     def _say(self, text: str) -> None:
-        """Prints a message once."""
+        """Prints a message, but only once."""
         if text not in self.said:
             self.said.add(text)
             complain(text)
@@ -360,7 +363,7 @@ class ClusterExecutor:
 
 
 def seen(target: Path) -> bool:
-    """Whether a result is in place; network file systems show other writers' files with a delay."""
+    """Whether a result is in its place; network file systems show the files of other machines with a delay."""
     for _ in range(parcels.TRIES):
         if parcels.is_there(target):
             return True
@@ -369,7 +372,7 @@ def seen(target: Path) -> bool:
 
 
 def other_core(worker: str, about: Mapping[str, Any]) -> str:
-    """Message about a worker with another build."""
+    """Message about a worker with another build of Perigee."""
     # Earlier builds report no version.
     theirs = f"{about.get('version', 'an older version')} (build {str(about['core'])[:8]})"
     ours = f"{_core.__version__} (build {core_version()[:8]})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Connection to a cluster: an existing scheduler, or one that is started for the call."""
+"""Connection to a cluster: to an existing scheduler, or to one that is started for the call."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 CONNECT_S, ANSWER_S = 15.0, 1.0
 SCHEMES = ("tcp", "tls")
-# Keys of Dask's configuration: without encryption there is no authentication, and any peer of a
-# scheduler or worker runs code as its user. Only an explicit false permits this.
+# Key of Dask's configuration. Without encryption there is no authentication, and any peer of a
+# scheduler or worker can run code as its user; only an explicit false permits this.
 ENCRYPTED = "distributed.comm.require-encryption"
 # Dask's message for a failed TLS handshake.
 REFUSED = "FatalCommClosedError"
-# Dask's listening side sends its protocols first, with this word. Other servers do not.
+# Dask's listening side sends its protocols first, and this word is among them. Other servers do not
+# send it.
 GREETING = b"compression"
 # Dask's default image.
 DASKS_IMAGE = "ghcr.io/dask/dask"
@@ -37,10 +38,10 @@ LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
 
 
 class Connection:
-    """A client of a scheduler."""
+    """A connection to a scheduler."""
 
     def __init__(self, address: str, owned: Any = None) -> None:
-        """Connects; `owned` is the cluster started for it. Raises RecordError without an answer."""
+        """Connects; `owned` is the cluster that was started for this call. Raises RecordError without an answer."""
         self.address, self.owned = address, owned
         if owned is None:
             _reach(address, CONNECT_S)
@@ -49,13 +50,13 @@ class Connection:
 
     def _connect(self, patience_s: float) -> Any:
         try:
-            # Messages are a few lines of JSON: heartbeats determine whether a peer is alive.
+            # Messages are a few lines of JSON; heartbeats determine whether a peer is alive.
             return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
         except TypeError:
             remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
             raise RecordError(f"--cluster {self.address}: {remedy}") from None
         except (OSError, TimeoutError, ValueError) as error:
-            # If a peer without TLS sends before the handshake, the stream cannot be converted.
+            # If a peer without TLS sends before the handshake, the stream cannot be upgraded.
             if type(error).__name__ == REFUSED or "cannot convert to SSL" in str(error):
                 raise RecordError(
                     f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
@@ -93,7 +94,7 @@ class Connection:
         return sum(w["nthreads"] for w in self._info()["workers"].values())
 
     def lonely_s(self) -> float:
-        """Time without any worker."""
+        """Time in s without any worker."""
         if self._info()["workers"]:
             self.alone_since = None
             return 0.0
@@ -101,7 +102,7 @@ class Connection:
         return time.monotonic() - self.alone_since
 
     def refuse_without_jobs(self) -> None:
-        """Raises RecordError if the queue has accepted none of the jobs that start workers."""
+        """Raises RecordError if the batch queue has accepted none of the jobs that start workers."""
         jobs = getattr(self.owned, "workers", {}).values()
         if jobs and all(j.status.name == "created" for j in jobs):
             raise RecordError("the queue refused every job that was to become a worker; what it says is above")
@@ -111,7 +112,7 @@ class Connection:
         return found
 
     def close(self) -> None:
-        """Closes the client, and the cluster that was started for it."""
+        """Closes the client, and the cluster that was started for this call."""
         with suppress(Exception):
             self.client.close(timeout=2)
         if self.owned is not None:
@@ -131,9 +132,10 @@ def module(name: str) -> Any:
 
 
 def _reach(address: str, patience_s: float) -> None:
-    """Waits until a scheduler accepts connections; reports the wait at once.
+    """Waits until a scheduler accepts connections, and reports the wait immediately.
 
-    Dask's client would wait silently, and for ever if another program listens. Raises RecordError.
+    Dask's client would wait silently, and forever if another program listens on the port. Raises
+    RecordError.
     """
     host, port = _host_and_port(address)
     end_s = time.monotonic() + patience_s
@@ -159,7 +161,7 @@ def _reach(address: str, patience_s: float) -> None:
 
 
 def _expect_greeting(connection: socket.socket, address: str) -> None:
-    """Raises RecordError if another program listens. A busy scheduler may answer late."""
+    """Raises RecordError if another program listens on the port. A busy scheduler may answer late."""
     heard = b""
     with suppress(TimeoutError):
         while len(heard) < 256 and GREETING not in heard:
@@ -214,13 +216,13 @@ def _first_line(error: BaseException) -> str:
 
 
 def check(which: str, *, reach: bool) -> None:
-    """Raises RecordError if a cluster is unknown, its packages are missing, or it does not answer.
+    """Raises RecordError if a cluster is unknown or does not answer, or its packages are missing.
 
-    Results in a store need no scheduler: without `reach` it is not contacted.
+    Without `reach`, the scheduler is not contacted: results that are in a store do not need it.
     """
     module("distributed")
     if which in (LOCAL, SLURM) and not in_the_open():
-        # Creates certificates.
+        # Needed to create certificates.
         module("cryptography")
     if which == SLURM:
         module("dask_jobqueue")
@@ -256,10 +258,10 @@ def connected(machines: Machines) -> Iterator[Connection]:
     """The requested cluster. Raises RecordError if it is unavailable."""
     module("distributed")
     for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.client", "bokeh"):
-        # Relevant messages are reported by this module.
+        # This module reports the relevant messages itself.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     assert machines.cluster is not None
-    # Workers on this machine are interpreters that Dask starts, now and later.
+    # Workers on this machine are interpreters that Dask starts now and later.
     with interpreter.spawning():
         owned = _started(machines.cluster, machines.jobs)
         connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
@@ -270,7 +272,7 @@ def connected(machines: Machines) -> Iterator[Connection]:
 
 
 def _started(which: str, jobs: int | None) -> Any:
-    """A cluster for this call; None if `which` is the address of an existing one."""
+    """Starts a cluster for this call; None if `which` is the address of an existing one."""
     if which == LOCAL:
         return module("distributed").LocalCluster(
             n_workers=jobs or os.cpu_count() or 1,
@@ -279,7 +281,8 @@ def _started(which: str, jobs: int | None) -> Any:
             memory_limit=0,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            # Other users of this machine can reach its ports: certificates stay within these processes.
+            # Other users of this machine can reach its ports, but not the certificates, which stay
+            # in these processes.
             security=None if in_the_open() else True,
         )
     if which == SLURM:
@@ -305,10 +308,10 @@ def _queued(jobs: int | None) -> Any:
 
 
 def _secured() -> dict[str, Any]:
-    """TLS for workers of a queue: with the user's certificates, or with new ones for this call.
+    """TLS for workers of a batch queue, with the user's certificates or with new ones for this call.
 
-    New ones go into files that only the user can read, in the queue's shared folder or the working
-    folder of its jobs.
+    New certificates are in files that only the user can read, in the shared folder of the queue or
+    in the working folder of its jobs.
     """
     if in_the_open():
         return {}
@@ -326,8 +329,8 @@ def _in_kubernetes(jobs: int | None) -> Any:
     _refuse_open_pods()
     try:
         cluster = operator.KubeCluster(**asked)
-    except Exception as error:  # from any of its clients: kr8s, httpx, asyncio
-        # At exit it would look for clusters to remove, and fail again.
+    except Exception as error:  # from any of its libraries: kr8s, httpx, asyncio
+        # At exit, the package would look for clusters to remove, and fail again.
         atexit.unregister(module("dask_kubernetes.operator.kubecluster.kubecluster").reap_clusters)
         remedy = (
             "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/how-to/cluster.md)"
@@ -341,10 +344,10 @@ def _in_kubernetes(jobs: int | None) -> Any:
 
 
 def kubernetes_arguments() -> dict[str, Any]:
-    """Arguments of a cluster of pods; the others are in Dask's configuration.
+    """Arguments of a Kubernetes cluster; the others are in Dask's configuration.
 
-    Raises RecordError without an image. Each call has a cluster of its own: of two with one name, the
-    first to end would end the other.
+    Raises RecordError without an image. Each call has its own cluster, with a unique name: if two
+    calls shared a name, the first to end would also end the cluster of the other.
     """
     image = module("dask").config.get("kubernetes.image", None)
     if not image or image.startswith(DASKS_IMAGE):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Executor of tasks, a job and a scheme each, in worker processes.
+"""Executor of tasks (each a job and a scheme) in worker processes.
 
-Comparisons, studies and clusters share its interface. A worker takes a group: the tasks of one job,
-for which it builds the network once. If there are fewer groups than cores, the schemes of a group
-run on several threads. Workers that ignore a stop request are killed, and they exit by themselves
-if this process does: no child survives. This process has no threads: an interrupt may arrive at any
-moment.
+Comparisons, studies and clusters share its interface. A worker takes a group, which is the tasks of
+one job, and builds the network once for all of them. If there are fewer groups than cores, the
+schemes of a group run on several threads. Workers that ignore a request to stop are killed, and
+workers exit by themselves if this process does, so that no child survives. This process has no
+threads, since an interrupt may arrive at any moment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from perigee_lab.runs.work import Sink
 
 POLL_S = 0.25
-# Timeouts after an interrupt: for runs, which poll for it five times a second, and for saving.
+# Timeouts after an interrupt, for runs (which check for interrupts five times a second) and for
+# saving.
 GRACE_S, SAVING_S = 1.5, 15.0
 
 
@@ -49,21 +50,21 @@ class WorkerError(_core.RunError):
 
 @dataclass(frozen=True)
 class Task:
-    """One scheme of a job, and the sink of the run."""
+    """One scheme of a job, and the sink of its results."""
 
     job: Job
     cc: str
     sink: Sink
     capture: Path | None = None
     partial: Path | None = None
-    """Partial output that a killed worker may leave."""
+    """Partial output that a killed worker may leave behind."""
     cost_s: float = 0.0
-    """Estimated; a cluster starts with the longest."""
+    """Estimated cost; a cluster starts with the longest tasks."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a task: done or failed."""
+    """Outcome of a task: completed or failed."""
 
     task: Task
     error: BaseException | None = None
@@ -81,7 +82,7 @@ class _Worker:
 
 
 class Executor:
-    """Runs groups of tasks with a number of cores."""
+    """Runs groups of tasks on a number of cores."""
 
     def __init__(
         self,
@@ -91,9 +92,9 @@ class Executor:
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """Callbacks: `on_outcome` per task, `on_progress` with the number of completed tasks.
+        """`on_outcome` is called for each task, `on_progress` with the number of completed tasks.
 
-        The number includes fractions of tasks in progress; `about` is added to the manifests.
+        That number includes fractions of tasks in progress; `about` is added to the manifests.
         """
         self.cores, self.permission, self.on_outcome, self.on_progress = cores, permission, on_outcome, on_progress
         self.about = dict(about or {})
@@ -108,7 +109,7 @@ class Executor:
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks. If this ends early, so do the runs; completed ones have been reported."""
+        """Runs all tasks. If it ends early, so do the runs, and the completed tasks have been reported."""
         self.waiting = deque(groups_of(tasks))
         try:
             for _ in range(min(self.cores, len(self.waiting))):
@@ -122,7 +123,8 @@ class Executor:
         source, sink = os.pipe()
         command = interpreter.command("perigee_lab.runs.worker", str(sink))
         try:
-            # Its own session: Ctrl-C in a terminal reaches this process, which notifies the workers.
+            # Workers have their own session: Ctrl-C in a terminal reaches only this process, which
+            # notifies them.
             process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(sink,), start_new_session=True)
         finally:
             os.close(sink)
@@ -132,7 +134,7 @@ class Executor:
         self._feed(worker)
 
     def _feed(self, worker: _Worker) -> None:
-        """Gives an idle worker the next group, or its cores to the others."""
+        """Gives the next group to an idle worker, or its cores to the others."""
         if self.waiting:
             tasks = self.waiting.popleft()
             worker.group = {id(t): t for t in tasks}
@@ -154,7 +156,7 @@ class Executor:
             worker.process.stdin.write(json.dumps(message).encode() + b"\n")
             worker.process.stdin.flush()
         except BrokenPipeError:
-            # The worker has ended; the end of its answers is handled in `_step`.
+            # The worker has ended; `_step` handles the end of its answers.
             pass
 
     def _step(self, timeout_s: float) -> None:
@@ -172,7 +174,7 @@ class Executor:
 
     def _answer(self, worker: _Worker, message: dict[str, Any]) -> None:
         if message.get("idle"):
-            # The remaining tasks had not started when it was stopped.
+            # The remaining tasks had not started when the worker was stopped.
             worker.group.clear()
             self._feed(worker)
             return
@@ -190,7 +192,7 @@ class Executor:
                 self.on_outcome(Outcome(task, error, message.get("cost_s", 0.0)))
 
     def _lost(self, worker: _Worker) -> None:
-        """Handles a worker that exited: its tasks have failed, and another takes its place."""
+        """Handles a worker that exited: its tasks have failed, and another worker takes its place."""
         self.selector.unregister(worker.answers)
         self.workers.remove(worker)
         worker.process.communicate()
@@ -246,7 +248,7 @@ def message_of(tasks: Sequence[Task], may: Permission, about: Mapping[str, Any])
 
 
 def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:
-    """Ends a worker: an idle one exits by itself, with the output of its plug-ins flushed."""
+    """Ends a worker: an idle worker exits by itself and flushes the output of its plug-ins."""
     try:
         process.wait(patience_s)
     except subprocess.TimeoutExpired:
@@ -255,7 +257,7 @@ def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:
 
 
 def _remove(task: Task) -> None:
-    """Removes partial output of a killed worker."""
+    """Removes the partial output of a killed worker."""
     for path in (task.capture, task.partial):
         if path is not None:
             removed(path)

@@ -2,8 +2,8 @@
 """A job: everything that determines the results of a run, and nothing else.
 
 It has the resolved scenario, one seed, the schemes, and the hashes of the required files and code.
-The network is no part of a job: it has its own key, is built where the job runs, and is shared by
-the schemes of that seed. A job is JSON: it can be saved or sent to another machine, and yields the
+The network is not part of a job: it has its own key, is built where the job runs, and is shared by
+the schemes of a seed. A job is JSON; it can be saved or sent to another machine, and yields the
 same tables there.
 """
 
@@ -41,12 +41,12 @@ FORMAT = 1
 
 
 class JobError(RecordError):
-    """A job cannot be read, or cannot run here."""
+    """A job that cannot be read, or cannot run here."""
 
 
 @dataclass(frozen=True)
 class Needed:
-    """An input file of a job, data or code."""
+    """An input file of a job: data or code."""
 
     path: str = field(metadata={"free": True})
     sha256: str
@@ -63,36 +63,36 @@ class Class:
 
 @dataclass(frozen=True)
 class Job:
-    """One scenario with one seed under some schemes."""
+    """One scenario with one seed under several schemes."""
 
     scenario: str
     """The scenario's name."""
     toml: str = field(metadata={"free": True})
-    """Resolved: every key that has an effect, with absolute paths."""
+    """The resolved scenario: every key that has an effect, with absolute paths."""
     folder: str = field(metadata={"free": True})
-    """The folder for classes that the scenario names."""
+    """The folder in which classes named by the scenario are searched."""
     seed: int
     schemes: tuple[str, ...]
     files: tuple[Needed, ...] = ()
-    """Inputs of the network: data, and the functions of a sky."""
+    """Input files of the network: data, and the functions of a sky."""
     classes: Mapping[str, Class] = field(default_factory=dict)
-    """Python schemes by name: those to compare, and those of the scenario's flows."""
+    """Python schemes by name: those that are compared, and those of the scenario's flows."""
     capture: bool = False
     kernel: str | None = None
     """Key of the backend (`backends.by_key`), such as that of a kernel; None = the simulator."""
 
     def network_key(self) -> str:
-        """Key of the network: jobs with the same key have the same links at all times."""
+        """Key of the network; jobs with the same key have the same links at all times."""
         content = [comparable(self.toml), self.seed, [f.sha256 for f in self.files]]
         return _hash(content)
 
     def needed(self) -> list[Needed]:
-        """All files, data and code."""
+        """All files: data and code."""
         code = [Needed(c.path, c.sha256) for c in self.classes.values()]
         return list(dict.fromkeys([*self.files, *code]))
 
     def key(self, cc: str) -> str:
-        """Key of the result of one scheme: same key, same tables with this build of Perigee."""
+        """Key of the result of one scheme; results with the same key have the same tables in this build."""
         others = {*self.schemes} - {cc}
         code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
         hosts = [] if self.kernel is None else [self.kernel]
@@ -147,7 +147,7 @@ def of(
 
 
 def named_files(toml: str) -> list[Path]:
-    """Files that a resolved scenario with absolute paths names: data, or code as FILE.py:NAME."""
+    """Files named by a resolved scenario with absolute paths: data, or code as FILE.py:NAME."""
     found: list[Path] = []
 
     def walk(value: Any) -> None:
@@ -167,7 +167,7 @@ def named_files(toml: str) -> list[Path]:
 
 
 def problems(job: Job) -> list[str]:
-    """Files that are missing or differ on the machine that is to run the job."""
+    """Messages about files that are missing or differ on this machine."""
     found = []
     for needed in job.needed():
         path = Path(needed.path)
@@ -192,7 +192,7 @@ class _File:
 
 
 def read(path: Path) -> list[Job]:
-    """The jobs of a file. Raises JobError."""
+    """Reads the jobs in a file. Raises JobError."""
     try:
         found = json.loads(read_text(path))
     except OSError as error:
@@ -227,5 +227,5 @@ def _check(jobs: list[Job], wrong: Callable[[str, Any, str], Exception]) -> None
 
 
 def from_json(data: Any) -> Job:
-    """A job sent by another process of the same command."""
+    """Decodes a job that another process of the same command has sent."""
     return Reader(Path("a job"), JobError).structure(Job, data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Placement of tasks: cores of this machine, or a cluster, for all commands with runs."""
+"""Placement of tasks on the cores of this machine or on a cluster, for all commands that run scenarios."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Machines:
         return max(1, self.jobs or os.cpu_count() or 1)
 
     def check(self) -> None:
-        """Raises RecordError if the cluster is unavailable, as far as this shows up front."""
+        """Raises RecordError if the cluster is already known to be unavailable."""
         if self.cluster is not None:
             from perigee_lab.runs.connect import check
 
@@ -67,7 +67,7 @@ class Machines:
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Pool:
-        """The executor for these machines; the arguments are those of `Executor`."""
+        """The executor for these machines; takes the arguments of `Executor`."""
         if self.cluster is None:
             return Executor(self.cores, permission, on_outcome, on_progress, about)
         from perigee_lab.runs.cluster import ClusterExecutor

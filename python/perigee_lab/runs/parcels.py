@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Transfer of results to their places: a record's folder, or a digest's file.
+"""Transfer of results to their places: the folder of a record, or the file of a digest.
 
-Partial results are never visible. Of two attempts at the same run (a worker presumed dead may
-continue) one is kept.
+Partial results are never visible. If two attempts at the same run complete (a worker that is
+presumed dead may continue), one is kept.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 NAME = "PERIGEE.result"
-"""Key in the header of an archive for the name of the result."""
+"""Key for the name of the result in the header of an archive."""
 TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
-# Error of a network file system if another machine has changed the file, or the server is down.
+# Errors of a network file system if another machine has changed the file or the server is down.
 PASSING = {errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EREMOTEIO}
 TRIES, PAUSE_S = 6, 0.5
 
@@ -61,7 +61,7 @@ def is_there(target: Path) -> bool:
 
 @contextmanager
 def scratch(target: Path) -> Iterator[Path]:
-    """A folder next to `target` (same file system), private to this attempt; removed at the end."""
+    """A folder next to `target` (on the same file system), private to this attempt and removed at the end."""
     folder = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}{PARTIAL}")
     patiently(lambda: folder.mkdir(parents=True))
     try:
@@ -72,13 +72,13 @@ def scratch(target: Path) -> Iterator[Path]:
 
 
 def forget_scratch(target: Path) -> None:
-    """Removes the scratch folders of killed attempts at a result."""
+    """Removes the scratch folders that killed attempts at a result have left."""
     for folder in target.parent.glob(f"{target.name}.*{PARTIAL}"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def place(made: Path, target: Path, *, force: bool) -> bool:
-    """Renames a result atomically; False if another attempt was first. `force` replaces it."""
+    """Moves a result to its place atomically; returns False if another attempt was first, unless `force`."""
     with naming(target):
         patiently(lambda: target.parent.mkdir(parents=True, exist_ok=True))
         if made.is_file():
@@ -114,9 +114,9 @@ class Expected:
     """Identity of the result that an archive should contain."""
 
     name: str
-    """The name by `name_of`."""
+    """The name, as returned by `name_of`."""
     key: str
-    """The key of job and scheme in the record's manifest."""
+    """The key of job and scheme, as in the record's manifest."""
 
     @staticmethod
     def of(task: Task) -> Expected:
@@ -125,7 +125,7 @@ class Expected:
 
 
 def pack(made: Path, name: str | None = None) -> bytes:
-    """An archive of a file or folder, with the result's name. Tables are compressed already."""
+    """Packs a file or folder, with the name of the result. Adds no compression, since tables are compressed."""
     data = io.BytesIO()
     header = {} if name is None else {NAME: name}
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=header) as archive:
@@ -134,9 +134,9 @@ def pack(made: Path, name: str | None = None) -> bytes:
 
 
 def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None = None) -> bool:
-    """Places the content of an archive, as `place` does.
+    """Moves the content of an archive to its place, as `place` does.
 
-    Raises RecordError if it is damaged, or not the expected result.
+    Raises RecordError if the archive is damaged or is not the expected result.
     """
     with scratch(target) as folder:
         try:
@@ -152,7 +152,7 @@ def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None 
 
 
 def _check(made: Path, target: Path, name: str | None, expected: Expected) -> None:
-    """Raises RecordError for an unexpected result; `name` is that of its archive."""
+    """Raises RecordError for an unexpected result; `name` is the name in its archive."""
     other = name != expected.name
     if made.is_dir():
         # Archives of earlier versions have no name.
@@ -165,7 +165,7 @@ def _check(made: Path, target: Path, name: str | None, expected: Expected) -> No
 
 
 def name_of(task: Task) -> str:
-    """Name of a task's result on any machine: the same name, the same content."""
+    """Name of a task's result on any machine; results with the same name have the same content."""
     places = task.sink.places
     arguments = {k: v for k, v in task.sink.arguments.items() if k not in places and k != "force"}
     content = [task.job.key(task.cc), task.sink.call, arguments]
@@ -173,7 +173,7 @@ def name_of(task: Task) -> str:
 
 
 class Store:
-    """An object store (`s3://bucket/folder`, or another fsspec URL) with an archive per result."""
+    """An object store (`s3://bucket/folder`, or another fsspec URL) with one archive per result."""
 
     def __init__(self, url: str) -> None:
         """Opens the store. Raises RecordError if it cannot be used."""
@@ -195,7 +195,7 @@ class Store:
             found = self.files.ls(self.root, detail=False)
         except FileNotFoundError:
             return set()
-        except Exception as error:  # from any client of the store
+        except Exception as error:  # from any client library of the store
             raise RecordError(f"--store {self.url} cannot be read: {error}") from None
         return {Path(f).name.removesuffix(".tar") for f in found if f.endswith(".tar")}
 
@@ -211,7 +211,7 @@ class Store:
             self.files.pipe_file(self._path(name), data)
 
     def get(self, name: str) -> bytes:
-        """A stored result."""
+        """Reads a stored result."""
         self.files.invalidate_cache()
         found: bytes = self.files.cat_file(self._path(name))
         return found

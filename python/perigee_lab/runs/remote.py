@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Execution of a group of tasks in a worker process of a cluster.
 
-A result is written to its place if the worker shares the caller's folder, to an object store if
-one is named, and else returned with the answer.
+A result is written to its place if the worker shares the caller's folder, or to an object store if
+one is named; otherwise, it is returned with the answer.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from perigee_lab.runs.worker import described, opened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Minimum interval of progress reports, and of checks for cancellation.
+# Minimum interval between progress reports, and between checks for cancellation.
 REPORT_S = 1.0
 # Networks are built one at a time: permissions and the parser's cache are per process.
 _opening = threading.Lock()
 
 
 def about() -> dict[str, str]:
-    """Properties that must agree with those of the caller."""
+    """Properties that must agree with the caller's."""
     import platform
 
     from perigee_lab import _core
@@ -40,10 +40,10 @@ def about() -> dict[str, str]:
 
 
 def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
-    """Runs the tasks of a group, which is `message` as JSON.
+    """Runs the tasks of a group, described by `message` as JSON.
 
-    `way`: `sign`, a file that is visible if the folder is shared; `store`, its URL; `topic` of reports;
-    `core`, the build of Perigee.
+    Keys of `way`: `sign`, a file that is visible if the folder is shared; `store`, the URL of the
+    object store; `topic` for progress reports; `core`, the build of Perigee.
 
     Returns `answers`, one per task, as a worker on this machine would send them; `data` has archives of
     results that could not be written to their places.
@@ -72,7 +72,7 @@ def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
         except BaseException as error:
             answers.append({"task": task["id"], "error": described(error)})
             if has_no_room(error):
-                # Later tasks would also fail; other machines have room.
+                # Later tasks would fail as well, while other machines have room.
                 break
         if not report(task["id"], 1.0):
             break
@@ -94,7 +94,7 @@ def _one(
     sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
     target, force = sink.target, bool(sink.arguments.get("force", False))
     if shared and store is None and not force and parcels.is_there(target):
-        # Written by an earlier attempt on a worker that has since died.
+        # An earlier attempt, on a worker that has since died, has written the result.
         return True
     with _folder(target, shared=shared and store is None) as folder:
         here = sink.moved(folder)
@@ -121,7 +121,7 @@ def _one(
 
 @contextmanager
 def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
-    """Folder of a result in progress: next to its place, or this machine's temporary folder."""
+    """Folder of a result in progress, next to its place or in the temporary folder of this machine."""
     if shared:
         with parcels.scratch(target) as folder:
             yield folder
@@ -132,7 +132,7 @@ def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
 
 @contextmanager
 def _at_home(folder: Path, target: Path) -> Iterator[None]:
-    """Rewrites errors to name the target instead of the temporary file."""
+    """Rewrites errors so that they name the target instead of the temporary file."""
     try:
         yield
     except OSError as error:
@@ -153,7 +153,7 @@ def _reporter(worker: Any, topic: str) -> Callable[[int, float], bool]:
             return True
         last_s = now_s
         worker.log_event(topic, {"task": task, "share": share})
-        # A caller that has gone or cancelled has released the task.
+        # If the caller is gone or has cancelled the task, the task has been released.
         state = worker.state.tasks.get(key)
         return state is not None and state.state != "cancelled"
 

@@ -16,7 +16,7 @@ _FOLDERS = {
 
 
 def found(path: Path) -> Path:
-    """`path` if it exists, else that scenario of an installed distribution, else `path`."""
+    """`path` if it exists, otherwise that scenario of an installed distribution if there is one, or `path`."""
     parts = path.parts
     if len(parts) < 3 or parts[0] != "scenarios" or path.exists():
         return path
@@ -26,7 +26,7 @@ def found(path: Path) -> Path:
 
 
 def names() -> list[str]:
-    """Perigee's own, such as `scenarios/leo/rain.toml`."""
+    """Names of the scenarios of Perigee, such as `scenarios/leo/rain.toml`."""
     return [
         f"scenarios/{name}/{file.name}" for name, folder in _FOLDERS.items() for file in sorted(folder.glob("*.toml"))
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Programs of real hosts: commands, output and exit status, in simulated time."""
+"""Programs on real hosts: commands, output and exit status, in simulated time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = "programs"
 """Folder of a record for the output of its programs."""
-# PATH in the environment of programs.
+# PATH in the environment of the programs.
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -33,14 +33,14 @@ class Program:
     node: str
     words: tuple[str, ...]
     awaited: bool = False
-    """The run ends when all awaited programs have ended."""
+    """Whether the run waits for the end of this program."""
     environment: tuple[str, ...] = ()
     start_ns: int = 0
     folder: Path = field(default_factory=Path.cwd)
     stdin: Path | bytes | None = None
-    """Standard input: a file of this machine, or bytes."""
+    """Standard input: a file on this machine, or bytes."""
     terminal: bool = False
-    """Standard streams are a terminal instead."""
+    """Whether the standard streams are a terminal."""
 
     @property
     def line(self) -> str:
@@ -63,7 +63,7 @@ class Program:
         }
 
     def sha256(self) -> str | None:
-        """Hash of its binary; None if it is not found: commands inside shells stay unknown."""
+        """Hash of the binary; None if it is not found. Commands that a shell runs are not covered."""
         found = shutil.which(self.words[0], path=SEARCHED) if "/" not in self.words[0] else self.folder / self.words[0]
         try:
             return None if found is None else hashlib.sha256(Path(found).read_bytes()).hexdigest()
@@ -88,7 +88,8 @@ def of_scenario(core: _core.Scenario) -> list[Program]:
 
 
 Heard = Callable[[int, str, bytes], None]
-"""Receives the number of a program, "output" or "errors", and bytes that it has written."""
+"""Callback with the number of a program, "output" or "errors", and the bytes that it has
+written."""
 
 
 @dataclass
@@ -99,12 +100,13 @@ class Story:
     begun_ns: int | None = None
     ended_ns: int | None = None
     code: int | None = None
-    """Its exit code; minus the signal that killed it; None = still running at the end."""
+    """Exit code; if negative, minus the number of the signal that killed the program; None = still
+    running at the end."""
     written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
 
     @property
     def ending(self) -> str:
-        """The ending as human-readable text."""
+        """How the program ended, as human-readable text."""
         if self.begun_ns is None:
             return "was not started before the end"
         if self.ended_ns is None or self.code is None:
@@ -114,7 +116,7 @@ class Story:
 
     @property
     def exit_code(self) -> int:
-        """The exit code in a shell: 128 + signal if killed, 124 if the end of the run stopped it."""
+        """The exit code in a shell: 128 + signal if the program was killed, 124 if the end of the run stopped it."""
         if self.code is None:
             return STOPPED
         return self.code if self.code >= 0 else 128 - self.code
@@ -133,7 +135,7 @@ class Story:
 
 
 def named(number: int) -> str:
-    """A signal's number with its name: 11 (SIGSEGV)."""
+    """The number of a signal with its name, such as 11 (SIGSEGV)."""
     try:
         return f"{number} ({signal.Signals(number).name})"
     except ValueError:
@@ -148,7 +150,7 @@ class Stories:
     """Collector of the output and exit status of programs."""
 
     def __init__(self, programs: Sequence[Program], heard: Heard = _unheard) -> None:
-        """Forwards output to `heard`."""
+        """Creates a collector that forwards output to `heard`."""
         self.all = [Story(p) for p in programs]
         self.heard = heard
 
@@ -169,7 +171,7 @@ class Stories:
         return [s.as_json() for s in self.all]
 
     def files(self) -> dict[str, bytes]:
-        """Files of a record by path: the endings, and the output of each program."""
+        """Files of a record by path: the exit statuses, and the output of each program."""
         found = {f"{FOLDER}/programs.json": (json.dumps(self.as_json(), indent=1) + "\n").encode()}
         for i, story in enumerate(self.all):
             node = re.sub(r"[^A-Za-z0-9._-]", "-", story.program.node)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Worker process (see `common.interpreter`): jobs on standard input, outcomes on a descriptor.
+"""Worker process (see `common.interpreter`) with jobs on standard input and outcomes on a descriptor.
 
-Messages are lines of JSON. One group of tasks at a time: a job, with a network that is built once,
-and its schemes, on the number of threads that the sender requests (the simulator releases the
-interpreter's lock). The process ends when its input does: its starter has ended, for whatever
-reason.
+Messages are lines of JSON. A worker runs one group of tasks at a time: the schemes of a job, whose
+network is built once, on the number of threads that the parent requests (the simulator releases the
+interpreter's lock). The process ends at the end of its input, when its parent has ended for
+whatever reason.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perigee_lab.runs.work import Opened
 
-# Minimum interval of progress reports for a task.
+# Minimum interval between progress reports of a task.
 REPORT_S = 0.25
 
 
 class Worker:
-    """Executor of groups of tasks from its input."""
+    """Executor of the groups of tasks in its input."""
 
     def __init__(self, source: Any, answers: Any) -> None:
         """Reads lines from `source`, writes lines to `answers`."""
@@ -59,11 +59,11 @@ class Worker:
                 if "job" in message:
                     self.group = message
                 self.changed.notify_all()
-        # The input has ended: no reader is left for a result.
+        # The input has ended: no process is left to read a result.
         os._exit(1)
 
     def report(self, **message: Any) -> None:
-        """Sends a line."""
+        """Sends a message."""
         with self.writing:
             self.answers.write(json.dumps(message) + "\n")
             self.answers.flush()
@@ -139,7 +139,7 @@ class Worker:
 
 
 def opened(group: dict[str, Any]) -> Opened:
-    """The opened job of a group. Raises as `work.opened` does."""
+    """Opens the job of a group. Raises as `work.opened` does."""
     from perigee_lab.extensions import trust
     from perigee_lab.runs import job, work
 
@@ -149,7 +149,7 @@ def opened(group: dict[str, Any]) -> Opened:
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An exception in serializable form, with its cause, which locates the failure of a plug-in."""
+    """An exception as JSON data, with its cause, which locates the failure of a plug-in."""
     import traceback
 
     cause = error.__cause__
@@ -166,7 +166,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _die_with_parent() -> None:
-    """Linux only: ends with its starter, even if a plug-in blocks this process from its input."""
+    """Linux only: ends this process with its parent, even if a plug-in prevents it from reading its input."""
     if sys.platform == "linux":
         import ctypes
 
@@ -177,7 +177,7 @@ def _die_with_parent() -> None:
 def main() -> None:
     """Entry point."""
     _die_with_parent()
-    # Output and input of plug-ins are not part of the protocol.
+    # The input and output of plug-ins are not part of the protocol.
     source = os.fdopen(os.dup(0), encoding="utf-8")
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     os.dup2(sys.stdin.fileno(), 0)
@@ -185,6 +185,7 @@ def main() -> None:
         Worker(source, answers).serve()
         sys.stdout.flush()
         sys.stderr.flush()
-        # Skips the interpreter's shutdown, which would wait for a timeline still being computed.
+        # Skips the shutdown of the interpreter, which would wait for a timeline that is still being
+        # computed.
         answers.flush()
         os._exit(0)

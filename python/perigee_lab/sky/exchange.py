@@ -11,18 +11,18 @@ from typing import Any
 
 from perigee_lab import _core
 
-# Number of ports to list individually.
+# Number of ports that are listed individually.
 LISTED = 5
 
 
 @dataclass(frozen=True)
 class Names:
-    """Mapping of node names before a comparison."""
+    """Mapping of node names that is applied before a comparison."""
 
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Old name → new name, in either timeline."""
     shell: tuple[int, int] | None = None
-    """Planes and slots: node number n gets the name of satellite n of such a shell."""
+    """Numbers of planes and of slots: node n gets the name of satellite n in such a shell."""
 
 
 def diff(
@@ -36,7 +36,7 @@ def diff(
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """The comparison as text, with every difference, however small."""
+    """The comparison as lines of text; no difference is too small to be shown."""
     d = found["diff"]
     if found["same"]:
         if d["identical"]:
@@ -61,7 +61,7 @@ def lines(found: dict[str, Any]) -> list[str]:
 def _pair(p: dict[str, Any]) -> list[str]:
     share = p["same_way"] / p["steps"] if p["steps"] else 1.0
     first = "" if p["first_difference_s"] is None else f", first other way at {p['first_difference_s']:g} s"
-    # A share that rounds to 100 % must not be printed as 100 %.
+    # A share below 100 % must not be printed as 100 % because of rounding.
     same = f"{share:.2%}" if share == 1 or round(share, 4) < 1 else f"all but {p['steps'] - p['same_way']}"
     delays = f"one way {p['mean_ms'][0]:.3f} and {p['mean_ms'][1]:.3f} ms, " if p["both"] else ""
     apart = (
@@ -77,9 +77,9 @@ def _pair(p: dict[str, Any]) -> list[str]:
 
 
 def length(ms: float) -> str:
-    """A time with significant digits however short.
+    """A time with significant digits, however short it is.
 
-    Delays are integer nanoseconds, their means are not.
+    Delays are integers in nanoseconds, but their means are not.
     """
     if ms >= 0.01:
         return f"{ms:.4f} ms"

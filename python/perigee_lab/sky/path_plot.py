@@ -21,11 +21,11 @@ GREY = "#5b6876"
 
 
 def plot(pairs: Sequence[PairPaths]) -> Any:
-    """Plots RTT, links, and planes of the two end satellites over time.
+    """Plots RTT, number of links, and orbital planes of the two end satellites over time.
 
-    The pairs have the same ends.
+    All pairs have the same ends.
 
-    Names may be long: the title wraps, and the legend has its own strip below the panels.
+    Since names may be long, the title wraps and the legend has its own strip below the panels.
     """
     import matplotlib.pyplot as plt
 
@@ -59,7 +59,7 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
 
 
 def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
-    """Plots distributions over many pairs, a line per policy."""
+    """Plots distributions over many pairs, with one line per policy."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS
@@ -94,7 +94,7 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.2)
         axis.spines[["top", "right"]].set_visible(False)
-    # Between nearby places, the satellites' altitude is many times the distance.
+    # Between nearby places, the altitude of satellites is many times the distance.
     axes[0, 1].set_xscale("log")
     for axis in axes[:, 0]:
         axis.set_ylabel("share of pairs", fontsize=8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Paths over a constellation without packets, and their statistics."""
+"""Paths over a constellation, computed without packets, and their statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ C_KM_PER_MS = 299.792458
 
 @dataclass(frozen=True)
 class Leg:
-    """A time interval with one path."""
+    """A time interval during which the path does not change."""
 
     t_s: float
     rtt_ms: float | None
@@ -44,24 +44,24 @@ class Leg:
 
 @dataclass(frozen=True)
 class PairPaths:
-    """A pair over time under one attachment policy."""
+    """The paths of a pair over time under one attachment policy."""
 
     label: str
     origin: str
     target: str
     distance_km: float | None
-    """Along a great circle; None if nodes have no places."""
+    """Great-circle distance; None if the nodes have no locations."""
     fibre_rtt_ms: float | None
     t_s: Floats
     rtt_ms: Floats
     """Round-trip propagation time; NaN = unreachable."""
     apart: npt.NDArray[np.bool_]
-    """One end's satellite flies north and the other's south."""
+    """Whether the satellite of one end flies north and that of the other south."""
     legs: list[Leg]
 
     @property
     def links(self) -> Floats:
-        """Links at each step; NaN = unreachable."""
+        """Number of links at each step; NaN = unreachable."""
         starts = np.array([leg.t_s for leg in self.legs])
         counts = np.array([leg.links or np.nan for leg in self.legs])
         return np.asarray(counts[np.searchsorted(starts, self.t_s + 1e-9) - 1], dtype=np.float64)
@@ -73,11 +73,11 @@ class PairPaths:
         return [b.t_s for a, b in pairs if a.hops and b.hops and a.hops[end]["name"] != b.hops[end]["name"]]
 
     def changes(self) -> list[float]:
-        """Times at which the path changes, gaps not counted."""
+        """Times at which the path changes; gaps are not counted."""
         return [b.t_s for a, b in itertools.pairwise(self.legs) if a.hops is not None and b.hops is not None]
 
     def statistics(self) -> dict[str, Any]:
-        """Values of the table."""
+        """The values for the table."""
         there = ~np.isnan(self.rtt_ms)
         rtt, links = self.rtt_ms[there], self.links[there]
         some = bool(there.any())
@@ -108,10 +108,11 @@ def survey(
     *,
     alone: bool = False,
 ) -> list[PairPaths]:
-    """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows.
+    """The paths of these pairs (nodes, cities or "lat, lon"), or without pairs, of the scenario's flows.
 
-    Terminals choose satellites for the pairs of the scenario and for these, or for these `alone`.
-    `remark` receives warnings. Without a label, each pair is labelled by its choice of satellites.
+    Terminals choose satellites for the pairs of the scenario and for these pairs, or with `alone`,
+    only for these. `remark` receives warnings. Without a label, each pair is labelled by its
+    attachment policy.
     """
     if scenario.core.has_sky:
         sky = _core.Sky(scenario.core, list(ends), None, alone)
@@ -130,9 +131,9 @@ def survey(
 def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), *, alone: bool = False) -> list[PairPaths]:
     """The paths of a scenario's flows, or of pairs of nodes, cities or "lat, lon", over the run.
 
-    Terminals also choose satellites for the scenario's pairs, unless these are `alone`. No packets
-    are sent. Raises `ScenarioError` or `RunError` like a run, and warns of old element sets and of
-    satellites that depend on other pairs.
+    Terminals also choose satellites for the scenario's pairs, unless `alone` is set. No packets are
+    sent. Raises `ScenarioError` or `RunError` like a run, and warns about old element sets and
+    about satellites that depend on other pairs.
     """
     import warnings
 
@@ -161,9 +162,10 @@ class Contrast:
     mean_ratio: float
     largest_ratio: float
     slow_share: float
-    """Share of steps at which the second RTT exceeds 1.5 times the first."""
+    """Fraction of steps at which the second RTT exceeds 1.5 times the first."""
     apart_share: float | None
-    """Of these, the share with end satellites in opposite directions under the second."""
+    """Fraction of these steps at which the end satellites under the second policy fly in opposite
+    directions."""
 
 
 def contrast(first: PairPaths, second: PairPaths) -> Contrast | None:
@@ -178,7 +180,7 @@ def contrast(first: PairPaths, second: PairPaths) -> Contrast | None:
 
 
 def hop_name(hop: Hop) -> str:
-    """Label of a hop: a satellite with plane and direction arrow, or a relay with a dot."""
+    """Label of a hop: a satellite with its plane and an arrow for its direction, or a relay with a dot."""
     if hop["ascending"] is None:
         return f"•{hop['name']}"
     arrow = "↑" if hop["ascending"] else "↓"
@@ -186,7 +188,7 @@ def hop_name(hop: Hop) -> str:
 
 
 def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """Writes a row per pair and policy."""
+    """Writes one row per pair and policy."""
     table = [p.statistics() for p in pairs]
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, list(table[0]))
@@ -195,7 +197,7 @@ def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
 
 
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """Writes RTT and links over time, a row per step and pair. An `OSError` names the file."""
+    """Writes RTT and number of links over time, one row per step and pair. An `OSError` names the file."""
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["from", "to", "attach", "t_s", "rtt_ms", "links"])

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 STEP_S = 0.1
-# Largest number of samples that a figure's width can resolve.
+# Maximum number of samples that the width of a figure can resolve.
 MAX_SAMPLES = 20_000
-# Largest number of distinguishable pairs in a figure.
+# Maximum number of pairs that are distinguishable in a figure.
 MAX_DRAWN = 8
 
 
 def plotted_step(duration_s: float) -> float:
-    """Time between samples of a figure; outages and path changes are exact regardless."""
+    """Time between samples of a figure; it does not affect outages and path changes, which are exact."""
     return max(STEP_S, duration_s / MAX_SAMPLES)
 
 
@@ -43,18 +43,18 @@ class PairOverTime:
     target: str
     t_s: Floats
     base_rtt_ms: Floats
-    """Round-trip propagation; NaN = unreachable."""
+    """Round-trip propagation delay; NaN = unreachable."""
     rate_mbps: Floats
     """Rate of the slowest port of the forward path; NaN = unreachable."""
     hops: npt.NDArray[np.int64]
-    """Links of the forward path; zero = unreachable."""
+    """Number of links of the forward path; zero = unreachable."""
     outages_s: list[tuple[float, float]]
     """Exact starts and ends of outages: no route, a link down, or a blocked port."""
     path_changes_s: list[float]
 
 
 class Timeline:
-    """A network over time."""
+    """A network whose links change over time."""
 
     def __init__(self, core: _core.Timeline) -> None:
         """Wraps a validated timeline of the core."""
@@ -71,12 +71,12 @@ class Timeline:
 
     @property
     def title(self) -> str:
-        """Human-readable title."""
+        """The human-readable title."""
         return str(self.facts["title"])
 
     @property
     def duration_s(self) -> float:
-        """Duration in s."""
+        """The duration in s."""
         return float(self.facts["duration_ns"]) / 1e9
 
     @property
@@ -87,7 +87,7 @@ class Timeline:
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Writes the timeline as JSON.
 
-        A line for the network at time zero, one per chunk of changes.
+        The first line has the network at time zero, each further line a chunk of changes.
         """
         path = Path(path)
         if path.exists() and not force:
@@ -99,7 +99,7 @@ class Timeline:
     def pair(self, index: int = 0, *, step_s: float = STEP_S, turned: bool = False) -> PairOverTime:
         """Path properties of the pair at this index of `pairs`, sampled every `step_s`.
 
-        `turned`: those of its return path.
+        With `turned`, the properties of the return path.
         """
         place = self.facts["pairs"][index]
         if turned:
@@ -133,10 +133,10 @@ def _over_time(place: dict[str, Any], seen: str) -> PairOverTime:
 
 @dataclass(frozen=True)
 class Passed:
-    """Summary of a timeline that was generated without keeping it in memory."""
+    """Summary of a timeline that was not kept in memory while it was generated."""
 
     facts: dict[str, Any]
-    """Title, length, counts of objects and changes, pairs."""
+    """Title, length, pairs, and counts of objects and changes."""
     pairs: list[PairOverTime]
     """Path properties of the first pairs."""
 
@@ -150,7 +150,8 @@ def pass_by(
 ) -> Passed:
     """Generates the network of a scenario over the full run without keeping it in memory.
 
-    It is written to `path`, if one is given; the first `watched` pairs are sampled every `step_s`.
+    The timeline is written to `path`, if one is given; the first `watched` pairs are sampled every
+    `step_s`.
     """
     seed = scenario.core.seed if seed is None else seed
     with nullcontext() if path is None else written(path) as partial:
@@ -165,7 +166,7 @@ def load_timeline(path: str | Path) -> Timeline:
 
 
 def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
-    """Plots base RTT, rate and links, a colour per pair, with outages and path changes."""
+    """Plots base RTT, rate and number of links in one colour per pair, with outages and path changes."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS
@@ -178,7 +179,7 @@ def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
         axes[2].step(p.t_s, np.where(p.hops > 0, p.hops, np.nan), **style)
         for begin, end in p.outages_s:
             for a in axes:
-                # The outline keeps short outages visible in long timelines.
+                # The outline keeps short outages visible in a long timeline.
                 a.axvspan(begin, end, facecolor=colour, edgecolor=colour, alpha=0.25, linewidth=0.8)
         foot = axes[0].get_xaxis_transform()
         axes[0].plot(p.path_changes_s, [0.02] * len(p.path_changes_s), "|", color=colour, transform=foot)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Export of a path as traces for other testbeds.
 
-Mahimahi, LeoReplayer, or a script of Linux's `tc`.
+The formats are those of mahimahi and LeoReplayer, and scripts for `tc` of Linux.
 
-mahimahi: a line per opportunity to deliver 1500 bytes, in integer milliseconds (man page
-mm-link(1)); its delay is constant. LeoReplayer: the same, and a file with a one-way delay in
+mahimahi: one line per opportunity to deliver 1500 bytes, in integer milliseconds (man page
+mm-link(1)); the delay is constant. LeoReplayer: the same, and a file with the one-way delay in
 milliseconds every 10 ms. `tc`: netem(8), changed over time.
 """
 
@@ -29,23 +29,24 @@ Floats = npt.NDArray[np.float64]
 FORMATS = ("mahimahi", "leoreplayer", "tc")
 STEP_S = {"mahimahi": 0.01, "leoreplayer": 0.01, "tc": 0.1}
 OPPORTUNITY_BITS = 1500 * 8
-# Changes of rate below this share, or of delay below this many ms, are left out of a script.
+# Changes of the rate below this fraction, and of the delay below this many ms, are omitted from a
+# script.
 RATE_SHARE, DELAY_MS = 0.01, 0.1
-# Number of ports named in a note.
+# Maximum number of ports named in a note.
 NAMED = 4
 
 
 @dataclass(frozen=True)
 class Way:
-    """One direction of a path: a sample per step; rate 0 in outages."""
+    """One direction of a path, with one sample per step; the rate is 0 during outages."""
 
     rate_mbps: Floats
     delay_ms: Floats
-    """Half of the propagation RTT; before the first path, that of the first one."""
+    """Half of the propagation RTT; before the first path, that of the first path."""
 
 
 def ways(timeline: Timeline, origin: str, target: str, step_s: float) -> tuple[Way, Way]:
-    """Forward and return path of a pair. Raises KeyError if there is no such pair."""
+    """The forward and return path of a pair. Raises KeyError if there is no such pair."""
     ends = [(p["from"], p["to"]) for p in timeline.facts["pairs"]]
     if (origin, target) not in ends and (target, origin) not in ends:
         raise KeyError(f"no pair {origin} to {target}; there are {', '.join(f'{a} to {b}' for a, b in ends[:8])}")
@@ -63,7 +64,7 @@ def _way(timeline: Timeline, index: int, step_s: float, *, turned: bool) -> Way:
     known = np.flatnonzero(~np.isnan(rtt))
     if not len(known):
         raise KeyError(f"{seen.origin} to {seen.target}: there is never a path")
-    # Without a path, the last delay is kept.
+    # While there is no path, the last delay is kept.
     last = np.maximum.accumulate(np.where(np.isnan(rtt), -1, np.arange(len(rtt))))
     rtt = rtt[np.where(last < 0, known[0], last)]
     return Way(rate, rtt / 2)
@@ -76,7 +77,7 @@ def opportunities(rate_mbps: Floats, step_s: float) -> list[int]:
     """
     gathered = np.concatenate([[0.0], np.cumsum(rate_mbps * 1e6 * step_s)]) / OPPORTUNITY_BITS
     times = np.arange(len(gathered)) * step_s * 1e3
-    # Opportunity k is when the integral reaches k + 1 packets; flat intervals have none.
+    # Opportunity k occurs when the integral reaches k + 1 packets; flat intervals have none.
     wanted = np.arange(1, int(np.floor(gathered[-1] + 1e-9)) + 1)
     at = np.searchsorted(gathered, wanted - 1e-9)
     share = (wanted - gathered[at - 1]) / (gathered[at] - gathered[at - 1])
@@ -112,11 +113,11 @@ def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path)
 
 
 def not_carried(what: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Port properties (from `World.describe`) that such files cannot represent."""
+    """Properties of ports (from `World.describe`) that such files cannot represent."""
     asking = [p["name"] for p in ports if "dama" in p]
     kinds: dict[str, list[str]] = {}
     for p in ports:
-        # A name, or a name with parameters.
+        # The discipline is a name, or a name with parameters.
         kind = p["discipline"] if isinstance(p["discipline"], str) else next(iter(p["discipline"]))
         if kind != "drop-tail":
             kinds.setdefault(kind, []).append(p["name"])
@@ -140,7 +141,7 @@ def _shout(name: str) -> str:
 
 
 def script(there: Way, back: Way, step_s: float, title: str) -> str:
-    """A script of `tc` that applies the path to the outgoing packets of two interfaces."""
+    """A script for `tc` that applies the path to the outgoing packets of two interfaces."""
     head = [
         "#!/bin/sh",
         f"# {quoting.shell_comment(title)}: made by perigee export tc. Two interfaces as arguments; needs root.",

@@ -8,18 +8,19 @@ correlation exp(-beta t), beta = 2e-4 1/s, and
 
     A(t) = max(0, exp(m + sigma X(t)) - A_offset),  A_offset = exp(m + sigma Q^-1(P_rain)),
 
-with m and sigma fitted to the attenuations that P.618 gives for 0.01 to 10 % of the time, as far as
-it rains that often, and Q the tail of the normal distribution. If the satellite moves, m, sigma and
-P_rain are those of its elevation at each step, fitted every 5 degrees and interpolated, while X is
-that of the place: the rain is the same, the path through it changes.
+with m and sigma fitted to the attenuations that P.618 specifies for 0.01 to 10 % of the time (up to
+the fraction of time with rain), and Q the tail function of the normal distribution. If the
+satellite moves, m, sigma and P_rain are those of its elevation at each step, fitted every 5 degrees
+and interpolated, while X belongs to the place: the rain is the same, and the path through it
+changes.
 
 The modem is DVB-S2 with adaptive coding and modulation (ETSI EN 302 307-1, table 13: Es/N0 for a
 quasi error-free channel, and efficiency). The efficiencies follow from the frames (see the tests);
 the thresholds agree with those that satbroadcasts.com quotes from the standard to a tenth of a
-decibel ("Minimum carrier to noise ratio values (CNR, C/N) for DVB-S2 system", 2013). It chooses its
-step from the Es/N0 of `lag_s` ago less `margin_db`, so that a fade that deepens quickly costs
-frames: a deficit of 0.3 dB, the width of the code's waterfall, loses all (our assumption, linear in
-between). Below the lowest step the link is lost.
+decibel ("Minimum carrier to noise ratio values (CNR, C/N) for DVB-S2 system", 2013). The modem
+selects its step from the Es/N0 `lag_s` ago minus `margin_db`, so that a fade that deepens quickly
+costs frames: with a deficit of 0.3 dB, the width of the code's waterfall region, all are lost (our
+assumption; the loss is linear in between). Below the lowest step, the link is down.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Floats = npt.NDArray[np.float64]
 
 BETA_PER_S = 2e-4
 WATERFALL_DB = 0.3
-# Exceedance in percent at which P.618 is evaluated.
+# Percentages of time for which P.618 is evaluated.
 EXCEEDED = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 # Pareto-optimal steps of DVB-S2: name, Es/N0 in dB, bits per symbol.
 STEPS = (
@@ -70,20 +71,20 @@ STEPS = (
 
 
 class WeatherError(PerigeeError):
-    """A requirement is missing or a value impossible, as the message states."""
+    """A requirement is missing or a value is impossible; the message states which."""
 
 
 @dataclass(frozen=True)
 class Climate:
-    """Log-normal rain attenuation A in dB at a place; ln A has mean `m` and deviation `sigma`."""
+    """Log-normal rain attenuation A in dB at a place; ln A has mean `m` and standard deviation `sigma`."""
 
     m: float
     sigma: float
     rain_share: float
-    """Share of time with rain on the path."""
+    """Fraction of time with rain on the path."""
 
     def exceeded(self, share: float) -> float:
-        """Attenuation in dB exceeded for this share of time."""
+        """Attenuation in dB that is exceeded for this fraction of time."""
         return float(self.attenuation(np.array([_tail(share)]))[0])
 
     def attenuation(self, x: Floats) -> Floats:
@@ -93,20 +94,20 @@ class Climate:
 
 
 HIGHEST_DEG = 89.0
-"""Elevations above count as this one: attenuations differ by less than 0.1 %."""
+"""Higher elevations are replaced by this one; attenuations differ by less than 0.1 %."""
 
 
 def climate(lat_deg: float, lon_deg: float, *, frequency_ghz: float, elevation_deg: float) -> Climate:
-    """Fits the statistics of ITU-R P.618 at a place; circular polarisation."""
+    """Fits the statistics of ITU-R P.618 at a place, for circular polarisation."""
     try:
         itur: Any = import_module("itur")
     except ImportError as error:
         raise WeatherError("weather needs the package itur: pip install 'perigee-lab[weather]'") from error
     p618 = itur.models.itu618
-    # At the zenith itur divides by zero.
+    # At the zenith, itur divides by zero.
     elevation_deg = min(elevation_deg, HIGHEST_DEG)
     with warnings.catch_warnings():
-        # Near the zenith its integral converges slowly, with a warning.
+        # Near the zenith, an integral in itur converges slowly and causes a warning.
         warnings.simplefilter("ignore")
         rain = float(p618.rain_attenuation_probability(lat_deg, lon_deg, elevation_deg).value)
     asked = [p for p in EXCEEDED if p < rain]
@@ -127,16 +128,16 @@ def _tail(share: float) -> float:
 def series(c: Climate, steps: int, *, step_s: float, seed: int, start_share: float | None = None) -> Floats:
     """Attenuation in dB at each step.
 
-    With `start_share`, it starts at the value exceeded for that share of time.
+    With `start_share`, it starts at the value that is exceeded for that fraction of time.
     """
     return c.attenuation(process(steps, step_s=step_s, seed=seed, start_share=start_share))
 
 
 def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) -> Floats:
-    """Attenuation in dB at each step, for values of the process and the elevation at that step.
+    """Attenuation in dB at each step, from the values of the process and of the elevation at each step.
 
-    `climates` are by elevation in degrees; between them m, sigma and the share of rain are
-    interpolated.
+    The keys of `climates` are elevations in degrees, between which m, sigma and the fraction of
+    rain are interpolated.
     """
     known = sorted(climates)
     each = [climates[e] for e in known]
@@ -149,7 +150,7 @@ def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) 
 def climates_over(
     lat_deg: float, lon_deg: float, elevation_deg: Floats, *, frequency_ghz: float
 ) -> dict[float, Climate]:
-    """Climates every 5 degrees over the elevations of a series."""
+    """Climates for every 5 degrees of the elevations of a series."""
     low, high = 5.0 * np.floor(elevation_deg.min() / 5), min(90.0, 5.0 * np.ceil(elevation_deg.max() / 5))
     each = [float(e) for e in np.arange(max(5.0, low), high + 1, 5.0)]
     return {e: climate(lat_deg, lon_deg, frequency_ghz=frequency_ghz, elevation_deg=e) for e in each}
@@ -161,7 +162,7 @@ def process(steps: int, *, step_s: float, seed: int, start_share: float | None =
     noise = draw.standard_normal(steps)
     rho = np.exp(-BETA_PER_S * step_s)
     x = np.empty(steps)
-    # By default the process starts in its stationary state.
+    # By default, the process starts in its stationary state.
     x[0] = noise[0] if start_share is None else _tail(start_share)
     for k in range(1, steps):
         x[k] = rho * x[k - 1] + np.sqrt(1 - rho * rho) * noise[k]
@@ -170,7 +171,7 @@ def process(steps: int, *, step_s: float, seed: int, start_share: float | None =
 
 @dataclass(frozen=True)
 class Link:
-    """Response of a modem to a series: a value per step."""
+    """Response of a modem to a series, with one value per step."""
 
     rate_share: Floats
     loss: Floats
@@ -180,7 +181,7 @@ class Link:
 def modem(
     attenuation_db: Floats, *, clear_sky_db: float, margin_db: float = 1.0, lag_s: float = 1.0, step_s: float = 1.0
 ) -> Link:
-    """Rate in steps of coding and modulation, and loss. `clear_sky_db` = Es/N0 without rain."""
+    """Rates in steps of coding and modulation, and losses. `clear_sky_db` is Es/N0 without rain."""
     need, bits = np.array([s[1] for s in STEPS]), np.array([s[2] for s in STEPS])
     now = clear_sky_db - attenuation_db
     behind = round(lag_s / step_s)
@@ -197,7 +198,7 @@ def modem(
 
 
 def write_csv(path: Path, link: Link, *, step_s: float, about: str) -> int:
-    """Writes the file for a scenario, a row per change; returns the number of rows."""
+    """Writes the file for a scenario, with one row per change; returns the number of rows."""
     rows = 0
     with written(path) as partial, partial.open("w", encoding="utf-8") as out:
         out.write(f"# {about}\nt_s,rate_share,loss\n")

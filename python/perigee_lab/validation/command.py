@@ -2,15 +2,16 @@
 """`perigee validate`: the simulator against measured curves of real Linux, of ns-3 and of INET.
 
 A *cell* is a path and its schemes; a reference cell may have been measured with several seeds.
-Cells with random draws (random loss, or schemes that draw) run with several seeds here as well, and
-their means are compared.
+Cells with random draws (random loss, or randomised schemes) also run with several seeds here, and
+the means are compared.
 
 Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5
-ms, whichever is larger; retransmissions of single flows during start-up and after it, and loss
-events after it, 10 % or 5; the order of schemes on a path unchanged if the reference gap exceeds 2
-%. ns-3: goodput after 10 s 4 %, queue 15 % or 2 ms, retransmissions 10 % or 5. INET: goodput and
-RTT of each flow 5 %. If chance moves the means of both sides by more, their joint 95 % interval
-counts instead, and the comparison is marked ("chance"); up to four times the seeds are used first.
+ms, whichever is larger; retransmissions of single flows during and after start-up, and loss events
+after start-up, 10 % or 5; the order of schemes on a path must not change if the gap in the
+reference exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2 ms, retransmissions 10 % or 5.
+INET: goodput and RTT of each flow 5 %. If the means vary by chance by more than a tolerance, their
+joint 95 % interval is used instead and the comparison is marked ("chance"), but only after up to
+four times as many seeds have been run.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
 Cell = kernel.Cell | ns3.Cell | inet.Cell
 SIMULATORS = {ns3.Cell: "ns-3 ", inet.Cell: "INET "}
-"""References other than Linux, as named in the output."""
+"""References other than Linux, by their names in the output."""
 MORE_SEEDS = 4
-"""Largest multiple of the seeds, used if the interval exceeds the tolerance."""
+"""Maximum multiple of the number of seeds, used while an interval exceeds its tolerance."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,13 @@ class Asked:
     plots: Path | None = None
     as_json: bool = False
     linux: Linux | None = None
-    """Real hosts in the place of the simulator's."""
+    """Real hosts, instead of the simulator's hosts."""
 
 
 def validate_command(asked: Asked) -> int:
-    """Runs the cells and prints a line per quantity.
+    """Runs the cells and prints one line per quantity.
 
-    Returns 0 if all are good or explained, 3 if any is outside.
+    Returns 0 if all quantities are good or explained, 3 if any is outside its tolerance.
     """
     unknown = _unknown_schemes(asked.schemes)
     if unknown:
@@ -74,7 +75,7 @@ def validate_command(asked: Asked) -> int:
         known = sorted({c.group for c in everything})
         stop(f"no such cell; groups: {', '.join(known)}")
     if asked.out is not None and not asked.out.exists():
-        # Before hours are spent on what belongs there.
+        # Created before hours are spent on runs whose results are written there.
         make_ready(asked.out.parent)
     curves = _curves(asked)
     found, pairs = _run_all(chosen, asked, curves)
@@ -103,7 +104,7 @@ def validate_command(asked: Asked) -> int:
 
 
 def _unknown_schemes(wanted: list[str]) -> str:
-    """The error in the names of schemes; empty if all are known."""
+    """The error message about unknown names of schemes; empty if all are known."""
     names = [s["id"] for s in schemes()]
     for name in wanted:
         if name not in names:
@@ -150,13 +151,13 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
             if sys.stderr.isatty():
                 print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
     finally:
-        # Running cells cannot be stopped; they are not awaited after Ctrl-C.
+        # Running cells cannot be stopped, so they are not awaited after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
     return found, pairs
 
 
 def _everything(asked: Asked) -> list[Cell]:
-    """All cells that can be run, with real hosts those of their own curves."""
+    """All cells that can be run; with real hosts, those of Linux's curves that their kernel can run."""
     if asked.linux is None:
         return [*kernel.read(), *ns3.read(), *inet.read()]
     return list(kernel.on_hosts(kernel.read(), _names(asked.linux.kernel), schemes_of_modules(asked.linux.kernel)))
@@ -165,14 +166,14 @@ def _everything(asked: Asked) -> list[Cell]:
 def _names(on: Kernel) -> dict[str, str]:
     """Other names of schemes in a kernel.
 
-    With BBRv3's patch, `bbr` is version 3 (docs/how-to/hosts-kernel.md).
+    In a kernel with the patch of BBRv3, `bbr` is version 3 (docs/how-to/hosts-kernel.md).
     """
     patched = any("bbr3" in p.name for p in on.manifest.extra_patches)
     return {"bbr3": "bbr", "bbr": "(version 1)"} if patched else {}
 
 
 def _explained(asked: Asked) -> list[Explained]:
-    """What is known of the simulator excuses no kernel."""
+    """Known deviations of the simulator do not apply to a kernel."""
     return verdicts.explained() if asked.linux is None else []
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Full curves, if available: ours and the reference's on one axis, and their distance.
+"""Full curves, if available: ours and the reference's in one figure, and the distance between them.
 
-Curves are means over bins of a second: goodput (payload acknowledged) and the bottleneck's queue.
-The distance is the mean absolute difference of the bins, goodput in per cent of the bottleneck's
-rate, queue in milliseconds.
+Curves are means over bins of one second: goodput (acknowledged payload) and the bottleneck's queue.
+The distance is the mean absolute difference of the bins, for goodput in per cent of the
+bottleneck's rate and for the queue in milliseconds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DataError(PerigeeError):
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve in bins of a second."""
+    """A curve in bins of one second."""
 
     label: str
     goodput_mbps: Any
@@ -47,7 +47,7 @@ class Pair:
     rate_mbps: float
 
     def distance(self) -> tuple[float, float]:
-        """Mean absolute differences: goodput in per cent of the rate, queue in ms."""
+        """Mean absolute differences of goodput in per cent of the rate, and of the queue in ms."""
         goodput, queue = [], []
         for a, b in zip(self.ours, self.reference, strict=True):
             n = min(len(a.goodput_mbps), len(b.goodput_mbps))
@@ -57,7 +57,7 @@ class Pair:
 
 
 class Curves:
-    """The folder `--data`: `linux/series` and `ns3/series`."""
+    """The folder given by `--data`, with `linux/series` and `ns3/series`."""
 
     def __init__(self, folder: Path) -> None:
         """Checks the contents of the folder."""
@@ -67,7 +67,7 @@ class Curves:
         self._files: dict[Path, dict[str, Any]] = {}
 
     def pair(self, cell: kernel.Cell | ns3.Cell, found: dict[str, Any]) -> Pair | None:
-        """Both curves of a cell, or None if the reference has none."""
+        """Our curves and the reference's of a cell, or None if the reference has none."""
         try:
             if isinstance(cell, ns3.Cell):
                 return self._of_ns3(cell, found)
@@ -119,7 +119,7 @@ def _ours(found: dict[str, Any], flow: int, label: str, rate_mbps: float, dur_s:
     flows, links = found["flows"], found["links"]
     of = flows["flow"] == flow
     at = links["link"] == kernel.link_of(found, "r1->r2")
-    # No row: an empty queue.
+    # Without a row, the queue is empty.
     grid = np.arange(1, round(dur_s * 10) + 1)
     queue = np.zeros(len(grid))
     index = np.rint(links["t_ns"][at] / 1e8).astype(int) - 1
@@ -140,7 +140,7 @@ def _binned(label: str, t: Any, delivered: Any, queue: Any, dur_s: float) -> Cur
 
 
 def draw(pairs: list[Pair], folder: Path) -> Iterator[Path]:
-    """Draws a figure per cell: goodput above, queue below."""
+    """Draws one figure per cell, with goodput above and queue below."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Goals of the validation and distance to them: shares of good verdicts, in total and by group.
+"""Goals of the validation, and how far they are met: fractions of good verdicts, in total and by group.
 
-No parameter is fitted to the measured cells, but mechanisms were looked for where a quantity fell
-outside. The share of a single group shows how well findings from the others hold there.
+No parameter is fitted to the measured cells, but where a quantity was outside its tolerance, the
+mechanism that causes the difference was searched for. The fraction of a single group indicates how
+well findings from the other groups generalise to it.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ LOSSY = {"loss", "leoloss"}
 """Groups with random loss."""
 NS3, INET = "ns3", "inet"
 CLOSE = 0.02
-"""Tolerated error of a single flow's goodput, as a share."""
+"""Tolerated relative error of a single flow's goodput."""
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
 NS3_GOODPUT = 0.04
 ROUGH_SHARE, ROUGH_FEW = 2.0, 20.0
-"""Tolerances of counts in the first validation, for comparison with its shares."""
+"""Tolerances of counts in the first validation, for comparison with the fractions published
+then."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Share of cases that meet a criterion, and its required value."""
+    """Fraction of cases that meet a criterion, and its required value."""
 
     name: str
     least: float
@@ -39,12 +41,12 @@ class Goal:
 
     @property
     def share(self) -> float:
-        """Share of cases; one if there are none."""
+        """Fraction of cases; 1 if there are no cases."""
         return self.met / self.cases if self.cases else 1.0
 
     @property
     def reached(self) -> bool:
-        """Whether the share is large enough."""
+        """Whether the fraction is large enough."""
         return self.share >= self.least
 
 
@@ -71,7 +73,7 @@ def goals(found: Sequence[Verdict]) -> list[Goal]:
 
 
 def by_group(found: Sequence[Verdict]) -> list[Goal]:
-    """Comparisons within the tolerance or chance, by group."""
+    """Fractions of comparisons that are within the tolerance or the interval of chance, by group."""
     judged = [v for v in found if v.quantity != "order"]
     groups = dict.fromkeys(v.group for v in judged)
     return [_goal(g, 0.97, [v.good for v in judged if v.group == g]) for g in groups]
@@ -86,16 +88,16 @@ def _near(found: Iterable[Verdict], share: float, wanted: Callable[[Verdict], bo
 
 
 def _roughly(v: Verdict) -> bool:
-    """Whether a verdict is good, or a count within the tolerances of the first validation."""
+    """Whether a verdict is good, or is about a count within the tolerances of the first validation."""
     few = abs(v.error) <= ROUGH_FEW
     within = v.reference / ROUGH_SHARE <= v.ours <= v.reference * ROUGH_SHARE
     return v.good or (not v.unit and (few or within))
 
 
 def _single(found: Sequence[Verdict]) -> list[bool]:
-    """Whether both quantities are near, per cell of a single flow without random loss.
+    """Whether both quantities are near the reference, for each cell with one flow and no random loss.
 
-    The interval of chance is ignored.
+    The intervals of chance are ignored.
     """
     rows = {(v.cell, v.quantity): v for v in found if v.group not in LOSSY}
     cells = [cell for cell, quantity in rows if quantity == "goodput" and FLOW not in cell]
@@ -108,7 +110,7 @@ def _is_near(goodput: Verdict, queue: Verdict) -> bool:
 
 
 def _pairs(found: Sequence[Verdict]) -> list[tuple[Verdict, Verdict]]:
-    """The goodputs of both flows of each cell with two."""
+    """The verdicts on both flows' goodputs, for each cell with two flows."""
     pairs: dict[str, list[Verdict]] = {}
     for v in found:
         if v.quantity == "goodput" and FLOW in v.cell:
@@ -121,16 +123,17 @@ def _same_winner(a: Verdict, b: Verdict) -> bool:
 
 
 def _decided(a: Verdict, b: Verdict) -> bool:
-    """Whether a single run of ours has the same flow ahead in 95 of 100 cases.
+    """Whether the same flow is ahead in 95 of 100 of our runs.
 
-    One flow gains at the expense of the other, so that the difference scatters by the sum of both
-    intervals. Otherwise the measured run, a single draw, may have either ahead.
+    One flow gains at the expense of the other, so that the difference varies by the sum of both
+    intervals. If the order is not decided, either flow may be ahead in the measured run, which is a
+    single draw.
     """
     return abs(a.ours - b.ours) > a.interval + b.interval
 
 
 def kept(path: Path = HERE / "results.csv") -> list[Verdict]:
-    """The verdicts of the last full run."""
+    """Reads the verdicts of the last full run."""
     with path.open() as f:
         return [
             Verdict(

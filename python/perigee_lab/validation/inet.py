@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Cells measured with the OrbCC authors' simulator (OMNeT++, INET), under the profile `inet`.
 
-Goodput and RTT of each flow in a window may differ by 5 %. Flows that share a full drop-tail queue
-are sensitive to microseconds, which decide which of them loses a packet: runs with starts
-milliseconds apart are draws of one distribution. Such cells (`draws`) run with several seeds of
+Goodput and RTT of each flow in a window may differ by 5 %. If flows share a full drop-tail queue,
+microseconds decide which of them loses a packet, so that runs whose flows start milliseconds
+earlier or later are draws from one distribution. Such cells (`draws`) run with several seeds of
 `start_jitter`, and the single run of the reference counts as one more draw.
 """
 
@@ -23,16 +23,16 @@ GROUP = "inet"
 TABLE = "inet.csv"
 TOLERANCE = 0.05
 BIN_S = 0.1
-"""Bins of the RTT means in the curves."""
+"""Length of the bins for the mean RTTs in the curves."""
 SAMPLE_MS = 10
 JITTER = "20 ms"
 ALL = "all"
-"""Name in the table for the sum of all flows' goodputs, or the mean of their RTTs."""
+"""Name in the table for all flows: the sum of their goodputs, or the mean of their RTTs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a flow in a window: the reference, and ours before INET's TCP was modelled."""
+    """A quantity of a flow in a window: the reference's value, and ours before INET's TCP was modelled."""
 
     flow: str
     quantity: str
@@ -59,29 +59,29 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """The group of all these cells."""
+        """The group, which is the same for all these cells."""
         return GROUP
 
     @property
     def schemes(self) -> set[str]:
-        """Schemes of its flows."""
+        """Schemes of the flows."""
         return {self.cc}
 
     @property
     def is_random(self) -> bool:
-        """Whether it has random draws."""
+        """Whether the cell has random draws."""
         return self.draws
 
 
 @dataclass(frozen=True)
 class Ours:
-    """Results of the simulator: a value per row."""
+    """Results of the simulator, with one value per row."""
 
     values: tuple[float, ...]
 
 
 def read() -> list[Cell]:
-    """All cells of the table."""
+    """Reads all cells of the table."""
     rows: dict[tuple[str, str, str, bool], list[Row]] = {}
     with (HERE / TABLE).open() as f:
         for r in csv.DictReader(f):
@@ -92,7 +92,7 @@ def read() -> list[Cell]:
 
 
 def scenario(cell: Cell) -> str:
-    """The cell's set-up as a scenario."""
+    """The set-up of the cell as a scenario."""
     text = SETUPS[cell.setup](cell.cc)
     return text.replace("[run]\n", f'[run]\nstart_jitter = "{JITTER}"\n', 1) if cell.draws else text
 
@@ -125,9 +125,10 @@ def _flows(cc: str, starts_s: tuple[float, ...], first: int = 1) -> str:
 
 
 def _responsiveness(cc: str) -> str:
-    """One flow.
+    """A single flow.
 
-    Rate and RTT change every 5 s, after an outage, to the values drawn in the authors' first run.
+    Rate and RTT change every 5 s, each time after an outage, to the values drawn in the authors'
+    first run.
     """
     drawn = '[schedule]\nrecipe = "orbcc"\ndirection = "both"\n'
     path = '[source.dumbbell]\nrtt = "73 ms"\nrtt_at = "even"\nreordering = true\n'
@@ -135,13 +136,13 @@ def _responsiveness(cc: str) -> str:
 
 
 def _inter_rtt(cc: str) -> str:
-    """Two flows of 20 and 40 ms on one bottleneck, the second from 4 s on."""
+    """Two flows with RTTs of 20 and 40 ms over one bottleneck; the second starts at 4 s."""
     path = '[source.dumbbell]\npairs = 2\nrtt = ["20 ms", "40 ms"]\nbottleneck_delay = "0.5 ms"\n'
     return _head(12, 345) + path + _flows(cc, (0.01, 4.0))
 
 
 def _crossing(cc: str, duration_s: float, starts_s: tuple[float, ...], moves: str) -> str:
-    """Two flows of 20 ms move to the bottleneck of two of 50 ms and back."""
+    """Two flows with an RTT of 20 ms move to the bottleneck of two with 50 ms, and back."""
     path = (
         '[source.crossing]\nstaying = 2\nmoving = 2\nrtt = ["50 ms", "50 ms", "20 ms", "20 ms"]\n'
         f'bottleneck_delay = "0.5 ms"\nmoves = {moves}\n'
@@ -151,7 +152,7 @@ def _crossing(cc: str, duration_s: float, starts_s: tuple[float, ...], moves: st
 
 
 def _soft_handover(cc: str) -> str:
-    """Routes follow the configurator's clock, some microseconds after the links."""
+    """Routes change with the configurator's clock, a few microseconds after the links."""
     return _crossing(cc, 11, (0.01, 0.3, 0.6, 1.3), '["4.00005 s", "8.0001 s"]')
 
 
@@ -160,16 +161,17 @@ def _soft_handover_full(cc: str) -> str:
 
 
 def _hard_handover(cc: str) -> str:
-    """Ten flows with staggered starts, a queue of five BDP, outages of 102 and 79 ms."""
+    """Ten flows with staggered starts, a queue of five BDP, and outages of 102 and 79 ms."""
     path = '[source.dumbbell]\npairs = 10\nrtt = "50 ms"\nbottleneck_delay = "0.5 ms"\n'
     outages = '[schedule]\nfile = "inet-outages.csv"\ndirection = "both"\n'
     return _head(19, 2158) + path + outages + _flows(cc, tuple(0.01 + 0.9 * i for i in range(10)))
 
 
 def _parking_lot(cc: str) -> str:
-    """A long flow over three bottlenecks, a short one on each.
+    """A long flow over three bottlenecks, and a short flow over each of them.
 
-    The link to the last short flow's receiver has no delay in the authors' file: its RTT is 15 ms.
+    In the authors' file, the link to the receiver of the last short flow has no delay, so that its
+    RTT is 15 ms.
     """
     path = '[source.parking_lot]\nbottlenecks = 3\nrtt = ["20 ms", "20 ms", "20 ms", "15 ms"]\n'
     threshold = f"[tcp.{cc}]\ninit_ssthresh = 400\n"
@@ -192,7 +194,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(cell: Cell, found: dict[str, Any]) -> Ours:
-    """Values of our tables that correspond to the curves."""
+    """Values from our tables that correspond to the curves."""
     flows = found["flows"]
     return Ours(tuple(_value(flows, row) for row in cell.rows))
 
@@ -222,7 +224,7 @@ def _goodput(flows: dict[str, Any], flow: int, row: Row) -> float:
 
 
 def _rtt(flows: dict[str, Any], flow: int, row: Row) -> float:
-    """Mean of the bins with samples."""
+    """Mean over the bins that have samples."""
     at = _window(flows, flow, row)
     rtts = flows["rtt_ns"][at].astype(float) * 1e-6
     bins = np.floor((flows["t_ns"][at] * 1e-9 - row.begin_s - 1e-6) / BIN_S).astype(int)
@@ -238,7 +240,7 @@ def name_of(cell: Cell, row: Row) -> str:
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """A verdict per row."""
+    """One verdict per row."""
     found = []
     for i, row in enumerate(cell.rows):
         got, bound = [o.values[i] for o in ours], TOLERANCE * row.authors

@@ -25,36 +25,36 @@ STATIC = {"single", "fq"}
 GOODPUT_STATIC, GOODPUT_ELSEWHERE = 0.02, 0.04
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
 TRUESIZE = 2280
-"""Bytes of a receive buffer that a full packet takes on the hosts of the curves: their window of 8
-MiB ends at 3,666 packets."""
+"""Bytes of receive buffer that a full-sized packet occupies on the hosts of the curves: their
+window of 8 MiB is full with 3,666 packets."""
 WMEM = 300_000
-"""Bytes of send buffer that the hosts of the curves filled before the first ACK. Their write sizes
-are unknown: 256 KiB would be eight short entries, with which BBR and LeoCC lose a quarter more
-packets at their start before a fifth of a BDP; with nine, as here, and with ten to twelve they lose
-as many as measured."""
+"""Bytes of send buffer that the hosts of the curves filled before the first ACK. The sizes of their
+writes are unknown. With 256 KiB, which are eight short entries, BBR and LeoCC lose a quarter more
+packets at start-up over a queue of a fifth of a BDP than were measured; with nine entries, as here,
+and with ten to twelve, they lose as many as measured."""
 BURST = "1600 B"
 """Depth of the token bucket at the bottleneck of the curves."""
 START_JITTER = "2 ms"
-"""Jitter of starts, some packets long: the outcome of two flows over one drop-tail queue depends on
-microseconds, and our seeds show how far that carries."""
+"""Jitter of start times, a few packets long. The outcome of two flows over one drop-tail queue
+depends on microseconds, and our seeds show how large the effect is."""
 TICK_PHASE_S = 0.0006
 """Time from a timer tick to the start of the connections of the curves. It is unknown, but affects
-timers in full ticks at path changes. From 0.3 to 0.9 ms LeoCC restarts over four rounds instead of
-three after an outage, as measured; of these, 0.4, 0.6 and 0.8 ms also give Cubic's and Vegas's
-goodput on the schedule."""
+timers of full ticks at path changes. With 0.3 to 0.9 ms, LeoCC restarts over four rounds instead of
+three after an outage, as measured; of these values, 0.4, 0.6 and 0.8 ms also reproduce the goodput
+of Cubic and Vegas on the schedule."""
 CHANGING = {"step", "outage", "leo", "leoloss"}
-"""Groups with changing paths."""
+"""Groups whose paths change."""
 LEO_CAPACITY_MBPS = 67.25
-"""Time average of the schedule's rate: converts a mean queue in bytes to a delay."""
+"""Time average of the schedule's rate, which converts a mean queue in bytes to a delay."""
 LEOCC_PERIOD_S, LEOCC_OFFSET_S = 15.0, 0.2
 CONTROLLED = {"loss", "leoloss"}
-"""Groups in which random loss, rather than the scheme, causes loss events; these are compared in
+"""Groups in which random loss causes the loss events, which are therefore compared only in the
 other groups."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """One flow of one measured run."""
+    """A flow of a measured run."""
 
     run: str
     group: str
@@ -113,7 +113,7 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Its group, without the seeds."""
+        """The group, without the seeds."""
         return self.flows[0].group.removesuffix("seeds")
 
     @property
@@ -130,9 +130,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ours:
-    """Results of the simulator in a cell, with one seed: per flow, and at the bottleneck.
+    """Results of the simulator in a cell with one seed, by flow and at the bottleneck.
 
-    Counts are of the window, those of the start of the time before it.
+    Counts are those within the window; counts of start-up are those before it.
     """
 
     goodput_mbps: list[float]
@@ -149,7 +149,7 @@ def read() -> list[Cell]:
 
 
 def cells(rows: Iterable[dict[str, str]]) -> list[Cell]:
-    """Reference runs by cell, in the order of the table."""
+    """Groups reference runs by cell, in the order of the table."""
     by_run: dict[str, list[Reference]] = {}
     for row in rows:
         by_run.setdefault(row["run"], []).append(Reference.read(row))
@@ -162,14 +162,14 @@ def cells(rows: Iterable[dict[str, str]]) -> list[Cell]:
 
 
 REAL = {"newreno", "cubic", "vegas", "hybla", "bbr"}
-"""Schemes of the curves that every kernel has under the same name."""
+"""Schemes of the curves that have the same name in every kernel."""
 
 
 def on_hosts(found: Iterable[Cell], names: Mapping[str, str], modules: Iterable[str] = ()) -> Iterator[Cell]:
-    """The cells that a kernel can run, except those with queueing disciplines at the sender.
+    """The cells that a kernel can run, except those with a queueing discipline at the sender.
 
-    `names` maps schemes of the curves to the kernel's, `modules` are those of additional modules,
-    such as LeoCC.
+    `names` maps schemes of the curves to names in the kernel; `modules` are the schemes of
+    additional modules, such as LeoCC.
     """
     there = REAL | set(modules)
     for cell in found:
@@ -180,8 +180,8 @@ def on_hosts(found: Iterable[Cell], names: Mapping[str, str], modules: Iterable[
 def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
     """The cell's path as a scenario.
 
-    With `hosts` it is for real hosts, which need no settings of our transport and have other names
-    for some schemes.
+    With `hosts`, the scenario is for real hosts, which need no settings of our transport and have
+    other names for some schemes.
     """
     flows, first = cell.flows, cell.flows[0]
     begin, _ = first.window_s
@@ -198,7 +198,7 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
     lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"', f'burst = "{BURST}"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
-    # Real hosts have their own ticks.
+    # Real hosts have their own timer ticks.
     later_s = TICK_PHASE_S if hosts is None and cell.group in CHANGING else 0.0
     if hosts is None:
         lines += _transport(cell)
@@ -221,19 +221,19 @@ def _transport(cell: Cell) -> Iterator[str]:
     yield from ("[tcp]", f"truesize = {TRUESIZE}", f"wmem = {WMEM}")
     if cell.group == "fq":
         yield "pacing = true"
-    # The satcp of the curves is notified 0.5 s ahead, for 2.3 s.
+    # In the curves, SaTCP is notified 0.5 s in advance, for 2.3 s.
     yield from ("[notices]", 'lead = "0.5 s"', 'hold = "2.3 s"')
     if "leocc" in cell.schemes:
         yield from ("[cc.leocc]", 'signal = "periodic"', f'period = "{LEOCC_PERIOD_S:g} s"')
 
 
 def _leocc_offset_s(flow: Reference, flows: list[Reference]) -> float:
-    """Start of LeoCC's period.
+    """Time at which LeoCC's period starts.
 
-    Its module counts from the creation of the machine's latest LeoCC socket.
+    The module counts from the creation of the latest LeoCC socket on the machine.
 
-    It is notified of a socket when the SYN-ACK has arrived, a round trip after the flow's start,
-    like ours.
+    The module is notified of a socket when the SYN-ACK arrives, one round trip after the start of
+    the flow, as in our transport.
     """
     if len(flows) == 1:
         return LEOCC_OFFSET_S
@@ -246,7 +246,7 @@ def _established_s(flow: Reference) -> float:
 
 
 def _changes(cell: Cell, later_s: float) -> Iterator[str]:
-    """Changes of the path, delayed by `later_s` after the full second."""
+    """Changes of the path, each `later_s` after a full second."""
     end = cell.flows[0].dur_s
     if cell.group == "step":
         for k, at in enumerate(range(15, int(end), 15)):
@@ -266,7 +266,7 @@ def _changes(cell: Cell, later_s: float) -> Iterator[str]:
 
 
 def tables(text: str, name: str, cc: str, seed: int, backend: Backend = SIMULATOR) -> dict[str, Any]:
-    """Runs a scenario, perhaps on real hosts; its tables as columns by name."""
+    """Runs a scenario, by default in the simulator; returns its tables as columns by name."""
     world = _core.Scenario.parse(text, name, HERE, []).world(seed)
     _, found, _ = simulate(world, cc, backend=backend)
     return {table: _columns(columns) for table, columns in found.items()}
@@ -285,7 +285,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(cell: Cell, found: dict[str, Any]) -> Ours:
-    """Values of our tables that correspond to the reference's columns."""
+    """Values from our tables that correspond to the columns of the reference."""
     flows, links = found["flows"], found["links"]
     goodputs, retransmits, at_start, episodes = [], [], [], []
     for i, reference in enumerate(cell.flows):
@@ -301,7 +301,7 @@ def measured(cell: Cell, found: dict[str, Any]) -> Ours:
     begin, end = (s * 1e9 for s in cell.flows[0].window_s)
     bottleneck = link_of(found, "r1->r2")
     window = (links["link"] == bottleneck) & (links["t_ns"] > begin) & (links["t_ns"] <= end)
-    # A link without traffic and queue has no row: its queue is empty.
+    # A link without traffic and without a queue has no row: its queue is empty.
     samples = (end - begin) / 1e8
     return Ours(goodputs, retransmits, at_start, episodes, float(links["queue_bytes"][window].sum() / samples))
 
@@ -318,7 +318,7 @@ def link_of(found: dict[str, Any], name: str) -> int:
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """Verdicts on goodput per flow and mean queueing delay, and on losses of single flows."""
+    """Verdicts on the goodput of each flow, on mean queueing delay, and on the losses of single flows."""
     share = GOODPUT_STATIC if cell.group in STATIC else GOODPUT_ELSEWHERE
     verdicts = []
     for i, flow in enumerate(cell.flows):

@@ -12,9 +12,9 @@ from perigee_lab.validation.verdicts import HERE, Verdict, compared, counts_tole
 
 WARMUP_S = 10
 DELAYED_ACK_MS = 40
-"""Longest delay of an ACK in the measured runs, according to their series: of the first ten
-packets, one and then every second are acknowledged at once, and the RTT sample of the tenth is 91
-ms on a path of 50."""
+"""Maximum delay of an ACK in the measured runs, inferred from their series: of the first ten
+packets, the first and then every second one are acknowledged immediately, and the RTT sample of the
+tenth is 91 ms on a path of 50 ms."""
 GOODPUT = 0.04
 QUEUE_SHARE, QUEUE_MS = 0.15, 2.0
 GROUP = "ns3"
@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def schemes(self) -> set[str]:
-        """Scheme of its flow."""
+        """The scheme of the flow."""
         return {self.cc}
 
     @property
@@ -89,7 +89,7 @@ def _cell(row: dict[str, str]) -> Cell:
 
 
 def scenario(cell: Cell) -> str:
-    """The cell's path as a scenario. ns-3 counts two bytes of PPP header per queued packet."""
+    """The path of the cell as a scenario. ns-3 counts two bytes of PPP header per queued packet."""
     return f"""
 [run]
 duration = "{cell.dur_s:g} s"
@@ -130,7 +130,7 @@ def run(cell: Cell, seed: int) -> Ours:
 
 
 def measured(found: dict[str, Any]) -> Ours:
-    """Values of our tables that correspond to ns-3's columns."""
+    """Values from our tables that correspond to the columns of ns-3."""
     totals, links = found["flow_totals"], found["link_totals"]
     bottleneck = list(links["link"]).index(link_of(found, "r1->r2"))
     return Ours(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Verdicts on our results against a reference, and explanations of those outside."""
+"""Verdicts on our results against a reference, and explanations of those outside the tolerance."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from perigee_lab.common.files import written
 
 HERE = Path(__file__).parent
 COUNTS_SHARE = 0.10
-"""Retransmissions and loss events may differ by this share of the reference …"""
+"""Retransmissions and loss events may differ by this fraction of the reference …"""
 FEW = 5.0
-"""… or by this number, since small counts are random."""
+"""… or by this number, since small counts vary by chance."""
 CONFIDENCE = 0.95
 FLOW = " flow "
-"""Separator between the name of a cell with several flows and a flow's number."""
+"""Separator between the name of a cell with several flows and the number of a flow."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def by_chance(self) -> bool:
-        """Whether it is good only because the interval exceeds the tolerance."""
+        """Whether the verdict is good only because the interval exceeds the tolerance."""
         return self.good and abs(self.error) > self.tolerance
 
 
@@ -64,7 +64,7 @@ class Explained:
     heading: str
 
     def covers(self, v: Verdict) -> bool:
-        """Whether it applies to this verdict, with the explained value."""
+        """Whether the explanation applies to this verdict, whose value must be the explained one."""
         return (v.cell, v.quantity) == (self.cell, self.quantity) and abs(v.ours - self.expected) <= self.band
 
 
@@ -88,10 +88,10 @@ def _students_t(freedom: int) -> float:
 
 
 def interval(got: list[float], wanted: list[float]) -> float:
-    """Half of the 95 % interval of the difference of the means, by Student's t.
+    """Half of the 95 % interval of the difference of the means, from Student's t.
 
-    A single reference run is assumed to scatter like ours: then this is a prediction interval, and
-    no number of our seeds makes it narrower than that scatter.
+    A single reference run is assumed to vary like ours. The interval is then a prediction interval,
+    which cannot become narrower than that variation, however many seeds we run.
     """
     if len(got) < 2:
         return 0.0
@@ -102,7 +102,7 @@ def interval(got: list[float], wanted: list[float]) -> float:
 
 
 def needs_more(verdicts: list[Verdict], got: int, most: int) -> bool:
-    """Whether an interval exceeds its tolerance, and more of our runs may narrow it."""
+    """Whether an interval exceeds its tolerance and more of our runs may narrow it."""
     return got < most and any(v.interval > v.tolerance for v in verdicts)
 
 
@@ -112,11 +112,11 @@ def counts_tolerance(reference: float) -> float:
 
 
 def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
-    """One verdict per path of several schemes.
+    """One verdict for each path with several schemes.
 
-    Pairs with swapped order by goodput, if the reference's gap is wide.
+    Counts pairs whose order by goodput is swapped, if the gap in the reference is wide.
 
-    A pair is not counted if one side's interval or tolerance covers the gap.
+    A pair is not counted if an interval or tolerance of either side covers the gap.
     """
     paths: dict[str, list[Verdict]] = {}
     for v in verdicts:
@@ -156,7 +156,7 @@ def _word(v: Verdict) -> str:
 
 
 def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tuple[str, int]:
-    """The last line, and the number of verdicts outside without an explanation."""
+    """The last line, and the number of verdicts outside the tolerance that have no explanation."""
     outside = [v for v in verdicts if not v.good]
     open_ = sum(heading_of(v, known) is None for v in outside)
     chance = sum(v.by_chance for v in verdicts)
@@ -166,7 +166,7 @@ def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tupl
 
 
 def write(out: Path, verdicts: list[Verdict], known: list[Explained]) -> None:
-    """Writes a CSV file with a row per verdict."""
+    """Writes a CSV file with one row per verdict."""
     with written(out, folders=True) as partial, partial.open("w", newline="") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(["cell", "group", "cc", "quantity", "unit", "ours", "reference", "tolerance", "interval", "verdict"])
@@ -185,6 +185,6 @@ def compared(
     tolerance: float,
     by_chance: bool,
 ) -> Verdict:
-    """A verdict on means; `place`: cell, group, scheme. The interval counts if `by_chance`."""
+    """A verdict on means; `place`: cell, group, scheme. With `by_chance`, the interval may exceed the tolerance."""
     spread = interval(got, wanted) if by_chance else 0.0
     return Verdict(*place, *quantity, mean(got), mean(wanted), tolerance, spread)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Diagram of a network without satellites, laid out by the routes of the flows."""
+"""Diagram of a network without satellites, with a layout derived from the routes of the flows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 
 def diagram(routes: Iterable[Sequence[str]]) -> dict[str, Any]:
-    """Nodes (name, x and y from 0 to 1) and links (two numbers of nodes) of all routes.
+    """Nodes (name, and x and y from 0 to 1) and links (the numbers of two nodes) of all routes.
 
-    Packets go from left to right: a node's column is its hop count on the first route that has it.
+    Packets go from left to right: the column of a node is its hop count on the first route that
+    contains it.
     """
     columns: dict[str, int] = {}
     hops: dict[frozenset[str], tuple[str, str]] = {}
     for route in routes:
-        # A flow in the opposite direction.
+        # The route of a flow in the opposite direction.
         known = [columns[n] for n in route if n in columns]
         nodes = route[::-1] if len(known) > 1 and known[0] > known[-1] else route
         first = next((k for k, n in enumerate(nodes) if n in columns), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""HTTP server of one page, on localhost only."""
+"""HTTP server for a single page, on localhost only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOST = "127.0.0.1"
 
 
 def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """Starts a server with the page at a secret address; returns both. Port 0: any free one.
+    """Starts a server with the page at a secret address; returns both. Port 0 is any free port.
 
     Requests without the secret (other users of the machine, pages of other sites) get 404.
 
@@ -24,7 +24,8 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             known = hmac.compare_digest(self.path.encode(), path.encode())
-            # Rejects other host names: a hostile name may resolve to this machine (DNS rebinding).
+            # Other host names are rejected: a hostile name may resolve to this machine (DNS
+            # rebinding).
             local = self.headers.get("Host", "").rpartition(":")[0] == HOST
             if not (known and local):
                 self.send_error(404)

@@ -3,14 +3,14 @@
 
 Definitions (the study's): steady state = the last half of the bytes; per trace the 10th percentile,
 median, 90th percentile and mean of throughput samples of 1 s. Throughput is that of a packet
-capture, data at arrival, in order or not: sent less lost less in flight at the server. A dip: half
-a second below a fifth of the mean ("minimal for about 1 s" does not fill a full second at arbitrary
-phase). Start-up: "the first 30 s" cannot be what Table III averages; its numbers behave as the
-first 50 MB over the time in Fig. 5, which are compared here; the first 30 s, and the 50 MB without
-the control exchange, are also in the tables; its RTT is averaged over ACKs. Times to download count
-from the first packet of the measurement's control connection, which takes 4.5 RTTs before the
-data's own SYN; those from that SYN are also listed. Tests: Student, two-sided, with Cohen's d;
-Welch in addition.
+capture, which counts data at arrival, whether in order or not: packets sent minus those lost and in
+flight at the server. A dip is half a second below a fifth of the mean (one that is "minimal for
+about 1 s" does not fill a full second at an arbitrary phase). Start-up: Table III cannot average
+over "the first 30 s"; its numbers correspond to the first 50 MB over the time in Fig. 5, which are
+compared here. The first 30 s, and the 50 MB without the control exchange, are also in the tables;
+the RTT is averaged over ACKs. Download times count from the first packet of the measurement's
+control connection, which takes 4.5 RTTs before the SYN of the data; those from that SYN are also
+listed. Tests: Student's, two-sided, with Cohen's d; Welch's in addition.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ MSS = 1448
 SAMPLES_PER_SECOND = 10
 RTT_S = 0.6
 CONTROL_S = 4.5 * RTT_S
-"""The control exchange of the measuring tool before data: connection, parameters, stream (4 to 5
-RTTs)."""
+"""Duration of the measuring tool's control exchange before data: connection, parameters, stream (4
+to 5 RTTs)."""
 OBJECTS_MB = (1, 5, 30)
 PUBLISHED_S = {"bbr": (7.0, 10.0, 15.0), "cubic": (9.0, 13.0, 22.5)}
 """Time to download 1, 5 and 30 MB (Fig. 5)."""
 LONG_S, LONG_PCT = 2, 5
-"""In Fig. 3, about `LONG_PCT` of both schemes' RTTs are `LONG_S` or longer."""
+"""In Fig. 3, about `LONG_PCT` percent of both schemes' RTTs are `LONG_S` seconds or longer."""
 SIZES_MB = tuple(range(1, 51))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """80 downloads per scheme, interleaved; never concurrent, so that each is a separate run."""
+    """80 downloads per scheme, interleaved and never concurrent, so that each is a separate run."""
     runs = range(1, ask.count(4, 40, 80) + 1)
     return [Case(FILE, cc, {"run": run}, run, {}, KEEP) for run in runs for cc in ask.schemes(SCHEMES)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per download; times by size; quantiles of the RTT; one trace per scheme."""
+    """Downloads, one per row; times by size; quantiles of the RTT; one trace per scheme."""
     first = [o for o in found if o.case.seed == 1]
     return {
         "runs": frames.table(found, row),
@@ -70,9 +70,9 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def arrived_bytes(o: Outcome) -> Floats:
-    """Bytes arrived at the client by each sample, in order or not, from the server's counters.
+    """Bytes that have arrived at the client at each sample, in order or not, from the server's counters.
 
-    These are all packets sent, less those lost or in flight.
+    These are all packets sent, minus those lost or in flight.
     """
     c = o.digest.columns
     sent, lost, flying = (np.nan_to_num(c[n][0]) for n in ("sent_packets", "lost_packets", "in_flight_bytes"))
@@ -87,7 +87,7 @@ def _half(got: Floats) -> tuple[int, int]:
 
 
 def _per_second(got: Floats, begin: int, end: int) -> Floats:
-    """Throughput of full seconds, Mbit/s."""
+    """Throughput in full seconds, Mbit/s."""
     mbps: Floats = np.diff(got[begin : end + 1 : SAMPLES_PER_SECOND]) * 8e-6
     return mbps
 
@@ -134,7 +134,7 @@ def _upto_mb(o: Outcome, megabytes: float) -> int:
 
 
 def _dips(got: Floats) -> list[tuple[float, float]]:
-    """Times and lengths of dips below a fifth of mean throughput, s: means over any half second."""
+    """Times and lengths in s of dips below a fifth of the mean throughput, in means over half a second."""
     half = SAMPLES_PER_SECOND // 2
     if len(got) <= half:
         return []
@@ -147,7 +147,7 @@ def _dips(got: Floats) -> list[tuple[float, float]]:
 
 
 def time_to_get(o: Outcome, megabytes: float) -> float:
-    """Time until this amount had arrived in order, s after the data's own SYN."""
+    """Time until this amount had arrived in order, in s after the SYN of the data."""
     return float(np.interp(megabytes * 1e6, np.nan_to_num(o.digest.columns["delivered_bytes"][0]), o.digest.t_s))
 
 
@@ -240,7 +240,7 @@ def _of(runs: pd.DataFrame, cc: str, column: str) -> Estimate:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Start-up, steady state and their tests, against the paper's tables."""
+    """Compares start-up, steady state and their tests with the paper's tables."""
     runs = t["runs"]
     return [
         *_means(runs),
@@ -252,7 +252,7 @@ def check(t: Tables) -> list[Verdict]:
 
 
 def _means(runs: pd.DataFrame) -> list[Verdict]:
-    """Tables I to III: throughput in Mbit/s and RTT in ms with their tolerances."""
+    """Claims on Tables I to III: throughput in Mbit/s and RTT in ms, with their tolerances."""
     out = []
     for key, (words, source, column, unit, published) in TABLES.items():
         for i, cc in enumerate(SCHEMES):
@@ -273,7 +273,7 @@ TABLES = {
     "start": ("start-up throughput (first 50 MB)", "Table III", "startup_mbps", "Mbit/s", ((16.6, 23.1), (0.3, 1.8))),
     "start-rtt": ("start-up RTT (first 50 MB)", "Table III", "startup_rtt_ms", "ms", ((757, 917), (22.3, 42.9))),
 }
-"""Published means and standard deviations over downloads, of Cubic and of BBR."""
+"""Published means and standard deviations over downloads, for Cubic and for BBR."""
 
 
 def _times_to_download(times: pd.DataFrame, runs: pd.DataFrame) -> list[Verdict]:
@@ -291,7 +291,7 @@ def _times_to_download(times: pd.DataFrame, runs: pd.DataFrame) -> list[Verdict]
 
 
 def _probes(bbr: pd.DataFrame) -> list[Verdict]:
-    """BBR's search for the minimum RTT, in four traces of five."""
+    """Claim on BBR's search for the minimum RTT, visible in four of five traces."""
     most = round(0.8 * len(bbr))
     deep = {f"run {r.run}": r.dips > 0 for r in bbr.itertuples()}
     regular = {f"run {r.run}": 8.5 <= r.dip_spacing_s <= 11.5 for r in bbr.itertuples()}

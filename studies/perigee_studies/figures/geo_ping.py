@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """A week of pings over a geostationary service: Claypool et al., section III (RTT and loss).
 
-UDP packets of 20 bytes every 200 ms. Shares: of all answered pings. Loss: pings without an answer;
-an event is a run of consecutive lost pings. The study states shares that leave 0.9 % of the RTTs
-unassigned, and "about 0.05 %" of loss for 604 packets, which are 0.020 % of a week; both are shown.
+UDP packets of 20 bytes every 200 ms. Shares are of all answered pings. Losses are pings without an
+answer; an event is a run of consecutive lost pings. The shares in the study leave 0.9 % of the RTTs
+unassigned, and it states a loss of "about 0.05 %" for 604 packets, which are 0.020 % of a week's;
+both are shown.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ KEEP = Keep(("rtt_ns",), events=("loss-burst",))
 PER_DAY = 432_000
 ROWS_PER_HOUR = 36_000
 SLOT_S = 0.2
-"""Between two pings."""
+"""Time between two pings."""
 ROUNDING_MS = 1.0
 """The published bounds are integer milliseconds; ours include the serialisation of a ping, 0.03
 ms."""
@@ -36,14 +37,14 @@ QUANTILES = np.array([0, 0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999, 
 
 
 def cases(ask: Ask) -> list[Case]:
-    """A day per run: part of one, two, or the entire week."""
+    """One day per run: a part of a day, two days, or the entire week."""
     days = ask.count(1, 2, 7)
     sets: dict[str, object] = {"run.duration": "4 h"} if days == 1 else {}
     return [Case(FILE, "ping", {"day": day}, day, sets, KEEP) for day in range(1, days + 1)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per day; quantiles; the distribution in integer ms; lengths of loss events."""
+    """Days, one per row; quantiles; the distribution in integer ms; lengths of loss events."""
     return {
         "runs": frames.table(found, _row),
         "quantiles": frames.series(found, _quantiles),
@@ -54,9 +55,9 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def _rtts(o: Outcome) -> Floats:
-    """RTTs by arrival of the answer, ms.
+    """RTTs in ms by the arrival of the answer.
 
-    NaN = none in this interval of 100 ms, which holds at most one.
+    NaN = no answer in this interval of 100 ms, in which at most one arrives.
     """
     rtt_ms: Floats = o.digest.columns["rtt_ns"][0] / 1e6
     return rtt_ms
@@ -81,7 +82,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _lengths(o: Outcome) -> list[int]:
-    """Lengths of loss events, from the links' losses between samples, joined if consecutive."""
+    """Lengths of loss events, from the losses of links between samples, joined if they are consecutive."""
     slots: dict[int, int] = {}
     for t_s, _, _, packets in o.digest.events:
         slot = int((t_s - 1e-6) / SLOT_S)
@@ -124,7 +125,7 @@ DASHES = ("-", "--", ":", "-.")
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """The distribution with its tail, and the median by the hour."""
+    """Plots the distribution with its tail, and the median by the hour."""
     histogram = t["histogram"].groupby("rtt_ms")["pings"].sum()
     total = histogram.sum()
     beyond = 1 - histogram.cumsum() / total
@@ -152,7 +153,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Distribution of the RTTs of pings, against the paper's."""
+    """Compares the distribution of the RTTs of pings with the paper's."""
     runs = t["runs"]
     weight = runs["sent"] / runs["sent"].sum()
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Downloads over the geostationary service with and without performance-enhancing proxies.
 
-The study had the provider's proxy switched off and left it to future work. Here are two proxies: at
-the gateway and at the terminal. The server's connection ends at the gateway, Cubic or BBR; between
-the proxies there is a connection with a constant window of the path's bandwidth-delay product,
-paced at the peak rate, without slow start; from the terminal to the client Cubic. Goodput and times
-are those of the last leg, which reaches the client. Times count from the first SYN.
+In the study, the provider's proxy was switched off and left to future work. Here, there are two
+proxies, at the gateway and at the terminal. The server's connection (Cubic or BBR) ends at the
+gateway; the connection between the proxies has a constant window of the path's bandwidth-delay
+product, is paced at the peak rate, and has no slow start; the connection from the terminal to the
+client uses Cubic. Goodput and times are those of the last leg, which reaches the client. Times
+count from the first SYN.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ OBJECT_MB, START_MB = 1, 50
 
 
 def cases(ask: Ask) -> list[Case]:
-    """End to end; split with buffers of 2 to 16 MB; the largest also with every handshake."""
+    """End to end; split with buffers of 2 to 16 MB; with the largest, also with all handshakes in sequence."""
     runs = range(1, ask.count(1, 5, 20) + 1)
     buffers = ask.pick((2, 16), BUFFERS_MB, BUFFERS_MB)
     out = []
@@ -63,7 +64,7 @@ def _split(megabytes: int, *, spoof: bool) -> Mapping[str, object]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per download; times by size; buffer of the first proxy over time."""
+    """Downloads, one per row; times by size; buffer of the first proxy over time."""
     first = [o for o in found if o.case.labels["run"] == 1]
     return {
         "runs": frames.table(found, _row),
@@ -83,7 +84,7 @@ def _begin_s(o: Outcome) -> float:
 
 
 def _when(o: Outcome, megabytes: float) -> float:
-    """Time at which this amount had reached the client, s after the first SYN; NaN = never."""
+    """Time at which this amount had reached the client, in s after the first SYN; NaN = never."""
     got = _got(o)
     if got[-1] < megabytes * 1e6:
         return float("nan")
@@ -123,7 +124,7 @@ LINES: dict[str, Any] = {"end to end": "-", "split": "--", "split, all handshake
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Time by size; steady rate by buffer; goodput and the first proxy's buffer over time."""
+    """Plots time by size; steady rate by buffer; goodput and the first proxy's buffer over time."""
     figure, axes = style.panels(3, 1, width=2.7, height=2.5)
     ccs = frames.schemes(t["runs"])
     for cc in ccs:
@@ -153,7 +154,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Expected changes by a splitting proxy, and the bounds of its buffer."""
+    """Claims on the changes expected from a splitting proxy, and on the bounds of its buffer."""
     runs, out = t["runs"], []
     source = "expected, not published"
     split = frames.pick(runs, how="split", buffer_mb=LARGE)

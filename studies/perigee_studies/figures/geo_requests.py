@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Variants of `geo/set-ups`: return links with capacity on request, and rates that drop.
+"""Variants of `geo/set-ups`: return links with capacity on request, and links whose rate drops.
 
-The terminal's allocation is not published. The variants have the defaults of an open emulator of
-DVB-RCS2 (OpenSAND): 100 kbit/s without request, at most 5,120 kbit/s by rate. A grant takes 600 ms,
-which is a round trip to the hub with the scheduler's share, in frames of 26.5 ms.
+The allocation of the terminal is not published. The variants have the defaults of an open emulator
+of DVB-RCS2 (OpenSAND): 100 kbit/s without a request, and at most 5,120 kbit/s by rate-based
+requests. A grant takes 600 ms, which is a round trip to the hub and the scheduler's delay, in
+frames of 26.5 ms.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ ON_REQUEST: Mapping[str, Mapping[str, object]] = {
 """Settings of the return link, by variant."""
 FAST, TIMES_S = 144, 180
 FALLS: Mapping[str, tuple[int, float]] = {"a third for 5 s a minute": (48, 5.0), "half for 10 s a minute": (72, 10.0)}
-"""Reduced rate in Mbit/s and its duration; drops are a Poisson process, one per minute."""
+"""Reduced rate in Mbit/s and its duration in s; drops are a Poisson process with one per minute."""
 PING_S = 600
 BODY_MS = (560, 625)
-"""Where 99 % of the published pings are."""
+"""Range in ms that contains 99 % of the published pings."""
 PING_KEEP = Keep(("rtt_ns",))
 
 
 def falls(name: str, seed: int) -> dict[str, object]:
     """Rate changes of a run.
 
-    Exponential times between drops, one minute on average, drawn from the seed.
+    The times between drops are exponential, one minute on average, and drawn from the seed.
     """
     rate, length_s = FALLS[name]
     draws, at = random.Random(f"falls {seed}"), 0.0
@@ -70,7 +71,7 @@ def falls(name: str, seed: int) -> dict[str, object]:
 def cases(runs: range, published: str) -> list[Case]:
     """Downloads of every variant, and ten minutes of pings over each return link.
 
-    Pings run over the published return link as well.
+    Pings also run over the published return link.
     """
     found = [
         Case(downloads.FILE, cc, _labels(name, run), run, sets, downloads.KEEP)
@@ -98,7 +99,7 @@ def _labels(name: str, run: int) -> dict[str, object]:
 
 
 def ping_row(o: Outcome) -> dict[str, Any]:
-    """Share of RTTs within the range of 99 % of the published ones (`BODY_MS`), and their mean."""
+    """Share of RTTs within the range of 99 % of the published ones (`BODY_MS`), and mean of all RTTs."""
     rtt = o.digest.columns["rtt_ns"][0] / 1e6
     known = rtt[~np.isnan(rtt)]
     low, high = BODY_MS[0] - pings.ROUNDING_MS, BODY_MS[1] + pings.ROUNDING_MS

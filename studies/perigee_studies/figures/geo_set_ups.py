@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The downloads of `geo/downloads` under other set-ups than the published one.
+"""The downloads of `geo/downloads` in set-ups other than the published one.
 
-These cover parameters that the study leaves open, and possible causes of its numbers. None is the
-default, and no number of another page depends on them. Metrics are those of `geo/downloads`.
+The set-ups cover parameters that the study leaves open, and possible causes of its numbers. None of
+them is the default, and no number of another page depends on them. The metrics are those of
+`geo/downloads`.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ FADES = {
     "jitter.loss_mean": 2.0,
     "jitter.loss_slot": "5 ms",
 }
-"""Two slots of 5 ms without reception every 65 s on average: 1.5 of 10,000 pings, or 465 single
-losses in a week."""
+"""Two slots of 5 ms without reception every 65 s on average, which lose 1.5 of 10,000 pings, or 465
+single pings in a week."""
 SHALLOW, DEEP = "rate of 100 to 144 Mbit/s", "rate of 72 to 144 Mbit/s"
 SET_UPS = (
     SetUp("as published"),
@@ -65,7 +66,7 @@ CHANGED = tuple(s.name for s in SET_UPS[1:])
 
 @dataclass(frozen=True)
 class Number:
-    """A published number with the tolerance of `geo/downloads`."""
+    """A published number, with its tolerance in `geo/downloads`."""
 
     cc: str
     column: str
@@ -89,7 +90,7 @@ NUMBERS = (
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Downloads of `geo/downloads` per set-up; those of the published one are the same runs."""
+    """Downloads of `geo/downloads` for each set-up; for the published set-up, they are the same runs."""
     runs = range(1, ask.count(2, 20, 40) + 1)
     ccs = ask.schemes(downloads.SCHEMES)
     return [
@@ -120,7 +121,7 @@ def _row(o: Outcome) -> dict[str, Any] | None:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Each number by set-up, with the published one and its tolerance."""
+    """Plots each number by set-up, with the published number and its tolerance."""
     runs = t["runs"]
     kinds = list(dict.fromkeys(n.column for n in NUMBERS))
     names = [s.name for s in SET_UPS if s.name in set(runs["set_up"])]
@@ -211,7 +212,7 @@ WHY_LONG = (
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of a slow return link, or of varying rates, on start-up and queue."""
+    """Explains the effect of a slow return link, or of varying rates, on start-up and queue."""
     runs = variants["runs"]
 
     def of(name: str, cc: str, column: str, digits: int = 1) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Evidence on cells of the Hypatia study that are not reproduced.
 
-Variants of their runs, as text.
+It consists of variants of their runs, evaluated as text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OFTEN = "Sao Paulo"
 def table_cases(ask: Ask) -> list[Case]:
     """Wires with an ACK for every second segment.
 
-    The affected cells under other rules of ns-3 or Linux.
+    In addition, the affected cells under other rules of ns-3 or Linux.
     """
     from perigee_studies.figures.hypatia_tables import TABLES_PER_ACK, WIRED_TABLE
     from perigee_studies.figures.hypatia_tables import table_cases as figure
@@ -65,7 +65,7 @@ def _second(case: Case) -> Case:
 
 
 def rtt_cases(ask: Ask) -> list[Case]:
-    """The path of Fig. 5 with an ACK for every second segment; BBR's under other rules."""
+    """The path of Fig. 5 with an ACK for every second segment; for BBR, also under other rules."""
     from perigee_studies.figures.hypatia_tables import throughput_cases as figure
 
     where = {"town": OFTEN, "km": 11000, "strategy": "shortest"}
@@ -77,7 +77,7 @@ def rtt_cases(ask: Ask) -> list[Case]:
 
 
 def explain_tables(t: Tables, variants: Tables) -> dict[str, str]:
-    """By scheme: effect of the rules, and remaining distance to the published totals."""
+    """For each scheme, the effect of the rules and the remaining distance to the published totals."""
     from perigee_studies.figures.hypatia_tables import TABLES, TOWNS
 
     runs, other = t["runs"], variants["runs"]
@@ -96,7 +96,7 @@ def _mbit(runs: pd.DataFrame, **where: object) -> float:
 
 
 def deviations(runs: pd.DataFrame, cc: str, strategy: str = "", per_ack: int = 2) -> list[float]:
-    """Ours over the published totals of Tables 1 to 4, less 1, in percent, cell by cell."""
+    """Deviation of our totals from those of Tables 1 to 4 in percent, cell by cell."""
     from perigee_studies.figures.hypatia_tables import SCHEMES, TABLES
 
     found = []
@@ -203,7 +203,7 @@ def _montreal(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def explain_rtts(t: Tables, variants: Tables) -> dict[str, str]:
-    """Queues compared with paths; BBR's under other rules."""
+    """Compares queues with paths; for BBR, also under other rules."""
     runs, other = t["runs"], variants["runs"]
     base = frames.pick(runs, km=5500, strategy="shortest", what="ping").set_index("town")["rtt_mean_ms"]
     far = str(base.idxmax())

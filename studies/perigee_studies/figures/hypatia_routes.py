@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Routes of the Hypatia study: Fig. 3 (map), 4 (pings), 7 (planes), and 10 and 11 (Vegas).
 
-Metrics: RTT of pings at one per millisecond, mean of each 0.1 s; planes of the first and the last
-satellite of the data's path; links from end to end; window of Vegas in segments of 1380 bytes.
+Metrics: RTT of pings, which are sent once per millisecond, as means over 0.1 s; planes of the first
+and last satellite on the path of the data; number of links from end to end; window of Vegas in
+segments of 1380 bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PLACES = {
     "Montreal": [(45.5017, -73.5673), (-3.961, -73.567), (-53.424, -73.567)],
     "Victoria": [(48.4284, -123.3656), (4.790, -96.045), (-39.761, -72.705)],
 }
-"""Source, destinations at 5,500 and 11,000 km: degrees north and east."""
+"""Source, and destinations at 5,500 and 11,000 km, in degrees north and east."""
 GEOMETRY = {
     (11000, "shortest", "Sao Paulo"): (83.99, 8.0), (11000, "nearest", "Sao Paulo"): (247.85, 31.4),
     (5500, "shortest", "Sao Paulo"): (45.04, 5.0), (11000, "shortest", "Victoria"): (120.47, 12.3),
@@ -46,17 +47,17 @@ GEOMETRY = {
     (11000, "shortest", "Montreal"): (222.82, 26.4), (5500, "shortest", "Montreal"): (96.93, 11.6),
     (11000, "shortest", "San Jose"): (142.58, 19.3), (11000, "shortest", "San Jose (California)"): (118.60, 14.2),
 }  # fmt: skip
-"""Mean RTT (ms) and links of an independent calculation."""
+"""Mean RTT (ms) and number of links from an independent calculation."""
 CHANGES_S = (12.6, 58.3, 66.6, 107.1, 130.0, 135.4, 190.7, 192.9)
 AFTER_MS = (208.89, 99.31, 273.38, 145.89, 225.93, 99.61, 292.71, 181.29)
 PLATEAUS = ((60, 75), (6, 7), (11, 15), (6, 7), (6, 8), (6, 8), (11, 15), (6, 7))
-"""Vegas, Victoria, 5,500 km, nearest: times of the published path changes, calculated base RTT
-after each, and windows in segments on the plateaus, from the first on."""
+"""Vegas from Victoria over 5,500 km under "nearest": times of the published path changes,
+calculated base RTT after each, and windows in segments on the plateaus, starting with the first."""
 SEGMENT = 1380
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per pair and strategy; RTTs each second; planes and hops at each change."""
+    """Pairs and strategies, one per row; RTTs in each second; planes and hops at each change."""
     return {
         "pairs": frames.table(found, _pair),
         "rtts": frames.series(found, _seconds),
@@ -104,7 +105,7 @@ def _routes(o: Outcome) -> list[dict[str, Any]]:
 def draw_pings(t: Tables) -> dict[str, Any]:
     """Plots RTTs of all pairs under both strategies, planes of both ends and links.
 
-    The pairs on a map.
+    Also plots the pairs on a map.
     """
     shown = [town for town in TOWNS if town in set(t["rtts"]["town"])]
     pictures = {"pings": _pings(t, shown, 11000), "pings-5500": _pings(t, shown, 5500)}
@@ -112,7 +113,7 @@ def draw_pings(t: Tables) -> dict[str, Any]:
 
 
 def _pings(t: Tables, shown: list[str], km: int) -> Any:
-    """RTTs of the pairs at one distance with marks at handovers; planes of both ends."""
+    """Plots RTTs of the pairs at one distance, with marks at handovers, and the planes of both ends."""
     rtts, routes = frames.pick(t["rtts"], km=km), frames.pick(t["routes"], km=km)
     figure, axes = style.panels(len(shown), 2, width=2.4, height=2.1, sharex=True)
     for j, town in enumerate(shown):
@@ -144,7 +145,7 @@ TIMES, UNTIL_S = 3, 122
 
 
 def _three_times(axis: Any, shortest: pd.DataFrame) -> None:
-    """The published multiple of our RTTs."""
+    """Plots the published multiple of our RTTs."""
     early = shortest[shortest["t_s"] <= UNTIL_S]
     (drawn,) = axis.plot(
         early["t_s"], TIMES * early["rtt_ms"], color="black", linewidth=1, linestyle=(0, (1, 1.5)), label="published"
@@ -188,7 +189,7 @@ def _map(shown: list[str]) -> Any:
 
 
 def check_pings(t: Tables) -> list[Verdict]:
-    """The geometry, and the study's statements on Fig. 4 and 7."""
+    """Claims on the geometry, and the study's statements on Fig. 4 and 7."""
     pairs, out = t["pairs"], []
     for (km, strategy, town), (rtt_ms, links) in GEOMETRY.items():
         one = frames.pick(pairs, town=town, km=km, strategy=strategy)
@@ -236,7 +237,7 @@ def check_pings(t: Tables) -> list[Verdict]:
 
 
 def vegas_cases(ask: Ask) -> list[Case]:
-    """Victoria, 5,500 km, nearest; Vegas."""
+    """Vegas from Victoria over 5,500 km under "nearest"."""
     sets: dict[str, object] = {
         "source.constellation.attach": "nearest",
         "flow.0.from": "victoria",
@@ -247,7 +248,7 @@ def vegas_cases(ask: Ask) -> list[Case]:
 
 
 def vegas_tables(found: Sequence[Outcome]) -> Tables:
-    """The window and the RTT over time, and the path changes."""
+    """Window and RTT over time, and the path changes."""
     return {"series": frames.series(found, _window), "routes": frames.series(found, _routes)}
 
 
@@ -272,7 +273,7 @@ def _ends_change(routes: pd.DataFrame) -> list[float]:
 
 
 def serialisation_ms(links: float) -> float:
-    """Serialisation of 1434 bytes there and 54 back.
+    """Serialisation delay in ms of 1434 bytes on the forward path and 54 bytes on the return path.
 
     The path has two ground links of 10 Mbit/s and lasers of 1 Gbit/s.
     """
@@ -281,15 +282,15 @@ def serialisation_ms(links: float) -> float:
 
 
 def draw_vegas(t: Tables) -> dict[str, Any]:
-    """Window and RTT with the path changes marked."""
+    """Plots window and RTT, and marks the path changes."""
     s = t["series"]
     figure, axes = style.panels(1, 2, width=6.4, height=1.9, sharex=True)
     for cc in frames.schemes(s):
         one = s[s["cc"] == cc]
-        # Schemes that only pace have a constant window far above all others.
+        # Schemes that only pace have a constant window that is far above all others.
         window = one["cwnd_segments"] if one["cwnd_segments"].nunique() > 1 else [math.nan] * len(one)
         axes[0][0].plot(one["t_s"], window, label=style.label(cc), **style.line(cc))
-        # A window of few segments has no samples in some tenths of a second.
+        # With a window of a few segments, some tenths of a second have no samples.
         seen = one.dropna(subset=["rtt_ms"])
         axes[1][0].plot(seen["t_s"], seen["rtt_ms"], **style.line(cc))
     path = frames.pick(s, cc=frames.schemes(s)[0])
@@ -310,7 +311,7 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
 
 
 def check_vegas(t: Tables) -> list[Verdict]:
-    """Vegas on paths with a rising base RTT, against the paper's case."""
+    """Compares Vegas on paths with a rising base RTT with the paper's case."""
     s, source = frames.pick(t["series"], cc="vegas"), "Fig. 10 and 11"
     out: list[Verdict] = []
     if not len(s):

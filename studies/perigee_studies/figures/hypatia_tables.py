@@ -3,11 +3,11 @@
 
 3 to 9.
 
-Metrics: payload received in 200 s, Mbit; distribution of the transport's RTT samples (of pings at
+Metrics: payload received in 200 s, in Mbit; distribution of the transport's RTT samples (for pings,
 one per millisecond on an otherwise empty path); planes of the satellites that serve the two ends,
-hops. The study counts frames on wires and payload over satellites: its wired values peak at the
-line rate of 2000 Mbit, those over satellites at the payload ceiling of 1924.7 Mbit. Ours are
-payload; "as printed" multiplies the wired ones by 2000 / 1924.7.
+and hops. The study counts frames on wires, but payload over satellites: its wired values are at
+most those of the line rate, 2000 Mbit, and those over satellites at most the payload ceiling,
+1924.7 Mbit. Ours are payload; "as printed" multiplies the wired values by 2000 / 1924.7.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ TOWNS = {
     "Montreal": "montreal",
     "Victoria": "victoria",
 }
-"""Destinations are derived; it is unknown which San Jose is meant, so that both are run."""
+"""Destinations are derived from the distances. It is unknown which San Jose is meant, so that both
+are run."""
 STRATEGIES = {"shortest": "shortest-path", "nearest": "nearest"}
 WIRES = {
     "Sao Paulo": (8, 83.99),
@@ -44,7 +45,7 @@ WIRES = {
     "Montreal": (26, 222.82),
     "Victoria": (12, 120.47),
 }
-"""Links and mean RTT (ms) of the shortest paths over 11,000 km."""
+"""Number of links and mean RTT (ms) of the shortest paths over 11,000 km."""
 TABLES = {
     (11000, "shortest"): {
         "Sao Paulo": (1920.01, 1921.06, 1827.25, 1816.95), "San Jose": (1856.36, 1918.09, 1116.27, 1779.95),
@@ -63,7 +64,7 @@ TABLES = {
         "Montreal": (1114.34, 1860.15, 622.12, 1801.20), "Victoria": (1393.29, 1886.12, 238.96, 1746.85),
     },
 }  # fmt: skip
-"""Mbit in 200 s, by scheme in the order of SCHEMES."""
+"""Mbit received in 200 s, by scheme in the order of SCHEMES."""
 WIRED_TABLE = {
     "Sao Paulo": (1992.99, 1997.65, 1727.59, 1881.86), "San Jose": (1977.29, 1995.68, 1789.71, 1862.17),
     "Montreal": (1917.44, 1990.88, 1570.98, 1823.09), "Victoria": (1988.19, 1996.31, 1942.33, 1806.93),
@@ -74,7 +75,7 @@ RTTS_MS = {"ping": (84, 1), "newreno": (156, 15), "cubic": (173, 12), "vegas": (
 
 
 def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1) -> Case:
-    """`per_ack`: segments per ACK of the receiver."""
+    """A case; `per_ack` is the number of segments per ACK of the receiver."""
     source = TOWNS[town]
     sets: dict[str, object] = {
         "source.constellation.attach": STRATEGIES[strategy],
@@ -102,12 +103,12 @@ def _wired(town: str, cc: str) -> Case:
 
 
 def towns(ask: Ask) -> list[str]:
-    """All, or the two best known."""
+    """All towns, or the two best known."""
     return ask.pick(("Sao Paulo", "Victoria"), tuple(TOWNS), tuple(TOWNS))
 
 
 def throughput_cases(ask: Ask) -> list[Case]:
-    """Towns x distances x strategies x schemes, and wires."""
+    """Towns x distances x strategies x schemes, and wired paths."""
     ccs = ask.schemes(SCHEMES)
     out = [
         _case(ask, town, km, strategy, cc) for km, strategy in NUMBER for town in towns(ask) for cc in ["ping", *ccs]
@@ -116,7 +117,7 @@ def throughput_cases(ask: Ask) -> list[Case]:
 
 
 def table_cases(ask: Ask) -> list[Case]:
-    """As `throughput_cases`, and the tables' pairs with an ACK for every second segment."""
+    """The `throughput_cases`, and the pairs of the tables with an ACK for every second segment."""
     known = ask.pick((), tuple(WIRED_TABLE), tuple(WIRED_TABLE))
     second = [
         _case(ask, town, km, strategy, cc, 2)
@@ -128,7 +129,7 @@ def table_cases(ask: Ask) -> list[Case]:
 
 
 def ping_cases(ask: Ask) -> list[Case]:
-    """Pings alone."""
+    """Pings without other traffic."""
     return [_case(ask, town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]
 
 
@@ -162,12 +163,12 @@ TABLES_PER_ACK = 2
 
 
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs to compare with Tables 1 to 4, and the wires."""
+    """The runs that are compared with Tables 1 to 4, and those over wires."""
     return runs[(runs["per_ack"] == TABLES_PER_ACK) | (runs["strategy"] == "wired")]
 
 
 def draw_tables(t: Tables) -> dict[str, Any]:
-    """Bars for each table, with the published values as ticks; wires next to table 1."""
+    """Plots bars for each table, with the published values as ticks, and wires next to table 1."""
     runs = _compared(t["runs"])
     whats = _order_of(runs)
     shown = [t for t in TOWNS if t in set(runs.loc[runs["strategy"] != "wired", "town"])]
@@ -193,7 +194,7 @@ def draw_tables(t: Tables) -> dict[str, Any]:
 
 
 def draw_rtts(t: Tables) -> dict[str, Any]:
-    """RTT distributions: mean, 5 to 95 %, range; a panel per distance and strategy."""
+    """Plots RTT distributions (mean, 5 to 95 %, range), in one panel per distance and strategy."""
     runs = t["runs"]
     whats = ["ping", *_order_of(runs)]
     shown = [t for t in TOWNS if t in set(runs["town"])]
@@ -232,7 +233,7 @@ def draw_rtts(t: Tables) -> dict[str, Any]:
 
 
 def check_tables(t: Tables) -> list[Verdict]:
-    """Goodput by pair and policy, against the paper's tables."""
+    """Compares goodput by pair and policy with the paper's tables."""
     runs: pd.DataFrame = _compared(t["runs"])
     out: list[Verdict] = []
     mine = set(runs["town"])
@@ -246,7 +247,7 @@ def check_tables(t: Tables) -> list[Verdict]:
 
 
 def _acks(runs: pd.DataFrame) -> list[Verdict]:
-    """The count of delayed ACKs that better fits the tables, by scheme."""
+    """The number of segments per ACK that fits the tables better, by scheme."""
     out: list[Verdict] = []
     if set(runs["per_ack"]) < {1, 2}:
         return out
@@ -270,10 +271,10 @@ LIMITS = {
     "shortest": {"newreno": 0.03, "cubic": 0.03, "bbr": 0.06, "vegas": 0.30},
     "nearest": {"newreno": 0.15, "cubic": 0.05, "bbr": 0.15, "vegas": 0.30},
 }
-"""Largest tolerances, relative to the published value; smaller if another scheme's is near
-(`verdicts.telling`)."""
+"""Upper bounds on tolerances, relative to the published value; tolerances are smaller if the value
+of another scheme is near (`verdicts.telling`)."""
 EXACT = 0.01
-"""How exactly single runs of 200 s can be taken, over the published value."""
+"""Precision of single runs of 200 s, relative to the published value."""
 
 
 def _row_verdicts(
@@ -304,7 +305,7 @@ def _row_verdicts(
 
 
 def _wires(runs: pd.DataFrame) -> list[Verdict]:
-    """Effect of wires on a common basis, and the printed penalty of 3.5 to 4 %."""
+    """Claims on the effect of wires on a common basis, and on the printed penalty of 3.5 to 4 %."""
     holds = {}
     out = []
     for town, published in WIRED_TABLE.items():
@@ -326,7 +327,7 @@ def _wires(runs: pd.DataFrame) -> list[Verdict]:
 
 
 def check_rtts(t: Tables) -> list[Verdict]:
-    """RTTs by pair and policy, against those that the paper states."""
+    """Compares RTTs by pair and policy with those that the paper states."""
     runs, out = t["runs"], []
     for what, (published, tolerance) in RTTS_MS.items():
         ours = value(_cell(runs, "Sao Paulo", 11000, "shortest", what, "rtt_mean_ms"))

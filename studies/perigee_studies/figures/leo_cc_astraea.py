@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Evidence on Astraea's figures that are not reproduced with our own weights.
 
-Variants of its runs.
+It consists of variants of its runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _variants(cases: Sequence[Case], runs: int, names: Sequence[str], where: Cal
 
 
 def responsiveness_cases(ask: Ask) -> list[Case]:
-    """With notices of changes, or with a memory of 10 s, without loss."""
+    """With notices of changes, or with a 10 s memory of the minimum RTT; without loss."""
     from perigee_studies.figures.leo_cc_responsiveness import cases
 
     return _variants(cases(loss=False)(ask), SCHEDULES, (TOLD, WINDOW), lambda c: True)
@@ -62,7 +62,7 @@ def inter_cases(ask: Ask) -> list[Case]:
 
 
 def intra_cases(ask: Ask) -> list[Case]:
-    """The longer RTTs of its training: together, without cuts, or with a notice of each cut."""
+    """The longer RTTs of its training, with flows that start together, without cuts, or with a notice of each cut."""
     from perigee_studies.figures.leo_cc_fairness import intra_cases as figure
 
     return _variants(
@@ -71,7 +71,7 @@ def intra_cases(ask: Ask) -> list[Case]:
 
 
 def parking_cases(ask: Ask) -> list[Case]:
-    """Six bottlenecks above 120 ms without the guard, and without cuts."""
+    """Six bottlenecks and RTTs above 120 ms, without the guard and without cuts."""
     from perigee_studies.figures.leo_cc_fairness import SHALLOW_RTT_MS
     from perigee_studies.figures.leo_cc_fairness import parking_cases as figure
 
@@ -90,7 +90,7 @@ def efficiency_cases(ask: Ask) -> list[Case]:
 
 
 def single_cases(ask: Ask) -> list[Case]:
-    """With notices of changes, on the paths where it is not far below the capacity."""
+    """With notices of changes, on the paths on which it is not far below the capacity."""
     from perigee_studies.figures.leo_cc_leoem import one_cases as figure
 
     return _variants(repeated(figure, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, STILL))
@@ -112,7 +112,7 @@ def _mean(tables: Tables, column: str, **where: object) -> str:
 
 
 def explain_responsiveness(t: Tables, variants: Tables) -> dict[str, str]:
-    """Share of the capacity if the lowest RTT never expires."""
+    """Explains the share of the capacity that is used if the lowest RTT never expires."""
     runs = frames.pick(t["runs"], cc="astraea", loss=0)
     first = runs[runs["run"] <= SCHEDULES]
     own, ours = float(first["lowest_over_base"].median()), _share(first)
@@ -131,7 +131,7 @@ def _share(runs: pd.DataFrame) -> float:
 
 
 def explain_inter(t: Tables, variants: Tables) -> dict[str, str]:
-    """The second flow takes the queue for its path."""
+    """Explains that the second flow mistakes the queue for a part of its path."""
     here = {"queue_bdp": 1.0, "cuts": 0}
     ours, cubic = (_mean(t, "ratio", cc=cc, **here) for cc in ("astraea", "cubic"))
     cut, cubic_cut = (_mean(t, "ratio", cc=cc, queue_bdp=1.0, cuts=1) for cc in ("astraea", "cubic"))
@@ -148,7 +148,7 @@ def explain_inter(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of start, cuts and notices on the ratio at long RTTs."""
+    """Explains the effect of start times, cuts and notices on the ratio at long RTTs."""
 
     def of(name: str) -> str:
         return " and ".join(_mean(variants, "ratio", variant=name, rtt_ms=r) for r in EQUAL_RTTS_MS)
@@ -163,7 +163,7 @@ def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of the guard and of cuts on the long flow's share."""
+    """Explains the effect of the guard and of cuts on the share of the long flow."""
     runs = frames.pick(t["runs"], cc="astraea", bottlenecks=6, queue_bdp=1.0)
     far = runs[runs["rtt_ms"] > 120]["ratio"]
     alone, calm = (_mean(variants, "ratio", variant=v) for v in (ALONE, CALM))
@@ -175,7 +175,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of the order in which flows join."""
+    """Explains the effect of the order in which flows join."""
     where = {"flows": 20}
     ours, bbr3 = (_mean(t, "inflation", cc=cc, **where) for cc in ("astraea", "bbr3"))
     once = _mean(variants, "inflation", cc="astraea", variant=evidence.AT_ONCE, **where)
@@ -194,7 +194,7 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_single(t: Tables, variants: Tables) -> dict[str, str]:
-    """Share by path, compared with that of a window of one BDP of the lowest RTT."""
+    """Compares the share by path with that of a window of one BDP of the lowest RTT."""
     runs = t["runs"][(t["runs"]["cc"] == "astraea") & (t["runs"]["network"] != "constellation")]
     by = runs.groupby("path")[["norm", "lowest_over_base"]].mean().sort_values("norm")
     rows = "; ".join(f"{path} {norm:.2f} ({own:.2f})" for path, norm, own in by.itertuples())
@@ -208,7 +208,7 @@ def explain_single(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_fairness(t: Tables, variants: Tables) -> dict[str, str]:
-    """The base RTT as the cause of variation."""
+    """Explains the variation by the base RTT."""
     noise = _mean(variants, "goodput_sd_mbps", path="SD-NY BP", variant=TOLD)
     ratios = [_mean(variants, "ratio", path=p, variant=TOLD) for p in PAIRS[1:]]
     ours = [_mean(t, "ratio", path=p, cc="astraea", network=n) for p, n in zip(PAIRS[1:], NETWORKS, strict=True)]

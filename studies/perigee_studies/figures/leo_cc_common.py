@@ -25,20 +25,21 @@ seconds and runs. Beside it the ratio of means (`ratio_of_means`), Jain's index 
 goodputs, Mbit/s."""
 CAPACITY_MBPS = 100.0
 ALIKE = 0.1
-"""Ratios and inflations that the study calls the same or similar differ by no more."""
+"""Maximum difference of ratios and inflations that the study calls the same or similar."""
 NEAR_1, VERY_HIGH, HIGH = 0.9, 0.9, 0.7
-"""Values for the study's words on ratios; noise lowers a ratio per second (`RATIO`)."""
+"""Values for the words that the study uses for ratios; noise lowers a ratio per second
+(`RATIO`)."""
 
 
 def lowest_over_base(d: Digest) -> float:
-    """Mean of lowest RTT so far over base RTT.
+    """Mean of the lowest RTT so far over the base RTT.
 
-    The share of capacity of a window of one BDP of that RTT.
+    It is the share of the capacity that a window of one BDP of that RTT uses.
     """
     base = d.columns["base_rtt_ns"][0]
     return float(np.nanmean(np.fmin.accumulate(base) / base))
 
 
 def bdp_bytes(rtt_ms: float, bdp: float = 1.0) -> int:
-    """A number of BDP at 100 "mbit" of 2^20, as the testbed counts them."""
+    """Converts a number of BDP at 100 "mbit" to bytes; as in the testbed, a "mbit" has 2^20 bits."""
     return int(bdp * int(100 * 2**20 * rtt_ms / 1e3 / 8))

@@ -27,7 +27,7 @@ EFFICIENCY: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, object]]] = {
     CALM: ("leocc", (10,), {"schedule.first": "249 s"}),
     AT_ONCE: ("bbr3", (20,), {}),
 }
-"""By name: scheme, numbers of flows, settings."""
+"""Variants by name: scheme, numbers of flows, settings."""
 PARKING: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], Mapping[str, object]]] = {
     CALM: (("bbr3", "leocc"), (1.0,), {"schedule.first": "199 s"}),
     FIRST: (("bbr3", "leocc"), (1.0,), {}),
@@ -37,11 +37,11 @@ PARKING: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], Mapping[str, obj
     FRAMES: (("bbr3", "leocc"), (1.0,), {"port.bottleneck.burst": "1514 B"}),
     BURSTS: (("bbr3", "leocc"), (1.0,), {"tcp.tso_segments": 44}),
 }
-"""By name: schemes, lengths of the queue in BDP, settings."""
+"""Variants by name: schemes, queue lengths in BDP, settings."""
 SHALLOW_RTT_MS = 120
 INET, LINUX = "simulator's", "Linux"
 INTRA: Mapping[str, Mapping[str, object]] = {INET: {"cc.bbr3.variant": "inet"}, LINUX: {"tcp.profile": "linux"}}
-"""BBRv3 of the OrbCC study's simulator; all of Linux 6.12's transport."""
+"""Variants by name: BBRv3 of the OrbCC study's simulator; the entire transport of Linux 6.12."""
 
 
 def efficiency_cases(ask: Ask) -> list[Case]:
@@ -84,7 +84,7 @@ def _variant(case: Case, name: str, sets: Mapping[str, object]) -> Case:
 
 def _flows(case: Case) -> list[dict[str, str]]:
     flows = case.sets["flow"]
-    assert isinstance(flows, list)  # as the figure's cases have it
+    assert isinstance(flows, list)  # as in the figure's cases
     return flows
 
 
@@ -115,7 +115,7 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """Explanations of the long flow's share."""
+    """Explanations of the share of the long flow."""
 
     def of(cc: str, name: str, bdp: float = 1.0) -> str:
         return frames.in_words(frames.average(variants["runs"], "ratio", cc=cc, variant=name, queue_bdp=bdp))

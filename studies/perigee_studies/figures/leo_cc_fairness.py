@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Fairness and efficiency in the testbed: Mazilu et al., Fig. 4 to 7.
 
-Metrics: for every second of the last 100 s min(g1, g2) / max(g1, g2) of two flows, or of the long
-flow and the best short one, mean over all seconds and runs (ratio of means and Jain's index in
-addition). Efficiency, window 100 to 150 s: sum of goodputs over 100 Mbit/s; mean smoothed RTT over
-50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
+Metrics: min(g1, g2) / max(g1, g2) in each second of the last 100 s, for two flows, or for the long
+flow and the best short one; mean over all seconds and runs (in addition, the ratio of means and
+Jain's index). Efficiency in the window from 100 to 150 s: sum of goodputs over 100 Mbit/s; mean
+smoothed RTT over 50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RTTS_MS = tuple(range(20, 201, 20))
 FLOWS = (5, 10, 20)
 SHALLOW_RTT_MS = 120
 HALF = 0.5
-"""Ratio of two Cubic or SaTCP flows of unequal RTTs in Fig. 4, roughly, "in many cases"."""
+"""Approximate ratio of two Cubic or SaTCP flows with unequal RTTs in Fig. 4, "in many cases"."""
 PROPORTIONAL = {3: 1 / 3, 6: 1 / 6}
 """The long flow's share in Fig. 6 for all schemes described as proportionally fair, by number of
 bottlenecks."""
@@ -51,8 +51,8 @@ LONG = {
     3: dict.fromkeys(("cubic", "satcp", "bbr3", "leocc", "astraea"), PROPORTIONAL[3]),
     6: {**dict.fromkeys(("cubic", "satcp", "bbr3", "leocc"), PROPORTIONAL[6]), "vivace": 0.0, "astraea": 0.0},
 }
-"""Levels stated in the text for Fig. 6: Vivace's long flow over six bottlenecks collapses almost
-completely, Astraea's has little above 120 ms."""
+"""Values for statements of the text on Fig. 6: Vivace's long flow over six bottlenecks collapses
+almost completely, and Astraea's has little above 120 ms."""
 
 
 def _rtts(ask: Ask) -> list[int]:
@@ -91,7 +91,7 @@ def intra_cases(ask: Ask) -> list[Case]:
 def parking_cases(ask: Ask) -> list[Case]:
     """Three and six bottlenecks.
 
-    In addition, shallower queues than in the study's text, at one RTT.
+    In addition, queues that are shallower than in the study's text, at one RTT.
     """
     out = []
     rtts = ask.pick((100,), RTTS_MS[1::2], RTTS_MS)
@@ -195,7 +195,7 @@ def _panels(
 
 
 def draw_inter(t: Tables) -> dict[str, Any]:
-    """A panel per queue; cuts in the last."""
+    """Plots one panel per queue; the last is with cuts."""
     runs = t["runs"].assign(kind=[f"{q:g}/{c}" for q, c in zip(t["runs"]["queue_bdp"], t["runs"]["cuts"], strict=True)])
     names = {"0.2/0": "0.2 BDP", "1/0": "1 BDP", "4/0": "4 BDP", "1/1": "1 BDP, cuts every 15 s"}
     half = {kind: dict.fromkeys(("cubic", "satcp"), HALF) for kind in ("0.2/0", "1/0", "4/0")}
@@ -203,12 +203,12 @@ def draw_inter(t: Tables) -> dict[str, Any]:
 
 
 def draw_intra(t: Tables) -> dict[str, Any]:
-    """One panel."""
+    """Plots one panel."""
     return {"intra-rtt": _panels(t["runs"], "cuts", {1: "1 BDP, cuts every 15 s"})}
 
 
 def draw_parking(t: Tables) -> dict[str, Any]:
-    """A panel for three and one for six bottlenecks."""
+    """Plots one panel for three bottlenecks and one for six."""
     lines = {n: {1.0: "max-min fair", 1 / n: "proportionally fair"} for n in (3, 6)}
     whole = t["runs"][t["runs"]["queue_bdp"] == 1.0]
     titles = {3: "3 bottlenecks", 6: "6 bottlenecks"}
@@ -223,7 +223,7 @@ def draw_parking(t: Tables) -> dict[str, Any]:
 def draw_efficiency(t: Tables) -> dict[str, Any]:
     """Plots utilisation against delay with ellipses of one standard deviation over runs.
 
-    Pale: without retransmissions.
+    Pale symbols are goodput without retransmissions.
     """
     from matplotlib.patches import Ellipse
 
@@ -244,7 +244,7 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
 
 
 NEAR_FULL, SHORTER = 6, 2.5
-"""Published delays: "near 6" of Cubic and SaTCP; of BBRv3 and LeoCC."""
+"""Published delays: "near 6" for Cubic and SaTCP; that of BBRv3 and LeoCC."""
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
@@ -253,7 +253,7 @@ def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
 
 
 def check_inter(t: Tables) -> list[Verdict]:
-    """Fairness between flows of different RTTs, against the paper's figure."""
+    """Compares the fairness between flows with different RTTs with the paper's figure."""
     runs, source = t["runs"], "Fig. 4"
     plain = runs[runs["cuts"] == 0]
     one = plain[plain["queue_bdp"] == 1.0]
@@ -296,7 +296,7 @@ def check_inter(t: Tables) -> list[Verdict]:
 
 
 def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
-    """BBRv3 over 1 BDP, by difference of the RTTs."""
+    """Claims on BBRv3 over 1 BDP, by the difference of the RTTs."""
     ratio = bbr3.groupby("rtt_ms")["ratio"].mean()
     if len(ratio) < 2:
         return []
@@ -312,7 +312,7 @@ def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 def _spread(runs: pd.DataFrame) -> float:
-    """Standard deviation of the ratio over seconds and runs (error bars), mean over RTTs."""
+    """Standard deviation of the ratio over seconds and runs (error bars), averaged over RTTs."""
     if runs.empty:
         return float("nan")
     by_rtt = (
@@ -322,7 +322,7 @@ def _spread(runs: pd.DataFrame) -> float:
 
 
 def check_intra(t: Tables) -> list[Verdict]:
-    """Fairness between flows of one RTT, against the paper's figure."""
+    """Compares the fairness between flows with the same RTT with the paper's figure."""
     runs, source = t["runs"], "Fig. 5"
     gap = abs(_mean(runs, "cubic") - _mean(runs, "satcp"))
     spread = {cc: _spread(runs[runs["cc"] == cc]) for cc in SCHEMES}
@@ -340,11 +340,11 @@ def check_intra(t: Tables) -> list[Verdict]:
 
 
 TRAINED_MS = 140
-"""Longest RTT of Astraea's training."""
+"""Longest RTT in Astraea's training."""
 
 
 def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
-    """Astraea within and beyond the RTTs of its training."""
+    """Claims on Astraea within and beyond the RTTs of its training."""
     within_range = astraea[astraea["rtt_ms"] <= TRAINED_MS].groupby("rtt_ms")["ratio"].mean()
     beyond = astraea[astraea["rtt_ms"] > TRAINED_MS].groupby("rtt_ms")["ratio"].mean()
     rows = [(f"to {TRAINED_MS} ms", within_range.mean()), ("beyond", beyond.mean())]
@@ -356,7 +356,7 @@ def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 def check_parking(t: Tables) -> list[Verdict]:
-    """Shares of the long flow of a parking lot, against the paper's figure."""
+    """Compares the share of the long flow in a parking lot with the paper's figure."""
     out = []
     for n, tolerance in ((3, 0.08), (6, 0.05)):
         published = round(PROPORTIONAL[n], 3)
@@ -385,9 +385,9 @@ def check_parking(t: Tables) -> list[Verdict]:
 
 
 def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: float, source: str) -> Verdict:
-    """The long flow of Astraea.
+    """Claim on the long flow of Astraea.
 
-    Proportional over three bottlenecks, little over six and a long RTT.
+    Its share is proportional over three bottlenecks, and small over six with a long RTT.
     """
     if n == 3:
         inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
@@ -399,11 +399,11 @@ def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: fl
 
 
 FULL = {"cubic": 0.90, "satcp": 0.90, "bbr3": 0.88}
-"""Threshold of a full link, over the payload's share of 0.956."""
+"""Thresholds for a full link; payload is 0.956 of the rate."""
 
 
 def check_efficiency(t: Tables) -> list[Verdict]:
-    """Efficiency with many flows, against the paper's figure."""
+    """Compares the efficiency with many flows with the paper's figure."""
     runs, source, out = t["runs"], "Fig. 7", []
     for n in sorted(set(runs["flows"])):
         here = runs[runs["flows"] == n]
@@ -439,12 +439,12 @@ def check_efficiency(t: Tables) -> list[Verdict]:
 
 
 def _between_runs(runs: pd.DataFrame) -> float:
-    """Standard deviation of the delay over runs, mean over the numbers of flows."""
+    """Standard deviation of the delay over runs, averaged over the numbers of flows."""
     return float(runs.groupby("flows")["inflation"].std().mean())
 
 
 def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
-    """Astraea keeps the smallest queue, which grows with the flows."""
+    """Claims that Astraea keeps the smallest queue, which grows with the number of flows."""
     inflation = {n: {cc: _mean(runs[runs["flows"] == n], cc, "inflation") for cc in SCHEMES} for n in FLOWS}
     least = {
         f"{n} flows": all(mine["astraea"] <= v for v in mine.values())

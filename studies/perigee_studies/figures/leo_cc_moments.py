@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Statements of the text on single moments of Mazilu et al., Fig.
+"""Statements in the text on single moments of Mazilu et al., Fig.
 
 3(c): around 135, 150, 180 and 190 s.
 
-Its run is plotted, but not named. Of the study's 50 schedules one has the lowest base RTT before
-135 s, a sharp rise at 150 s and a larger one at 195 s: run 33. Statements on a moment are checked
-in that run, and in all similar moments over the schedules.
+Its run is plotted, but not named. Of the study's 50 schedules, only that of run 33 has the lowest
+base RTT before 135 s, a sharp rise at 150 s and a larger rise at 195 s. Statements on a moment are
+checked in that run, and in all similar moments over the schedules.
 """
 
 from __future__ import annotations
@@ -38,21 +38,20 @@ ASSUMED = "Fig. 3c has one such moment; over schedules not published"
 BACK = 0.9
 """Share of the rate above which a flow has recovered. Payload is 0.96 of the rate."""
 SHARP_MS, SHARP_TIMES = 30, 2.5
-"""A sharp rise of the base RTT is as large as that of run 33 at 150 s (33 ms, 2.8 times), about."""
+"""A sharp rise of the base RTT is about as large as that of run 33 at 150 s (33 ms, 2.8 times)."""
 CLIMB_MBPS = 20
-"""Least increase of the rate; it is 25 Mbit/s in run 33 at 180 s."""
+"""Minimum increase of the rate; it is 25 Mbit/s in run 33 at 180 s."""
 HIGH_PCT, LOW_PCT = 0.5, 0.3
-"""Losses; 0.56 % in run 33 at 180 s, 0.01 % before."""
+"""Thresholds of high and low loss; it is 0.56 % in run 33 at 180 s, and 0.01 % before."""
 DRAWN_S = (105, 225)
 LATER = "later start"
 LATER_S = (1, 2, 3, 4, 6, 7, 8, 9)
-"""Delays of later starts in variants of run 33: over the 10 s for which BBRv3 keeps a minimum
-RTT."""
+"""Delays of the start in variants of run 33, over the 10 s for which BBRv3 keeps a minimum RTT."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """State of the path for 15 s."""
+    """State of the path in a period of 15 s."""
 
     begin_s: int
     rate_mbps: int
@@ -61,7 +60,7 @@ class Period:
 
 
 def schedule(run: int) -> list[Period]:
-    """A schedule as drawn by the study: CPython's generator, with the run as seed."""
+    """A schedule as drawn by the study, from CPython's generator with the run as seed."""
     draw, out = random.Random(run), []  # repeats published draws
     for k in range(PERIODS):
         rate, rtt, loss = draw.randint(50, 100), draw.randint(10, 100), round(draw.uniform(0, 1), 2)
@@ -81,20 +80,20 @@ def climbs(before: Period, now: Period) -> bool:
 
 
 def _seconds(d: Digest, p: Period) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Goodput of the period's seconds over its rate; empty if the run is shorter."""
+    """Goodput in each second of a period, over the rate of the period; empty if the run is shorter."""
     mask = (d.t_s > p.begin_s) & (d.t_s <= p.begin_s + PERIOD_S)
     here: np.ndarray[Any, np.dtype[np.float64]] = np.nan_to_num(d.mbps(0))[mask] / p.rate_mbps
     return here if len(here) == PERIOD_S else here[:0]
 
 
 def _back_s(seconds: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Seconds before the first one with a recovered rate; all of them if there is none."""
+    """Number of seconds before the first with a recovered rate; all of them if there is none."""
     back = seconds >= BACK
     return float(back.argmax()) if back.any() else float(len(seconds))
 
 
 def of_run(o: Outcome) -> dict[str, float]:
-    """Metrics of the moments of a schedule: time to recovery, and goodput after rate increases."""
+    """Metrics of the moments in a schedule: time to recovery, and goodput after rate increases."""
     pairs = [(b, n, s) for b, n in pairwise(schedule(o.case.seed)) if len(s := _seconds(o.digest, n))]
     climbing = [(n, s) for b, n, s in pairs if climbs(b, n)]
     return {
@@ -110,7 +109,7 @@ def _mean(found: list[float]) -> float:
 
 
 def table(found: Sequence[Outcome]) -> pd.DataFrame:
-    """The drawn part of run 33: a row per period."""
+    """The drawn part of run 33, with one row per period."""
 
     def rows(o: Outcome) -> list[dict[str, float]]:
         these = [p for p in schedule(RUN) if DRAWN_S[0] <= p.begin_s < DRAWN_S[1]]
@@ -132,12 +131,12 @@ def table(found: Sequence[Outcome]) -> pd.DataFrame:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """The text's moments in its run, and similar moments over the schedules."""
+    """Claims on the text's moments in its run, and on similar moments over the schedules."""
     return [*_sharp_rise(t), *_climb(t), *_vivace(t), *_astraea(t)]
 
 
 def _at(t: Tables, cc: str, begin_s: int, column: str, loss: int = 0) -> Estimate:
-    """Mean in run 33; NaN without a run."""
+    """Mean in run 33; NaN if it was not run."""
     found = t.get("moments")
     if found is None or not len(found):
         return value(float("nan"))
@@ -146,7 +145,7 @@ def _at(t: Tables, cc: str, begin_s: int, column: str, loss: int = 0) -> Estimat
 
 
 def _over(t: Tables, cc: str, *columns: str, loss: int = 0) -> list[Estimate]:
-    """Means over the schedules with moments of each kind, for comparison schedule by schedule."""
+    """Means over the schedules that have moments of each kind, for comparison schedule by schedule."""
     runs = frames.pick(t["runs"], cc=cc, loss=loss)
     if not len(runs) or not set(columns) <= set(runs.columns):
         return [value(float("nan"))] * len(columns)

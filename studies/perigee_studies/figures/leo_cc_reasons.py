@@ -16,7 +16,7 @@ NOISY, STABLE = "SD-NY BP", "SD-SHA ISL"
 
 
 def explain_single(t: Tables, _: Tables) -> dict[str, str]:
-    """Effect of a queue that is always full, compared with the results of Cubic and SaTCP."""
+    """Compares the effect of a queue that is always full with the results of Cubic and SaTCP."""
     on_leoem, physical = _networks(t["runs"])
     full = on_leoem.groupby("path")["full_inflation"].mean()
     sky = physical.groupby(["path", "cc"])["inflation"].mean().unstack()
@@ -36,7 +36,7 @@ def explain_single(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def explain_fairness(t: Tables, _: Tables) -> dict[str, str]:
-    """Ratios by second and of means, and schemes below Astraea by path."""
+    """Ratios by second and of means, and schemes that are below Astraea, by path."""
     runs, _ = _networks(t["runs"])
     total = runs.groupby(["path", "cc"])["sum_mbps"].mean().unstack()
     less = {path: row.drop("astraea", errors="ignore") for path, row in total.iterrows()}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Responsiveness: Mazilu et al., Fig. 3.
 
-Metric: mean of the goodput of each second of a run; a curve is its distribution over the schedules.
-"Share" divides by the mean rate of the run's schedule. One run over time: the one with the
-events described in the text.
+Metric: mean over the seconds of a run of their goodput; a curve is its distribution over the
+schedules. "Share" is this over the mean rate of the run's schedule. The run plotted over time is
+the one with the events that the text describes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 FILE = "leo-cc/responsiveness.toml"
 HALF = 0.5
-"""Astraea's goodput in Fig. 3a over the optimum, around."""
+"""Approximate ratio of Astraea's goodput to the optimum in Fig. 3a."""
 
 
 def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
-    """Run k of the study is seed k; with loss, also OrbCC's relatives without loss."""
+    """Run k of the study has seed k; with loss, also OrbCC's relatives without loss."""
 
     def make(ask: Ask) -> list[Case]:
         sets: dict[str, object] = {"schedule.loss": True} if loss else {}
@@ -50,12 +50,12 @@ def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
 
 
 def both(ask: Ask) -> list[Case]:
-    """With and without loss: a figure needs both."""
+    """Cases with and without loss, since a figure needs both."""
     return [*cases(loss=False)(ask), *cases(loss=True)(ask)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """OrbCC's tables, the path's distance from its shortest, and the text's moments."""
+    """The tables of OrbCC's experiment, the distance of the path from its shortest, and the text's moments."""
     both = orbcc.tables(found, moments.RUN if any(o.case.seed == moments.RUN for o in found) else 2)
     rows = [{"lowest_over_base": lowest_over_base(o.digest), **moments.of_run(o)} for o in found]
     for column in rows[0] if rows else ():
@@ -64,7 +64,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Distributions with (dashed) and without loss; one run over time."""
+    """Plots distributions with (dashed) and without loss, and one run over time."""
     runs = t["runs"]
     figure, axes = style.panels(2, 1, height=2.6, sharey=True)
     for a, loss in zip(axes[0], (0, 1), strict=True):
@@ -94,7 +94,7 @@ def _share(runs: pd.DataFrame, cc: str, loss: int) -> Estimate:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Shares of the path's rate, with and without loss.
+    """Claims on shares of the path's rate, with and without loss.
 
     Unpublished bounds are marked as assumed.
     """
@@ -150,7 +150,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def _paired(runs: pd.DataFrame, cc: str) -> Estimate:
-    """Cost of loss, run by run."""
+    """Reduction by loss, run by run."""
     one = runs[runs["cc"] == cc].assign(share=lambda r: r["goodput_mbps"] / r["capacity_mbps"])
     wide = one.pivot_table(index="run", columns="loss", values="share")
     return mean((wide[0] - wide[1]).to_numpy()) if {0, 1} <= set(wide.columns) else mean([])

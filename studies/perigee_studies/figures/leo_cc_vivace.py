@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Vivace's programs compared with the testbed's figures.
+"""Comparison of Vivace's programs with the testbed's figures.
 
-Both, with and without the latency term.
+Both programs are run with and without the latency term.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def evidence(
     verdicts: Callable[[Tables], list[Verdict]],
     where: Callable[[Case], bool] = lambda _: True,
 ) -> Evidence:
-    """Runs of each of Vivace's points with the other programs; its claims computed with each."""
+    """Runs of each of Vivace's points with the other programs, and its claims computed with each."""
 
     def cases(ask: Ask) -> list[Case]:
         mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "vivace" and where(c)]
@@ -50,7 +50,7 @@ def evidence(
 def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdict]]) -> dict[str, dict[str, Verdict]]:
     """Vivace's claims by key, each with its verdict by program.
 
-    Raises KeyError if one was not run.
+    Raises KeyError if a program was not run.
     """
     import pandas as pd
 
@@ -70,6 +70,6 @@ def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdic
 
 
 def in_words(each: Mapping[str, Verdict]) -> str:
-    """Results of each program for one claim, as text."""
+    """The results of each program for one claim, as text."""
     found = ((name, v, f"{v.interval}; " if v.interval else "") for name, v in each.items() if name != AS_RUN)
     return "; with ".join(f"Vivace {name}: {v.ours} ({interval}{v.verdict})" for name, v, interval in found)

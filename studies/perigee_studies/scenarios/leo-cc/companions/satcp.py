@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Relay of handover notices to SaTCP's module, like its authors' (docs/how-to/hosts-kernel.md).
+"""Relay of handover notices to SaTCP's module, like that of its authors (docs/how-to/hosts-kernel.md).
 
 The module listens to netlink family 31 in the kernel's first network namespace, for "1" (a handover
 is near) and "0" (it is over). A notice before the end of another handover extends it.
@@ -26,5 +26,5 @@ with open("/run/perigee/notices", encoding="utf-8") as notices:
         if told["event"] == "path" or (over and told["t_ns"] < until_ns):
             continue
         status = b"0" if over else b"1"
-        # A header of netlink (length, type, flags, number, sender) and the string.
+        # A netlink header (length, type, flags, sequence number, sender), followed by the string.
         module.sendto(struct.pack("=IHHII", 24, 0, 0, 0, 0) + status.ljust(8, b"\0"), (0, 0))
