@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Attachment policies of a dish compared by RTT, handovers and goodput, which no study has done.
+"""Comparison of attachment policies of a dish by RTT, handovers and goodput, which no study has.
 
-Every study has one policy, and rarely gives a reason. A policy determines both path length and
-handover rate.
+Every study has one policy and rarely gives a reason for it. The policy determines both the length
+of paths and the rate of handovers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POLICIES: dict[str, tuple[str, str]] = {
     SLOTS: ("nearest", "hold"),
     LONGEST: ("longest-visibility", "lost"),
 }
-"""Preferred satellite, and the condition for leaving one still in view."""
+"""Preferred satellite, and the condition for leaving a satellite that is still in view."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), events=("handover",))
 BEGIN_S = 10.0
 LOOKS = ("#08306b", "#6baed6")
@@ -48,7 +48,7 @@ LOOKS = ("#08306b", "#6baed6")
 def cases(ask: Ask) -> list[Case]:
     """Pairs x runs x policies x schemes.
 
-    All policies of a run share the orbits, which differ between runs.
+    All policies of a run have the same orbits, which differ between runs.
     """
     out = []
     for run in range(1, ask.count(1, 5, 20) + 1):
@@ -82,12 +82,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Effects of a policy on RTT, handovers, and both schemes' goodput."""
+    """Claims on the effects of a policy on RTT, handovers, and both schemes' goodput."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         here = frames.pick(runs, pair=pair)
@@ -123,7 +123,7 @@ def _both(runs: Any, column: str, *policies: str) -> list[tuple[str, float]]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Base RTT, handovers and goodput by policy, with standard deviations over runs."""
+    """Plots base RTT, handovers and goodput by policy, with standard deviations over runs."""
     runs = t["runs"]
     pairs, policies = list(dict.fromkeys(runs["pair"])), [p for p in POLICIES if p in set(runs["policy"])]
     figure, axes = style.panels(3, len(pairs), width=2.7, height=0.3 * len(policies) + 0.9)

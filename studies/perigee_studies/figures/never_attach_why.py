@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Causes of long paths over the nearest satellites, and of Cubic's lower goodput.
 
-A run per hypothesis.
+Each hypothesis has its own variant.
 
-Lasers join neighbours of one plane and of the next; northbound and southbound satellites are
-neighbours only at the turning latitudes. A shell with planes that rise over half of the equator
-only shows a place satellites of one direction for hours: then both ends have a satellite of the
-same direction under any policy.
+Lasers connect neighbours in the same plane and in the next one; northbound and southbound
+satellites are neighbours only at the turning latitudes. In a shell whose planes rise over only half
+of the equator, a place sees satellites of only one direction for hours, so that both ends have
+satellites of the same direction under any policy.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from perigee_studies.model import Ask, Case, Tables
 
 RUNS = 20
-"""As in the figure at full size: its starts differ too much for five runs to be conclusive."""
+"""As in the figure at full size: start times differ too much for five runs to be conclusive."""
 PAIR, CC = "San Diego - New York", "cubic"
 ONE_WAY, CALM, DEEP = "one direction", "handovers that lose nothing", "queue for the longer path"
 RAAN_DEG = (262, 298)
-"""Range in which San Diego and New York see northbound satellites only, at the file's start
-time."""
+"""Range of ascending nodes from which San Diego and New York see only northbound satellites, at the
+start time of the file."""
 STEP = 7
 """Step between runs in twentieths of that range, coprime to 20, so that the first runs are spread
 out."""
@@ -57,7 +57,7 @@ def shell(run: int) -> Mapping[str, object]:
 
 
 def evidence(figure: Callable[[Ask], list[Case]], nearest: str, shortest: str, longest: str) -> Evidence:
-    """Variants of Cubic's first runs over one pair; the conclusions on each hypothesis."""
+    """Variants of Cubic's first runs over one pair, and conclusions on each hypothesis."""
 
     def cases(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.cc == CC and c.labels["pair"] == PAIR and int(c.labels["run"]) <= RUNS]
@@ -80,7 +80,7 @@ def evidence(figure: Callable[[Ask], list[Case]], nearest: str, shortest: str, l
 
 
 def _over(case: Case, name: str) -> Case:
-    """The same policy over half of the shell, rotated in each run instead of at other times."""
+    """The same policy over half of the shell, which is rotated from run to run instead of starting at another time."""
     prefix = "source.constellation."
     sky = {key.removeprefix(prefix): v for key, v in case.sets.items() if key.startswith(prefix)}
     rest = {key: v for key, v in case.sets.items() if not key.startswith(prefix)}
@@ -90,7 +90,7 @@ def _over(case: Case, name: str) -> Case:
 
 
 def _of(runs: pd.DataFrame, column: str, **where: object) -> Estimate:
-    """The mean of the first runs, which variants have as well."""
+    """Mean over the first runs, which the variants also have."""
     return frames.average(runs[runs["run"] <= RUNS], column, pair=PAIR, scheme=CC, **where)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fallbacks of OrbCC on paths where some ports have no telemetry, which the study leaves open.
+"""Fallbacks of OrbCC on paths with ports that lack telemetry, which the study leaves open.
 
-Two flows over eight links of which 25, 50 or 75 % write telemetry; the fifth is the bottleneck.
-Fallbacks to Cubic and to LeoCC by three rules (`cc.orbcc.fallback`), and their costs if losses
-coincide with idle ports without telemetry.
+Two flows over eight links, of which 25, 50 or 75 % write telemetry; the fifth is the bottleneck.
+The fallbacks are to Cubic and to LeoCC, by three rules (`cc.orbcc.fallback`). Their cost is
+measured on paths with losses and with idle ports that lack telemetry.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ QUICK_RULES = ("cubic", "smaller_leocc")
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Rules x shares x runs; the schemes alone; the rules under random losses."""
+    """Rules x fractions of ports x runs; the schemes alone; the rules under random losses."""
     rules = ask.pick(QUICK_RULES, tuple(RULES), tuple(RULES))
     out = []
     for run, share, sets in _deployments(ask):
@@ -90,7 +90,7 @@ def _deployments(ask: Ask) -> Iterator[tuple[int, float, dict[str, object]]]:
 
 
 def together_cases(ask: Ask) -> list[Case]:
-    """The watching rules with both flows from the start, so that none encounters a full queue."""
+    """The watching rules with both flows from the start, so that neither flow finds a full queue."""
     watched = [c for c in cases(ask) if c.labels["part"] == PARTIAL and c.labels["rule"] in ("cubic", "leocc")]
     return varied((c for c in watched if c.labels["share"] == SHARES[1]), TOGETHER, {"flow.1.start": "50 ms"})
 
@@ -116,12 +116,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run; the rule is also the name of a scheme that runs alone."""
+    """One row per run; for a scheme that runs alone, its name is in place of the rule."""
     return {"runs": frames.table(found, _row).assign(cc="orbcc")}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Fairness and timeouts of the rules at every share, and their cost under losses."""
+    """Claims on the fairness and timeouts of the rules at every fraction of ports, and on their cost under losses."""
     runs = t["runs"]
     out = []
     here = frames.pick(runs, part=PARTIAL)
@@ -144,7 +144,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def note(t: Tables) -> str:
-    """The rules that meet the goals."""
+    """States which rules meet the goals."""
     here = frames.pick(t["runs"], part=PARTIAL)
     good = [
         RULES[rule]
@@ -167,7 +167,7 @@ def _losses(t: Tables) -> list[Verdict]:
 
 
 def _explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Starvation under the watching rules, from windows, and from runs without late flows."""
+    """Explains starvation under the watching rules, from windows and from runs without late flows."""
     runs = frames.pick(t["runs"], part=PARTIAL)
     early = frames.pick(variants["runs"], variant=TOGETHER)
     losses = frames.pick(t["runs"], part=LOSSES)
@@ -188,7 +188,7 @@ def _explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def _starved(runs: pd.DataFrame, early: pd.DataFrame, rule: str) -> str:
-    """Text on a watching rule: with telemetry at the bottleneck or without, without late flows."""
+    """Text on a watching rule, with and without telemetry at the bottleneck, and without late flows."""
     mine = frames.pick(runs, rule=rule)
     seen, blind = (mine[mine["bottleneck"] == there] for there in (1, 0))
     early = early[(early["bottleneck"] == 0) & (early["rule"] == rule)]
@@ -206,7 +206,7 @@ def _starved(runs: pd.DataFrame, early: pd.DataFrame, rule: str) -> str:
 
 
 def _slow(runs: pd.DataFrame, rule: str) -> str:
-    """Text on a rule that hands over in time: its least fair run, with and without OrbCC."""
+    """Text on a rule that switches in time: its least fair run, with and without OrbCC."""
     mine, alone = (frames.pick(runs, rule=r) for r in (rule, "cubic alone"))
     if mine.empty or alone.empty:
         return "Without runs of Cubic alone there is nothing to compare with."
@@ -223,7 +223,7 @@ def _slow(runs: pd.DataFrame, rule: str) -> str:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Fairness and timeouts by rule and share; goodput under losses."""
+    """Plots fairness and timeouts by rule and fraction of ports, and goodput under losses."""
     runs = t["runs"]
     here = frames.pick(runs, part=PARTIAL)
     rules = [r for r in RULES if r in set(here["rule"])]

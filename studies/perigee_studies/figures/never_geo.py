@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Two concurrent downloads over the geostationary service, the study's future work."""
+"""Two concurrent downloads over the geostationary service, which the study left to future work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASE_MS = 540.0
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Couples x runs: other losses and jitter by run."""
+    """Couples x runs; each run has other losses and jitter."""
     out = []
     for run in range(1, ask.count(1, 5, 20) + 1):
         for one, two in ask.pick(COUPLES[:1] + COUPLES[2:3], COUPLES, COUPLES):
@@ -51,7 +51,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run; its schemes are those of the couple."""
+    """One row per run, whose schemes are those of the couple."""
     return {"runs": frames.table(found, _row).drop(columns="cc")}
 
 
@@ -61,7 +61,7 @@ def couple(one: str, two: str) -> str:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """The second flow's share, the sum of both, and the RTT, by couple."""
+    """Claims on the second flow's share, the sum of both flows, and the RTT, by couple."""
     runs, out = t["runs"], []
     for one, two in [c for c in COUPLES if len(frames.pick(runs, first=c[0], second=c[1]))]:
         here, words, key = frames.pick(runs, first=one, second=two), couple(one, two), f"{one}-{two}"
@@ -75,7 +75,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Both flows' goodput, and the RTT, by couple."""
+    """Plots the goodput of both flows, and the RTT, by couple."""
     runs = t["runs"]
     there = [c for c in COUPLES if len(frames.pick(runs, first=c[0], second=c[1]))]
     figure, axes = style.panels(2, 1, height=2.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hops between major cities over OrbCC's constellation; its telemetry is sized for "about 10"."""
+"""Hops between major cities over OrbCC's constellation; OrbCC's telemetry is designed for "about 10"."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MTU_BYTES = 1500
 
 
 def cases(ask: Ask) -> list[Case]:
-    """One run has a ping per pair of cities; each run is at another time of the constellation."""
+    """Each run has one ping per pair of cities, and is at another time of the constellation."""
     cities = ask.pick(CITIES[:4], CITIES, CITIES)
     sets: dict[str, object] = {"run.duration": f"{ask.count(60, 200, 1000)} s", "run.vary": "phase"}
     for city in cities:
@@ -42,7 +42,7 @@ def _id(city: str) -> str:
 
 
 def _rows(o: Outcome) -> list[dict[str, Any]]:
-    """Mean and largest number of links of each pair's data, weighted by time."""
+    """Mean (over time) and maximum number of links on each pair's path."""
     d = o.digest
     end_s = d.info["duration_ns"] / 1e9
     by_ends: dict[tuple[str, str], list[tuple[float, int]]] = {}
@@ -70,12 +70,12 @@ def _rows(o: Outcome) -> list[dict[str, Any]]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run and pair."""
+    """One row per run and pair."""
     return {"pairs": frames.series(found, _rows).drop(columns="cc")}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Number of ports on a packet's path, and the cost of their records."""
+    """Claims on the number of ports on a packet's path, and on the cost of their records."""
     pairs = t["pairs"]
     by_run = pairs.groupby("run")["hops"].mean().to_numpy()
     average = mean(by_run)
@@ -93,7 +93,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Links by pair: mean, least and most."""
+    """Plots links by pair: mean, minimum and maximum."""
     by = t["pairs"].groupby(["from", "to"]).agg({"hops": "mean", "least": "min", "most": "max"}).sort_values("hops")
     figure, axes = style.panels(1, 1, width=6.2, height=0.17 * len(by) + 0.9)
     a = axes[0][0]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """HPCC, OrbCC's predecessor, over paths with changing and unequal RTTs.
 
-The study calls it insufficient, without figures. HPCC with the RTT of the handshake as its T
-(`hpcc`) and inside TCP with the ports' mean RTT (`hpcc_tcp`), compared with OrbCC of the study's
-simulator: one flow with rate and RTT that change every 5 s, two flows of unequal RTTs, two flows
-between cities of a constellation.
+The study calls HPCC insufficient, but shows no results. HPCC with the RTT of the handshake as its T
+(`hpcc`), and inside TCP with the ports' mean RTT (`hpcc_tcp`), are compared with OrbCC of the
+study's simulator: one flow on a path whose rate and RTT change every 5 s, two flows with unequal
+RTTs, and two flows between cities of a constellation.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _paths(ask: Ask) -> Iterator[tuple[str, str, int, dict[str, object]]]:
     for run in range(1, ask.count(1, 5, 10) + 1):
         for path in ask.pick(PATHS[:1], PATHS, PATHS):
             a, b, _, packets = SHARED[path]
-            # Other minutes of the constellation, not only other starts of the flows.
+            # Runs differ in the time of the constellation, not only in the start of the flows.
             sets: dict[str, object] = {
                 "run.duration": f"{ask.count(40, 60, 120)} s",
                 "run.vary": "phase",
@@ -79,7 +79,7 @@ def _paths(ask: Ask) -> Iterator[tuple[str, str, int, dict[str, object]]]:
 
 
 def unlike(rtt_ms: int) -> str:
-    """The name of two flows of unequal RTTs."""
+    """The name of a path for two flows with unequal RTTs."""
     return f"20 and {rtt_ms} ms"
 
 
@@ -98,12 +98,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """By path: has OrbCC more goodput, less delay, a fairer share than each ancestor?"""
+    """Claims by path: OrbCC has more goodput, less delay and fairer shares than each predecessor."""
     runs, out = t["runs"], []
     for path in dict.fromkeys(runs["path"]):
         here = frames.pick(runs, path=path)
@@ -149,7 +149,7 @@ def _both(here: pd.DataFrame, column: str, *schemes: str) -> list[tuple[str, flo
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Means over runs with their standard deviation, by path."""
+    """Plots means over runs with their standard deviations, by path."""
     runs = t["runs"]
     paths, ccs = list(dict.fromkeys(runs["path"])), list(dict.fromkeys(runs["scheme"]))
     figure, axes = style.panels(3, 1, width=3.4, height=0.42 * len(paths) + 1.0)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Differences between HPCC and OrbCC: variants of T, target and stages, and of OrbCC's meter.
 
-Each is one key. T from the ports instead of the handshake tests whether its RTT is outdated. A
-target of 1 instead of 0.95 tests the cost of keeping the port below full. OrbCC over ports that
-count full packets tests whether its queue comes from counting payload. Stages as in HPCC's paper
-inside TCP test its growth.
+Each variant sets one key. T from the ports instead of from the handshake tests whether the RTT of
+the handshake is outdated. A target of 1 instead of 0.95 tests the cost of a port that is never
+full. OrbCC over ports that count full packets tests whether its queue is caused by counting only
+payload. Stages as in HPCC's paper, inside TCP, test the effect of its growth.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     WHOLE: {MINE: {"cc.orbcc-repro.tx_bytes_unit": "wire"}},
     OWN: {TCP: {"cc.hpcc_tcp.reference": "fixed"}},
 }
-"""By name: settings by scheme."""
+"""Settings of each variant, by scheme."""
 
 
 def evidence(
     figure: Callable[[Ask], list[Case]], verdicts: Callable[[Tables], list[Verdict]], paths: tuple[str, ...]
 ) -> Evidence:
-    """First runs of some paths with each variant, and conclusions on goodput, delay, fairness."""
+    """The first runs on some paths with each variant, and conclusions on goodput, delay and fairness."""
 
     def cases(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.labels["path"] in paths and int(c.labels["run"]) <= RUNS]
@@ -64,7 +64,7 @@ def evidence(
 
 
 def _of(runs: pd.DataFrame, column: str, digits: int, **where: object) -> str:
-    """A mean of the first runs, which variants have as well, with its 95 % interval."""
+    """Mean over the first runs, which the variants also have, with its 95 % interval."""
     found = frames.average(runs[runs["run"] <= RUNS], column, **where)
     interval = f" ({found.low:.{digits}f} to {found.high:.{digits}f})" if found.n > 1 else ""
     return f"{found.value:.{digits}f}{interval}"

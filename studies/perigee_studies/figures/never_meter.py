@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """OrbCC's figures with the integer meter of a switch, which the study calls trivial in P4.
 
-The same runs twice, with `meter = "reference"` and `meter = "integer"` at every metering port:
-responsiveness, two flows of unequal and of equal RTTs, flows that join many others. Differences are
-taken run by run.
+The same runs are made twice, with `meter = "reference"` and `meter = "integer"` at every metering
+port: responsiveness, two flows with unequal and with equal RTTs, and flows that join many others.
+Differences are computed run by run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METERS = ("reference", "integer")
 ETA, OFF_ETA = 0.95, 0.931
 LESS_PCT = round(100 * (1 - OFF_ETA / ETA))
 OFF = "lower target"
-"""A modified control law, to test which claims can fail."""
+"""A modified control law, which tests which claims can fail."""
 RESPONSIVENESS = "responsiveness"
 UNLIKE, LIKE = "20 ms and r", "r and r"
 JOINING = "joins"
@@ -39,7 +39,7 @@ KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Each set-up, run and meter."""
+    """Every set-up and run with each meter."""
     return [
         Case(file, MINE, {**labels, "meter": name}, run, {**sets, **more}, KEEP)
         for file, run, labels, sets in _set_ups(ask)
@@ -115,17 +115,18 @@ MEASURES = (
     (JOINING, "jain", "Jain's index of 51 flows from then on", "plain", 0.01),
     (JOINING, "inflation", "RTT over base RTT", "relative", 1.0),
 )
-"""Set-up, column, label, form of the difference (relative: per cent), and bound of equality."""
+"""Set-up, column, label, form of the difference (relative: per cent), and bound within which meters
+count as equal."""
 
 
 def pairs(runs: pd.DataFrame, part: str, column: str) -> pd.DataFrame:
-    """A row per run with the result of each meter."""
+    """One row per run, with the result of each meter."""
     here = frames.pick(runs, part=part)
     return here.pivot_table(index=["rtt_ms", "run"], columns="meter", values=column)
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Means of the differences with their intervals, against the relevant bounds."""
+    """Compares means of the differences, with their intervals, with the relevant bounds."""
     out = []
     for part, column, words, how, most in MEASURES:
         both = pairs(t["runs"], part, column)
@@ -133,14 +134,14 @@ def verdicts(t: Tables) -> list[Verdict]:
         unit = "%" if how == "relative" else ""
         of = mean((gap / both["reference"] * 100 if how == "relative" else gap).to_numpy())
         claim = f"{part}: {words}, integer less reference (reference: {both['reference'].mean():.4g})"
-        # Thousandths of the bound are irrelevant.
+        # Digits below a thousandth of the bound are irrelevant.
         places = 3 - round(math.log10(most))
         out.append(bound(f"{part}-{column}", claim, SOURCE, "trivial in P4", of, -most, most, unit, places=places))
     return out
 
 
 def note(t: Tables) -> str:
-    """Sensitivity of the claims: results of a control law modified by a relevant amount."""
+    """Sensitivity of the claims: results of a control law that is modified by a relevant amount."""
     said = []
     for part, column, words, how, _ in MEASURES:
         both = pairs(t["runs"], part, column)
@@ -158,7 +159,7 @@ def note(t: Tables) -> str:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """A point per run: the integer meter's result over the reference's."""
+    """Plots the integer meter's result over the reference's, one point per run."""
     panels = (
         (RESPONSIVENESS, "goodput_mbps", "goodput, Mbit/s"),
         (UNLIKE, "ratio", "goodput ratio, unequal RTTs"),

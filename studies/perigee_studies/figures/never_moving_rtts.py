@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fairness between flows of unequal RTTs on moving paths.
+"""Fairness between flows with unequal RTTs on moving paths.
 
-Published measurements are over dumbbells.
+Published measurements are on dumbbells.
 
-Two flows from one dish to two cities, one near and one far, so that its radio is the bottleneck of
-both.
+Two flows go from one dish to two cities, one near and one far, so that the dish's radio link is the
+bottleneck of both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENDS = {
     "from New York: Lawrence, London": ("new-york", "lawrence", "london"),
     "from New York: St. John's, Shanghai": ("new-york", "st-johns", "shanghai"),
 }
-"""The common sender, a near receiver and a far one."""
+"""The common sender, a near receiver and a far receiver."""
 TICKS = (0.25, 0.5, 1, 2, 4, 8)
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
@@ -74,12 +74,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Share of the far flow, and comparison of OrbCC's fairness with other schemes."""
+    """Claims on the share of the far flow, and on OrbCC's fairness compared with other schemes."""
     runs, out = t["runs"], []
     for ends in dict.fromkeys(runs["ends"]):
         here = frames.pick(runs, ends=ends)
@@ -96,7 +96,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Goodput of the far flow over that of the near one, a point per run, and both goodputs."""
+    """Plots the goodput of the far flow over that of the near flow, one point per run, and both goodputs."""
     runs = t["runs"]
     ends, names = list(dict.fromkeys(runs["ends"])), [s for s in SCHEMES if s in set(runs["scheme"])]
     figure, axes = style.panels(2, len(ends), width=3.2, height=0.27 * len(names) + 1.0)

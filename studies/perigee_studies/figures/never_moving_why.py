@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Causes of unfairness between unequal RTTs on moving paths: variants without a supposed cause.
 
-Each removes one cause: the difference of the RTTs, the motion, the room for queues; and for LeoCC
-the probes with gaps that it takes for reconfigurations.
+Each variant removes one cause: the difference of the RTTs, the motion, the space for queues, and
+for LeoCC, the probes, whose gaps it mistakes for reconfigurations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 RUNS = 20
-"""As in the figure at full size: LeoCC's runs differ too much for five to be conclusive."""
+"""As in the figure at full size: LeoCC's runs differ too much for five runs to be conclusive."""
 EQUAL, STILL, SHALLOW, NOTICES = "both far", "standing still", "0.2 BDP", "without probes"
 SCHEMES = ("bbr", "bbr3", "leocc")
 RTTS_MS = (16, 44)
@@ -45,7 +45,7 @@ def evidence(
     ends: Mapping[str, tuple[str, str, str]],
     claims: Callable[[Tables], list[Verdict]],
 ) -> Evidence:
-    """Variants of the first runs over the first ends, with conclusions on hypotheses and claims."""
+    """Variants of the first runs between the first ends, with conclusions on hypotheses and claims."""
     first = next(iter(ends))
 
     def cases(ask: Ask) -> list[Case]:
@@ -77,7 +77,7 @@ def _both_far(case: Case, far: str) -> list[Mapping[str, object]]:
 
 
 def _standing(case: Case) -> Case:
-    """Two senders at one bottleneck, with RTTs and start times of the two paths."""
+    """Two senders at one bottleneck, with the RTTs and start times of the two paths."""
     flows = case.sets["flow"]
     assert isinstance(flows, list)  # as the figure has it
     sets = {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """OrbCC sharing a port with flows of other schemes, under several queue disciplines.
 
-The study restricts OrbCC to "a single administrative domain" and measures no other scheme
-alongside. One and two flows of OrbCC with as many of Cubic, BBRv3 or LeoCC; the port is drop-tail,
-CoDel, or has a queue per flow.
+The study restricts OrbCC to "a single administrative domain" and measures it with no other scheme.
+Here, one or two flows of OrbCC share a port with as many flows of Cubic, BBRv3 or LeoCC; the port
+is drop-tail, has CoDel, or has a queue per flow.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 SOURCE = "OrbCC, section IV: a secondary concern, not measured"
 FILE = "orbcc/neighbours.toml"
 SHARE, MOST_INFLATION = (0.4, 0.6), 1.1
-"""Bounds of half of the port, and of a minimal delay."""
+"""Bounds for "half of the port", and for "minimal delay"."""
 LEOCC, APART = "leocc_omnet", "leocc_omnet, probes apart"
 OTHERS = ("cubic", "bbr3", LEOCC, APART)
 SHARED: Mapping[str, object] = {"port.all.probe_priority": False}
-"""LeoCC's probes wait with the data, unless a port has a queue for them, as in the study's
+"""LeoCC's probes wait with the data, unless a port has a separate queue for them, as in the study's
 simulator."""
 PORTS: dict[str, Mapping[str, object]] = {
     "drop-tail": {},
@@ -44,8 +44,8 @@ PORTS: dict[str, Mapping[str, object]] = {
         "port.bottleneck.interval": "10 s",
     },
 }
-"""A queue per flow: fq_codel with a CoDel that never drops; overflow drops from the longest
-queue."""
+"""The port with a queue per flow has fq_codel with a CoDel that never drops; on overflow, it drops
+from the longest queue."""
 QUICK_PORTS = tuple(item for item in PORTS.items() if item[0] in ("drop-tail", "fq_codel"))
 OTHERS_START_S = 10.0
 SETTLED_S = 20.0
@@ -53,12 +53,12 @@ KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Others x ports x numbers of flows x runs."""
+    """Neighbours x ports x numbers of flows x runs."""
     out = []
     for run in range(1, ask.count(1, 5, 10) + 1):
         for other in ask.pick(OTHERS[:1], OTHERS, OTHERS):
             for port, sets in ask.pick(QUICK_PORTS, tuple(PORTS.items()), tuple(PORTS.items())):
-                # Only drop-tail ports have a queue that serves probes first.
+                # Only a drop-tail port has a queue that serves probes first.
                 if other == APART and port != "drop-tail":
                     continue
                 for n in ask.pick((1,), (1, 2), (1, 2, 5)):
@@ -87,9 +87,9 @@ def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, r
 
 
 def with_other(case: Case, other: str) -> Case:
-    """The same case with one flow of OrbCC and another neighbour, or none."""
+    """The same case with one flow of OrbCC and another neighbour, or without a neighbour."""
     found = case.sets["flow"]
-    assert isinstance(found, list)  # as `_case` has it
+    assert isinstance(found, list)  # as in `_case`
     flows = [f | ({"cc": other} if k else {}) for k, f in enumerate(found)]
     kept = flows if other else flows[:1]
     pairs = {"source.dumbbell.pairs": len(kept), "flow": kept}
@@ -123,12 +123,12 @@ def name_of(other: str) -> str:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row)}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """OrbCC's share of the port, and its delay, by discipline and neighbour."""
+    """Claims on OrbCC's share of the port, and on its delay, by discipline and neighbour."""
     runs, out = t["runs"], []
     for port in dict.fromkeys(runs["port"]):
         for other in dict.fromkeys(runs["other"]):
@@ -148,7 +148,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Share and delay of OrbCC by discipline and neighbour."""
+    """Plots share and delay of OrbCC by discipline and neighbour."""
     runs = t["runs"]
     counts = sorted(set(runs["flows"]))
     figure, axes = style.panels(2, len(counts), height=2.3, sharex=True)
@@ -171,7 +171,7 @@ def draw(t: Tables) -> dict[str, Any]:
 def _bars(a: Any, runs: pd.DataFrame, column: str) -> None:
     """Draws a group of bars per port.
 
-    LeoCC with a separate queue of probes, which one port has, is hatched.
+    LeoCC with a separate queue for its probes, which only one port has, is hatched.
     """
     ports, others = (list(dict.fromkeys(runs[name])) for name in ("port", "other"))
     for j, port in enumerate(ports):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Causes of OrbCC's share alongside other schemes: variants of port, neighbour and telemetry.
+"""Causes of OrbCC's share next to other schemes: variants of port, neighbour and telemetry.
 
 Each hypothesis has a run that could contradict it: queues of another length, a CoDel that permits
-longer queues, a neighbour that ignores drops, a LeoCC that its own queue cannot mislead, a port
-with a queue per class and telemetry of the class, and OrbCC alone at half of the rate, to which
-such a class should be equal.
+longer queues, a neighbour that ignores drops, a LeoCC that is not misled by its own queue, a port
+with one queue per class and telemetry for the class, and OrbCC alone at half of the rate, to which
+such a class should be equivalent.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ VARIANTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Mapping[str, obje
     CALM: ((DROP_TAIL, CODEL, FQ, EACH), (LEOCC,), {"cc.leocc_omnet.signal": "notices"}),
     CLASSES: ((FQ,), ("cubic", "bbr3", LEOCC), {"port.bottleneck.discipline": "classes"}),
 }
-"""By name: ports, neighbours, settings."""
+"""Variants by name: ports, neighbours, settings."""
 
 
 def cases(figure: Callable[[Ask], list[Case]], make: Callable[[Case, str], Case]) -> Callable[[Ask], list[Case]]:
     """Variants of the first runs with one flow each.
 
-    `make` gives a case another neighbour, or none.
+    `make` replaces the neighbour of a case, or removes it.
     """
 
     def found(ask: Ask) -> list[Case]:
@@ -62,7 +62,7 @@ def cases(figure: Callable[[Ask], list[Case]], make: Callable[[Case, str], Case]
 
 
 def explain(verdicts: Callable[[Tables], list[Verdict]]) -> Callable[[Tables, Tables], Mapping[str, str]]:
-    """Explanations by claim: those of a port, and separately LeoCC's."""
+    """Explanations by claim: those for each port, and separately those for LeoCC."""
 
     def words(t: Tables, variants: Tables) -> dict[str, str]:
         said = {DROP_TAIL: _drop_tail, CODEL: _codel, FQ: _fq, EACH: _each}
@@ -79,7 +79,7 @@ def explain(verdicts: Callable[[Tables], list[Verdict]]) -> Callable[[Tables, Ta
 
 
 def _of(runs: pd.DataFrame, port: str, other: str, column: str = "share", **where: object) -> str:
-    """A mean over runs, with its 95 % interval if there are enough runs."""
+    """Mean over runs, with its 95 % interval if there are enough runs."""
     found = frames.average(runs, column, port=port, other=other, flows=1, **where)
     return f"{found.value:.2f}" + (f" ({found.low:.2f} to {found.high:.2f})" if found.n > 1 else "")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """LeoCC's probes among the data, in a separate queue, or replaced by notices of the true outages.
 
-In the LEO study's testbed the probes wait with the data, the OrbCC study's simulator serves them
-first; no study compares the two. One, two and five flows over one bottleneck, with and without
-outages.
+In the LEO study's testbed, probes wait with the data; the OrbCC study's simulator serves them
+first. No study compares the two. Here, one, two and five flows share one bottleneck, with and
+without outages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Outages or none x flows x probes x runs."""
+    """With and without outages x flows x probes x runs."""
     out = []
     for run in range(1, ask.count(1, 4, 10) + 1):
         for path, cut in PATHS.items():
@@ -81,13 +81,13 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _sent_mbit(o: Outcome) -> float:
-    """Data received in the entire run, Mbit; the reference of retransmissions."""
+    """Data received in the entire run, in Mbit, to which retransmissions are relative."""
     d = o.digest
     return float(np.nan_to_num(d.mbps()).sum() * (d.t_s[1] - d.t_s[0]))
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row).drop(columns="cc")}
 
 
@@ -95,7 +95,7 @@ WORDS = {"outages": "outages", "none": "no outage"}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Effect of a separate queue of probes, compared with notices."""
+    """Claims on the effect of a separate queue for probes, compared with notices."""
     runs, out = t["runs"], []
     for path in [p for p in PATHS if p in set(runs["path"])]:
         for n in sorted(set(runs["flows"])):
@@ -123,7 +123,7 @@ DEEP = "5 BDP"
 
 
 def deep_cases(ask: Ask) -> list[Case]:
-    """Without outages, over a queue for all data in flight, so that no probe finds it full."""
+    """Without outages, over a queue that can hold all data in flight, so that no probe finds it full."""
     some = [c for c in cases(ask) if c.labels["path"] == "none" and c.labels["probes"] != TOLD]
     mine = [c for c in some if 1 < int(c.labels["flows"]) <= 5 and int(c.labels["run"]) <= DEEP_RUNS]
     return varied(mine, DEEP, {"port.all.queue": f"{queue_packets(50, 5)} packets"})
@@ -134,7 +134,7 @@ LITTLE_PCT = 1
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Results of each variant by path and number of flows, and with a queue that is never full."""
+    """Explains results of each variant by path and number of flows, and with a queue that is never full."""
     deep = variants["runs"]
     calm, wild = (deep[deep["retransmit_pct"] < LITTLE_PCT], deep[deep["retransmit_pct"] >= LITTLE_PCT])
     room = (
@@ -168,7 +168,7 @@ def explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Goodput, delay, retransmissions and fairness, a point per run."""
+    """Plots goodput, delay, retransmissions and fairness, one point per run."""
     runs = t["runs"]
     counts, names = sorted(set(runs["flows"])), list(PROBES)
     panels = (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The Hypatia study's flows at the rates before scaling.
 
-200 Mbit/s on the ground, 100 Gbit/s by laser.
+These are 200 Mbit/s on the ground and 100 Gbit/s by laser.
 
-This tests whether the schemes' use of the path depends on the scale: published rates and queues,
+The runs test whether the schemes' use of the path depends on the scale: published rates and queues,
 full rates with the same queues in packets, and full rates with the same queues in milliseconds.
 """
 
@@ -31,7 +31,7 @@ SETTINGS: dict[str, tuple[float, dict[str, object]]] = {
     SAME: (200.0, {**FULL}),
     LONG: (200.0, {**FULL, "port.ground.queue": "2000 packets", "port.isl.queue": "2000 packets"}),
 }
-"""Rate on the ground (Mbit/s), and overrides."""
+"""Rate on the ground (Mbit/s) and overrides, by setting."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
 BEGIN_S = 10.0
 
@@ -65,12 +65,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run; each claim compares one scheme at two scales."""
+    """One row per run; each claim compares one scheme at two scales."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims by scheme: the share of the full rate is at least that of the scaled one, less 5 %."""
+    """Claims by scheme: the share of the full rate is at least that of the scaled rate, minus 5 %."""
     out = []
     for cc in dict.fromkeys(t["runs"]["scheme"]):
         here = frames.pick(t["runs"], scheme=cc)
@@ -99,7 +99,7 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Share of the rate and delay by scheme and setting."""
+    """Plots share of the rate and delay by scheme and setting."""
     runs = t["runs"]
     names = list(dict.fromkeys(runs["scheme"]))
     figure, axes = style.panels(2, 1, height=2.6)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Causes of lower shares at higher rates.
 
-The same or a larger window in packets, at six times the rates.
+The variants have the same or a larger window in packets at six times the rates.
 
-Six is the largest growth of packets: segments have up to 8948 bytes. Headers keep their size, so
-that the rate on the ground is lowered until the payload has the same rate as with small packets.
+Packets can grow by a factor of at most six: segments have up to 8948 bytes. Since headers keep
+their size, the rate on the ground is reduced until the rate of the payload is the same as with
+small packets.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 TIMES, MSS, HEADERS = 6, 1380, 54
 MORE, LARGER = "six times the rates", "six times the rates, packets as much larger"
 SCHEMES = ("newreno", "vegas")
-"""Schemes with much lower shares of the full rates, with any queue."""
+"""Schemes whose shares of the full rates are much lower with any queue."""
 TOWNS = ("Sao Paulo", "Montreal")
 MORE_MBPS = 10.0 * TIMES
 """Reference rate for the goodput of both variants."""

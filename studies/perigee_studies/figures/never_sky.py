@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Several flows of the LEO schemes between two dishes of a constellation with hard handovers.
 
-The LEO study has SaTCP, StarQUIC and LeoCC on single recorded paths and in a dumbbell; no study has
-several of their flows on moving paths, where all lose packets at the same handover.
+The LEO study runs SaTCP, StarQUIC and LeoCC on single recorded paths and in a dumbbell. No study
+has several of their flows on moving paths, on which all lose packets at the same handover.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "Mazilu et al.: one flow a path; several not measured"
 FILE = "leo-cc/leoem-sky.toml"
 PLAIN = {"satcp": "cubic", "starquic_cubic": "cubic", "starquic_bbr3": "bbr3", "leocc": "bbr"}
-"""The scheme that each one extends."""
+"""The scheme that each of these extends."""
 SCHEMES = ("cubic", "satcp", "starquic_cubic", "bbr3", "starquic_bbr3", "bbr", "leocc")
 PAIRS = {"San Diego - New York": ("san-diego", "new-york"), "New York - London": ("new-york", "london")}
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
@@ -68,12 +68,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
+    """One row per run."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Gain of each scheme over the one that it extends, and fairness of its flows."""
+    """Claims on the gain of each scheme over the scheme that it extends, and on the fairness of its flows."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         for n in sorted(set(runs["flows"])):
@@ -90,7 +90,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Goodput, delay and fairness, a point per run."""
+    """Plots goodput, delay and fairness, one point per run."""
     runs = t["runs"]
     names = [s for s in SCHEMES if s in set(runs["scheme"])]
     figure, axes = style.panels(3, 1, width=3.0, height=2.9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Unmeasured claims of the OrbCC papers: overhead of telemetry, and ports without it.
+"""Unmeasured claims of the OrbCC papers: overhead of telemetry, and ports without telemetry.
 
 Overhead: net goodput (payload only) of OrbCC with telemetry as metadata or as bytes, with full or
 bottleneck echo, over 1 to 12 instrumented hops, against the other schemes on the same path. Partial
@@ -42,7 +42,7 @@ BOTTLENECK = 4
 
 
 def overhead_cases(ask: Ask) -> list[Case]:
-    """Rows of 1 to 12 links under the schedules of E1; two flows of E4; the constellation of E9."""
+    """Paths of 1 to 12 links under the schedules of E1; the two flows of E4; the constellation of E9."""
     hops, runs = ask.pick((1, 6, 12), (1, 3, 6, 9, 12), (1, 2, 3, 4, 6, 8, 10, 12)), ask.count(1, 4, 5)
     length = f"{ask.count(60, 150, 300)} s"
     out = []
@@ -77,7 +77,7 @@ def _variants(file: str, labels: dict[str, Any], run: int, sets: dict[str, objec
 
 
 def partial_cases(ask: Ask) -> list[Case]:
-    """0 to 8 of 8 ports write telemetry, drawn without replacement; also the other schemes."""
+    """Cases in which 0 to 8 of 8 ports, drawn without replacement, write telemetry; also the other schemes."""
     out = []
     for run in range(1, ask.count(2, 5, 10) + 1):
         ports = [f"{'s' if k == 0 else f'r{k}'}->{'d' if k == LINKS - 1 else f'r{k + 1}'}" for k in range(LINKS)]
@@ -107,7 +107,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def draw_overhead(t: Tables) -> dict[str, Any]:
-    """Net goodput against hops, and on the two other paths."""
+    """Plots net goodput against hops, and on the two other paths."""
     runs = t["runs"]
     figure, axes = style.panels(2, 1, height=2.7)
     row = runs[runs["path"] == "row"]
@@ -144,7 +144,7 @@ def draw_overhead(t: Tables) -> dict[str, Any]:
 
 
 def check_overhead(t: Tables) -> list[Verdict]:
-    """Claims on a modest and outweighed overhead."""
+    """Claims that the overhead is modest and outweighed."""
     runs, source, out = t["runs"], "OrbCC, section II: claimed, not measured", []
     row = runs[runs["path"] == "row"]
     far = row[row["hops"] == 12].pivot_table(index="run", columns="what", values="net_mbps")
@@ -176,7 +176,7 @@ def _mine_and_best(here: pd.DataFrame, variant: str) -> list[tuple[str, float]]:
 
 
 def draw_partial(t: Tables) -> dict[str, Any]:
-    """Plots goodput, delay and fairness by share of instrumented ports and bottleneck's state."""
+    """Plots goodput, delay and fairness by the share of instrumented ports and by the state of the bottleneck."""
     runs = t["runs"]
     figure, axes = style.panels(3, 1, width=2.9, height=2.6)
     mine = runs[runs["what"] == "orbcc"]
@@ -243,7 +243,7 @@ def check_partial(t: Tables) -> list[Verdict]:
 
 
 def _at_least(by_share: pd.DataFrame, low: float) -> dict[str, bool]:
-    """Mean over runs by share of ports, and whether its interval is above a bound."""
+    """By share of ports, whether the interval of the mean over runs is above a bound."""
     found = {share: mean(column.to_numpy()) for share, column in by_share.items()}
     return {
         f"{s:.0%}: {frames.in_words(m)}": bound("", "", "", "", m, low).verdict == REPRODUCED for s, m in found.items()
@@ -251,7 +251,7 @@ def _at_least(by_share: pd.DataFrame, low: float) -> dict[str, bool]:
 
 
 def explain_overhead(t: Tables, _: Tables) -> dict[str, str]:
-    """Goodput of OrbCC with and without the bytes, compared with others."""
+    """Compares the goodput of OrbCC, with and without telemetry as bytes, with that of others."""
     runs = t["runs"]
 
     def of(column: str, digits: int, **where: object) -> str:
@@ -279,7 +279,7 @@ def explain_overhead(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def explain_partial(t: Tables, _: Tables) -> dict[str, str]:
-    """Effect of the reserved bytes on goodput, and of runs on the rest."""
+    """Explains the effect of the reserved bytes on goodput, and of the variation between runs on the rest."""
     share = t["runs"].groupby("what")["payload_share"].mean()
     reserved = (
         "Packets reserve the bytes of telemetry for all hops whether ports write them or not: the payload has "

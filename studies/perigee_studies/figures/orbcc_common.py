@@ -21,13 +21,14 @@ INET = Theirs(
     "simulator have them (`--set tcp.profile=inet`; design/differences.md says what separates them); LeoCC is that "
     "simulator's in either case (`leocc_omnet`).",
 )
-"""Text on findings of the schemes and of the simulator."""
+"""Text on which findings are properties of the schemes and which are properties of the
+simulator."""
 
 
 def theirs(study: str) -> Theirs | None:
-    """Schemes of OrbCC's simulator.
+    """The schemes of OrbCC's simulator.
 
-    LeoTCP, with nearly the same claims, has Linux's schemes only.
+    For LeoTCP, which has nearly the same claims, only Linux's schemes are run.
     """
     return INET if study == "orbcc" else None
 

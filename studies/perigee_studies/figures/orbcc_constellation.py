@@ -2,9 +2,9 @@
 """Two flows over a constellation: OrbCC and LeoTCP, Fig. 3 and the table of results.
 
 Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean
-RTT over the mean base RTT of the same run (mean over the flows). The OrbCC paper's table divides by
-base RTTs other than stated: its delays are compared after the correction that its own goodputs
-imply.
+RTT over the mean base RTT of the same run (mean over the flows). The table in the OrbCC paper
+divides by base RTTs that differ from the stated ones; its delays are compared after the correction
+that its own goodputs imply.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ CROSSING = {
     "Pair1": (("new-york", "london"), ("new-york", "st-johns"), 372, 0.37),
     "Pair2": (("san-diego", "new-york"), ("lawrence", "new-york"), 288, 0.71),
 }
-"""Both flows' ends, queue in packets, and the share of time on one link that the published goodputs
-imply."""
+"""Ends of both flows, queue in packets, and the share of time on one link that the published
+goodputs imply."""
 RATIO = {
     "Pair1": {"cubic": (0.96, 0.95), "bbr": (0.71, 0.66), "bbr3": (0.79, 0.81), MINE: (0.99, 0.99)},
     "Pair2": {"cubic": (0.96, 0.98), "bbr": (0.40, 0.39), "bbr3": (0.74, 0.79), MINE: (0.97, 0.97)},
@@ -52,13 +52,13 @@ DELAY = {
     "Pair1": {"cubic": (2.01, 2.01), "bbr": (1.39, 1.37), "bbr3": (1.18, 1.18), MINE: (1.06, 1.06)},
     "Pair2": {"cubic": (2.15, 2.13), "bbr": (1.68, 1.69), "bbr3": (1.38, 1.35), MINE: (1.07, 1.07)},
 }
-"""OrbCC's values corrected, LeoTCP's as printed."""
+"""OrbCC's values are corrected, LeoTCP's are as printed."""
 PRINTED = {
     "Pair1": {"cubic": 1.38, "bbr": 0.95, "bbr3": 0.81, MINE: 0.73},
     "Pair2": {"cubic": 2.90, "bbr": 2.27, "bbr3": 1.86, MINE: 1.44},
 }
-"""OrbCC's, below 1, which is less than light needs; LeoTCP's times 0.686 and 1.35, by another base
-RTT."""
+"""OrbCC's are below 1, which is faster than light; LeoTCP's are multiplied by 0.686 and 1.35,
+because of another base RTT."""
 GOODPUT_MBPS = {
     "Pair1": {"cubic": (75.79, 75.73), "bbr": (76.28, 76.10), "bbr3": (76.41, 77.58), MINE: (78.46, 78.68)},
     "Pair2": {"cubic": (61.09, 60.56), "bbr": (59.38, 60.25), "bbr3": (60.74, 61.51), MINE: (61.85, 62.26)},
@@ -66,7 +66,7 @@ GOODPUT_MBPS = {
 GOODPUT_TOLERANCE_MBPS = 1.5
 CEILING_MBPS = 96.085
 STUDIES = tuple(PAPERS)
-"""In the order of the published pairs of values."""
+"""The studies, in the order of the published pairs of values."""
 
 
 def starts(run: int) -> list[str]:
@@ -76,7 +76,7 @@ def starts(run: int) -> list[str]:
 
 
 RELAYS = {"nodes": [{"set": "gateways"}]}
-"""The study's other stations, which relay in both modes."""
+"""The study's other ground stations, which relay in both modes."""
 
 
 def _sets(ask: Ask, run: int, ends: Sequence[tuple[str, str]], packets: int) -> dict[str, object]:
@@ -132,7 +132,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _shared(o: Outcome) -> float:
-    """Share of the time in which both flows' data crosses one directed link."""
+    """Share of time during which the data of both flows crosses the same directed link."""
     d = o.digest
     ends = [(f["from"], f["to"]) for f in d.flows]
     end_s = d.info["duration_ns"] / 1e9
@@ -153,7 +153,7 @@ def _shared(o: Outcome) -> float:
 
 
 def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Heat maps of delay and ratio, the worst of all pairs below, and the text's values."""
+    """Plots heat maps of delay and ratio, with the worst of all pairs below them, and the text's values."""
     at = STUDIES.index(study)
     delays = {cc: values[at] for cc, values in MOST.items()}
 
@@ -186,11 +186,11 @@ def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
 MOST: dict[str, tuple[float, float]] = {"cubic": (1.87, 1.88), "bbr": (2.09, 2.08)}
 """Largest delays of all pairs, in the order of the studies."""
 FAIR = 0.99
-"""OrbCC's ratio, about."""
+"""OrbCC's approximate ratio."""
 
 
 def draw_crossing(t: Tables) -> dict[str, Any]:
-    """Ratio, goodput and delay of both pairs, with the published values as ticks."""
+    """Plots ratio, goodput and delay of both pairs, with the published values as ticks."""
     runs = t["runs"]
     ccs = frames.schemes(runs)
     figure, axes = style.panels(3, 1, width=2.9, height=2.7)
@@ -217,7 +217,7 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
 
 
 def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Shares of flows with common paths, against the paper's figure."""
+    """Compares shares of flows with common paths with the paper's figure."""
     source = f"{PAPERS[study]}, Fig. 3(a) and 3(b)"
 
     def check(t: Tables) -> list[Verdict]:
@@ -253,7 +253,7 @@ def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
 
 
 def check_crossing(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Section 8.7: with the share of common time, on which the ratios depend."""
+    """Claims on section 8.7, with the share of common time, on which the ratios depend."""
     source, at = f"{PAPERS[study]}, Fig. 3(c) and table", STUDIES.index(study)
 
     def check(t: Tables) -> list[Verdict]:
@@ -296,7 +296,7 @@ def check_crossing(study: str) -> Callable[[Tables], list[Verdict]]:
 
 
 def _most(here: pd.DataFrame, pair: str, source: str) -> Verdict:
-    """OrbCC's flows have the largest mean goodput."""
+    """Claim that OrbCC's flows have the largest mean goodput."""
     mine = frames.by_scheme(here, "goodput_mbps", [MINE], "mean")
     rest = frames.by_scheme(here, "goodput_mbps", [cc for cc in GOODPUT_MBPS[pair] if cc != MINE], "mean")
     rows = [*mine, max(rest, key=lambda v: v[1])]
@@ -322,7 +322,7 @@ SAME_RUNS = "The runs are those of `orbcc/intermittent`, whose page says why, fr
 
 
 def _crossing_keys() -> list[str]:
-    """The claims of both pairs."""
+    """Keys of the claims of both pairs."""
     by_scheme = [f"{what}-{p}-{cc}" for what in ("goodput", "delay", "ratio") for p in CROSSING for cc in RATIO[p]]
     return [*(f"shared-{p}" for p in CROSSING), *by_scheme]
 

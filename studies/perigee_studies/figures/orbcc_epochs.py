@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Dependence of the crossing paths' figure on its start time: OrbCC, Fig. 3(c) and table.
+"""Dependence of the figure on crossing paths on its start time: OrbCC, Fig. 3(c) and table.
 
 The share of time with both flows on one link follows from geometry. Pings over the same network
-give it for a day of starts, and the schemes are run at two of them.
+determine it for start times over a day; the schemes are run at two of these.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 DAY, AT = "starts over a day", "at "
 FIRST, STEP, COUNT = datetime(2021, 4, 22), timedelta(minutes=30), 48
 HOURS = ("00:00", "04:30")
-"""Start times for runs of the schemes: the two of the day with the smallest |Pair1 - 0.40| + |Pair2
-- 0.70|, which are the published shares (here 0.42 and 0.68, 0.43 and 0.70)."""
+"""Start times at which the schemes are run: the two of the day with the smallest |Pair1 - 0.40| +
+|Pair2 - 0.70|, where 0.40 and 0.70 are the published shares (here 0.42 and 0.68, 0.43 and 0.70)."""
 OURS = "19:19"
 PINGS = {f"flow.{i}.{key}": what for i in (0, 1) for key, what in (("app", "ping"), ("interval", "1 s"))}
 SCHEMES = ("cubic", "bbr", "bbr3", MINE)
 
 
 def evidence(figure: Callable[[Ask], list[Case]]) -> Evidence:
-    """Pings at starts over a day; the first run of each scheme at two hours."""
+    """Pings at start times over a day, and the first run of each scheme at two of them."""
 
     def cases(ask: Ask) -> list[Case]:
         first = [c for c in figure(ask) if c.labels["run"] == 1]
@@ -57,7 +57,7 @@ def _at(case: Case, name: str, begin: str, sets: dict[str, str]) -> list[Case]:
 
 
 def words(t: Tables, variants: Tables) -> dict[str, str]:
-    """Position of the published shares among a day's, and results at hours that have them."""
+    """Position of the published shares among those of a day, and results at hours that have these shares."""
     from perigee_studies.figures.orbcc_constellation import CROSSING, DELAY, GOODPUT_MBPS, RATIO
 
     found = variants["runs"]
@@ -77,7 +77,7 @@ def words(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def of_a_day(found: pd.DataFrame, pair: str) -> pd.Series:
-    """Shares of the time on one link at starts over a day."""
+    """Shares of time on one link, at start times over a day."""
     return frames.pick(found, variant=DAY, pair=pair)["shared"]
 
 
@@ -103,7 +103,7 @@ def _named(by_hour: list[pd.DataFrame]) -> list[tuple[pd.DataFrame, str]]:
 
 
 def _two_hours(runs: pd.DataFrame, found: pd.DataFrame, pair: str, column: str) -> str:
-    """A column at our start and the other two hours, for the three schemes with queues."""
+    """A column at our start time and at the other two hours, for the three schemes with queues."""
     from perigee_studies import style
 
     here = frames.pick(runs, pair=pair)

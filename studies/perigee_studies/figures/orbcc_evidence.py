@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Evidence on figures of the OrbCC study that are not reproduced.
 
-Variants of their runs, as text.
+It consists of variants of their runs, evaluated as text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MANY_RUNS = 4
 
 
 def _some(figure: Sequence[Case], runs: int, **where: object) -> list[Case]:
-    """The first runs of a figure with these labels (and scheme)."""
+    """The first runs of a figure with these labels and scheme."""
     return [
         c
         for c in figure
@@ -50,7 +50,7 @@ def _some(figure: Sequence[Case], runs: int, **where: object) -> list[Case]:
 
 
 def cubic(figure: Cases) -> Evidence:
-    """Cubic's underutilisation, which is not reproduced: its first schedules under other rules."""
+    """Cubic's underutilisation, which is not reproduced: the first schedules under other rules."""
 
     def cases(ask: Ask) -> list[Case]:
         mine = _some(figure(ask), SCHEDULES, cc="cubic")
@@ -60,7 +60,7 @@ def cubic(figure: Cases) -> Evidence:
 
 
 def explain_cubic(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of timeouts."""
+    """Explains the effect of timeouts."""
     runs = frames.pick(t["runs"], cc="cubic", loss=0)
     first = runs[runs["run"] <= SCHEDULES]
     of = {name: frames.pick(variants["runs"], variant=name) for name in CUBIC}
@@ -80,7 +80,7 @@ def explain_cubic(t: Tables, variants: Tables) -> dict[str, str]:
 def parking(figure: Cases) -> Evidence:
     """Cubic's long flow over shallow queues.
 
-    Other starts, pacing, recovery, or Linux's transport.
+    The variants have other start times, pacing, recovery, or Linux's transport.
     """
 
     def cases(ask: Ask) -> list[Case]:
@@ -96,7 +96,7 @@ def parking(figure: Cases) -> Evidence:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effects of chance, pacing and recovery."""
+    """Explains the effects of chance, pacing and recovery."""
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
     of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
@@ -108,9 +108,9 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def many(figure: Cases) -> Evidence:
-    """Many flows: LeoCC's probes among the data or replaced by notices.
+    """Many flows: LeoCC's probes wait with the data, or are replaced by notices.
 
-    20 BBRv1 flows with a common start.
+    In addition, 20 BBRv1 flows that start together.
     """
 
     def cases(ask: Ask) -> list[Case]:
@@ -121,7 +121,7 @@ def many(figure: Cases) -> Evidence:
             out += varied(mine, TOLD, {"cc.leocc_omnet.signal": "notices"})
         for c in _some(repeated(figure, ask, MANY_RUNS), MANY_RUNS, cc="bbr", flows=20):
             flows = c.sets["flow"]
-            assert isinstance(flows, list)  # as the figure's cases have it
+            assert isinstance(flows, list)  # as in the figure's cases
             out += varied([c], TOGETHER, {"flow": [f | {"start": f"{k / 20:g} s"} for k, f in enumerate(flows)]})
         return out
 
@@ -129,7 +129,7 @@ def many(figure: Cases) -> Evidence:
 
 
 def explain_many(t: Tables, variants: Tables) -> dict[str, str]:
-    """Effect of the probes' queue on LeoCC's delay, and of start times on BBR's."""
+    """Explains the effect of the probes' queue on LeoCC's delay, and of start times on BBR's."""
 
     def run(cc: str, n: int, column: str = "delay") -> str:
         return f"{frames.average(t['runs'], column, cc=cc, flows=n).value:.2f}"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Connections split at gateways: Cubic or BBR from hosts, OrbCC between gateways.
 
-Compared with OrbCC, Cubic and BBR from end to end, over the changing LEO path of the responsiveness
-experiment and over a geostationary one. Goodput: data that reaches the receiving host. Delay: the
-RTTs of all legs, and the waiting time of data in the proxies (their buffer over the goodput), both
-over the base RTT of the entire path; for flows from end to end the RTT alone. Retransmissions:
-packets of all legs.
+They are compared with OrbCC, Cubic and BBR from end to end, over the changing LEO path of the
+responsiveness experiment and over a geostationary path. Goodput is the data that reaches the
+receiving host. Delay is the sum of the RTTs of all legs and of the waiting times in the proxies
+(their buffer over the goodput), over the base RTT of the entire path; for flows from end to end, it
+is the RTT alone. Retransmissions are those of all legs.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ OBJECT_MB = 10
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Schemes from end to end, and hosts' schemes with OrbCC between gateways, on both paths."""
+    """Schemes from end to end, and schemes of hosts with OrbCC between gateways, on both paths."""
     out = []
     for run in range(1, ask.count(2, 5, 20) + 1):
         for path, file in FILES.items():
             length = ask.count(60, 150, 300) if path == "LEO" else ask.count(60, 120, 120)
             sets: Mapping[str, object] = {"run.duration": f"{length} s"}
             if path == "GEO" and run > 1:
-                # The path has no random draws: runs differ only by start time.
+                # The path has no random draws; runs differ only in the start time.
                 sets = {**sets, "flow.0.start": f"{(run - 1) * 37} ms"}
             hosts = ask.schemes(END_TO_END)
             out += [Case(file, cc, {"path": path, "run": run, "how": "end to end"}, run, sets, KEEP) for cc in hosts]
@@ -58,7 +58,7 @@ def cases(ask: Ask) -> list[Case]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run, and arrivals over time in the first."""
+    """Runs, one per row, and arrivals over time in the first run."""
     first = [o for o in found if o.case.seed == 1]
     return {"runs": frames.table(found, _row), "starts": frames.series(first, _start)}
 
@@ -104,7 +104,7 @@ def _name(how: str, cc: str) -> str:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Goodput against delay, and the first 20 s, per path."""
+    """Plots goodput against delay, and the first 20 s, for each path."""
     runs = t["runs"]
     figure, axes = style.panels(4, 1, width=2.1, height=2.6)
     for j, path in enumerate(FILES):
@@ -192,9 +192,9 @@ VARIANT_RUNS = 4
 
 
 def variants(ask: Ask) -> list[Case]:
-    """Proxies with a quarter of the buffer; OrbCC with a target of 1 over GEO.
+    """Proxies with a quarter of the buffer, and OrbCC with a target of 1 over GEO.
 
-    BBR's window of the minimum RTT.
+    In addition, other windows of BBR's minimum RTT.
     """
     split = [c for c in cases(ask) if c.labels["how"] == "split" and int(c.labels["run"]) <= VARIANT_RUNS]
     out = []
@@ -208,7 +208,7 @@ def variants(ask: Ask) -> list[Case]:
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Position of the queue, effect of a smaller proxy, and cost of OrbCC's target."""
+    """Explains the position of the queue, the effect of a smaller buffer, and the cost of OrbCC's target."""
 
     def of(runs: pd.DataFrame, column: str, digits: int, **where: object) -> str:
         return frames.in_words(frames.average(runs[runs["run"] <= VARIANT_RUNS], column, **where), digits)
@@ -244,7 +244,7 @@ def explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def decide(t: Tables, variants: Tables) -> list[Decided]:
-    """Verdict on the age of BBR's minimum RTT as its cause of loss with gateways."""
+    """Verdict on the age of BBR's minimum RTT as the cause of its loss with gateways."""
     leo: dict[str, object] = {"path": "LEO", "cc": "bbr"}
     split = frames.average(t["runs"], "goodput_mbps", how="split", **leo)
     whole = frames.average(t["runs"], "goodput_mbps", how="end to end", path="LEO", cc="orbcc-repro")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Hard handovers: one flow, outages of fixed length (LeoTCP, Fig. 8); many flows (OrbCC, Fig. 8).
 
-One flow: mean of the goodput samples of 1 s that end between d and d + 2.5 s after the start of an
-outage of length d; the first of them contains the outage. Many flows, window 105 to 155 s: sum of
-goodputs over 100 Mbit/s; mean over flows and seconds of the RTT over 50 ms.
+One flow: mean of the 1 s goodput samples that end between d and d + 2.5 s after the start of an
+outage of length d; the first of these contains the outage. Many flows, in the window from 105 to
+155 s: sum of goodputs over 100 Mbit/s; mean over flows and seconds of the RTT over 50 ms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MANY = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
 MODEL_MBPS = {20: 93.7, 60: 85.2, 100: 85.2, 140: 85.2, 200: 85.2}
-"""LeoTCP in an independent model of the protocol, by length of the outage in ms."""
+"""Goodput of LeoTCP in an independent model of the protocol, by length of the outage in ms."""
 FLOWS = (5, 10, 20)
 HANDOVERS_S = tuple(range(15, 250, 15))
 WINDOW_S = (105, 155)
@@ -58,7 +58,7 @@ def _one(o: Outcome) -> dict[str, Any]:
 
 
 def draw_one(t: Tables) -> dict[str, Any]:
-    """Goodput after handovers against the length of the outage."""
+    """Plots goodput after handovers against the length of the outage."""
     runs = t["runs"]
     figure, axes = style.panels(1, 1, width=4.2, height=2.8)
     a = axes[0][0]
@@ -75,7 +75,7 @@ def draw_one(t: Tables) -> dict[str, Any]:
 
 
 def check_one(t: Tables) -> list[Verdict]:
-    """One flow over outages of increasing length, against the paper's figure and the model."""
+    """Compares one flow over outages of increasing length with the paper's figure and the model."""
     runs, out = t["runs"], []
     for d, published in MODEL_MBPS.items():
         ours = frames.average(runs, "goodput_mbps", cc=MINE, outage_ms=d)
@@ -105,7 +105,7 @@ def check_one(t: Tables) -> list[Verdict]:
 
 @lru_cache(maxsize=1)
 def outages_ms() -> dict[int, list[int]]:
-    """One generator, seeded 1, drawn for 5, then 10, then 20 flows."""
+    """Lengths of outages from one generator with seed 1, drawn for 5, then 10, then 20 flows."""
     draw = random.Random(1)
     return {n: [draw.randint(45, 120) for _ in HANDOVERS_S] for n in FLOWS}
 
@@ -140,7 +140,7 @@ def _many(o: Outcome) -> dict[str, Any]:
     mask = d.window(*WINDOW_S)
     goodput = np.nan_to_num(d.mbps()[:, mask])
     rtt = d.columns["rtt_ns"][:, mask] / 1e6
-    # A flow starved by a full queue for the entire window has no RTT.
+    # A flow that a full queue starves for the entire window has no RTT.
     rtt = rtt[~np.isnan(rtt).all(axis=1)]
     return {
         "goodput": goodput.sum(axis=0).mean() / 100,
@@ -151,7 +151,7 @@ def _many(o: Outcome) -> dict[str, Any]:
 
 
 def draw_many(t: Tables) -> dict[str, Any]:
-    """Goodput against delay, best at the upper right; bars: one standard deviation over runs."""
+    """Plots goodput against delay, best at the upper right; bars are one standard deviation over runs."""
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
         x, y = one["delay"], one["goodput"]
@@ -165,11 +165,11 @@ def draw_many(t: Tables) -> dict[str, Any]:
 
 
 AROUND = 2
-"""The published delay of BBRv1 and BBRv3."""
+"""The published delay of BBRv1 and BBRv3, over the base RTT."""
 
 
 def check_many(t: Tables) -> list[Verdict]:
-    """Many flows with simultaneous outages, against the paper's figure."""
+    """Compares many flows with simultaneous outages with the paper's figure."""
     runs = t["runs"]
     out: list[Verdict] = []
     counts = sorted(set(runs["flows"]))
@@ -182,7 +182,7 @@ def check_many(t: Tables) -> list[Verdict]:
 
 
 HIGH = {MINE: 0.92, "cubic": 0.9, "satcp": 0.9}
-"""Threshold of a high goodput of all flows, over the link's rate."""
+"""Thresholds for a high total goodput, over the rate of the link."""
 
 
 def _check_flows(here: pd.DataFrame, flows: str, n: str) -> list[Verdict]:

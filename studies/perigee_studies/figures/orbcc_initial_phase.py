@@ -3,8 +3,8 @@
 
 Metrics: mean goodput of the first 50 flows and of each group of late flows in intervals of 0.5 s;
 mean RTTs as printed by the authors' script, over the first 100 recorded samples of flows (their
-recorder leaves out samples equal to the previous one), and of the first 50 flows during their first
-100 base RTTs (10 s).
+recorder omits samples equal to the previous one), and mean RTTs of the first 50 flows during their
+first 100 base RTTs (10 s).
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ PUBLISHED = {
 }
 """RTT in ms with and without the phase."""
 FIRST = {"orbcc": "rtt_first_ms", "leotcp": "rtt_samples_ms"}
-"""The text's first 100 RTTs: 10 s, or 100 recorded samples."""
+"""Column for the text's "first 100 RTTs": 10 s, or 100 recorded samples."""
 SAMPLES = 100
-"""Recorded samples of a flow that the authors' script averages."""
+"""Number of recorded samples of a flow that the authors' script averages."""
 REGULAR = {"run.host_jitter": "0 s", "run.rtt_spread": 0.0, "run.rtt_changes": SAMPLES}
-"""Equal samples require undisturbed hosts, as in the authors' simulator; starts are drawn, so that
-runs differ."""
+"""Equal samples occur only without jitter at hosts, as in the authors' simulator; start times are
+drawn, so that runs differ."""
 
 
 def cases(ask: Ask) -> list[Case]:
-    """50 flows start within half a second, 15 later."""
+    """50 flows start within half a second, and 15 later."""
     out = []
     for run in range(1, ask.count(1, 3, 5) + 1):
         draw = generator(run)
@@ -78,7 +78,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def recorded_ms(events: Sequence[tuple[float, str, int, float]], flows: Sequence[int] | None = None) -> float:
-    """Mean recorded RTT sample of some flows, or of all, ms, pooled as by the authors' script."""
+    """Mean recorded RTT sample in ms of some or all flows, pooled as by the authors' script."""
     found = [v for _, kind, flow, v in events if kind == "rtt-change" and (flows is None or flow in flows)]
     return 1e3 * float(np.mean(found)) if found else float("nan")
 
@@ -89,7 +89,7 @@ def _overall(flows: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _reach(o: Outcome, second: int) -> float:
-    """Seconds until the flows that join at a second have 90 % of their share, as means of 0.5 s."""
+    """Seconds until the flows that join at a second have 90 % of their share, in means over 0.5 s."""
     d, who = o.digest, list(JOINS[second])
     share = PAYLOAD_MBPS / (who[-1] + 1)
     for k in range(20):
@@ -112,9 +112,9 @@ def _halves(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Goodput of the first and the joining flows, with and without the phase.
+    """Plots goodput of the first and the joining flows, with and without the phase.
 
-    RTTs and published ones.
+    Also plots RTTs, with the published ones.
     """
 
     def pictures(t: Tables) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
 
 
 def _bars(runs: pd.DataFrame, a: Any, study: str) -> None:
-    """Mean RTTs by phase of the run, with and without the initial phase."""
+    """Plots mean RTTs by phase of the run, with and without the initial phase."""
     first = "first 50,\nfirst 10 s" if study == "orbcc" else "all, first\n100 samples"
     groups = {"first": first, "join": "eight that join,\n100 samples"}
     for i, key in enumerate(groups):
@@ -168,7 +168,7 @@ def _over_time(s: pd.DataFrame, axes: Any) -> None:
 
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
-    """A joining flow, with and without the initial phase, against paper and model."""
+    """Compares a joining flow, with and without the initial phase, with the paper and the model."""
     source = f"{PAPERS[study]}, Fig. 10"
 
     def check(t: Tables) -> list[Verdict]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Several bottlenecks in a row: OrbCC and LeoTCP, Fig. 4.
 
-Metric: for every second of the final 500 RTTs min / max of the long flow's goodput and the largest
-of the three short flows'; mean over all seconds and runs. Max-min fairness is 1, proportional
-fairness 1/3.
+Metric: in each second of the final 500 RTTs, min / max of the goodput of the long flow and the
+largest of the three short flows; mean over all seconds and runs. Max-min fairness is 1,
+proportional fairness 1/3.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FILE = "orbcc/parking-lot.toml"
 PROPORTIONAL, CLOSE = 1 / 3, 0.08
 OTHERS = ("cubic", "bbr", "bbr3")
 PUBLISHED = {**dict.fromkeys(OTHERS, PROPORTIONAL), MINE: 1.0}
-"""Statements of the text on Fig. 4: OrbCC approximates max-min fairness, the others
-proportional."""
+"""Statements of the text on Fig. 4: OrbCC approximates max-min fairness, the others proportional
+fairness."""
 
 
 def cases(ask: Ask) -> list[Case]:
     """RTTs x queues x runs x schemes.
 
-    The long flow's start is uniform(0, 500 RTTs), as in the study.
+    The start of the long flow is uniform(0, 500 RTTs), as in the study.
     """
     out = []
     length = length_in_rtts(ask)
@@ -73,7 +73,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Ratio against RTT, a panel per queue."""
+    """Plots the ratio against RTT, one panel per queue."""
     runs = t["runs"]
     queues = sorted(set(runs["queue_bdp"]))
     figure, axes = style.panels(len(queues), 1, width=2.9 if len(queues) > 1 else 4.5, height=2.6, sharey=True)
@@ -100,7 +100,7 @@ SIMILAR = f"0.2 and 4 BDP: mean ratio within {ALIKE:g} of that with 1 BDP"
 
 
 def _similar(runs: pd.DataFrame) -> dict[str, bool]:
-    """Whether the ratio is as over one BDP, by scheme and queue."""
+    """Whether the ratio is similar to that over one BDP, by scheme and queue."""
     mean = runs[runs["cc"].isin([MINE, *OTHERS])].groupby(["cc", "queue_bdp"])["ratio"].mean()
     return {
         f"{style.label(cc)} {q:g} BDP ({v:.2f} for {mean[cc, 1.0]:.2f})": bool(abs(v - mean[cc, 1.0]) <= ALIKE)
@@ -110,7 +110,7 @@ def _similar(runs: pd.DataFrame) -> dict[str, bool]:
 
 
 def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """The mean ratios by queue of schemes that differ from the published ones."""
+    """Explains with mean ratios by queue, for schemes that differ from the published ones."""
     mean = t["runs"].groupby(["cc", "queue_bdp"])["ratio"].mean()
     queues = sorted(set(t["runs"]["queue_bdp"]))
     said = {
@@ -126,7 +126,7 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def verdicts(source: str) -> Callable[[Tables], list[Verdict]]:
-    """OrbCC is max-min fair, the others proportionally fair, with any queue."""
+    """Claims that OrbCC is max-min fair and the others proportionally fair, with any queue."""
 
     def check(t: Tables) -> list[Verdict]:
         runs = t["runs"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Responsiveness of one flow on a path that changes every few seconds: OrbCC and LeoTCP, Fig. 1.
 
-Metrics (per run of 300 s): plain mean of the goodput of each second; mean over seconds of the mean
-RTT of that second; retransmitted bits per second. A curve is the distribution over 50 schedules,
-without and with loss.
+Metrics for a run of 300 s: unweighted mean over seconds of the goodput; mean over seconds of the
+mean RTT; retransmitted bits per second. A curve is the distribution over 50 schedules, without and
+with loss.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 ALL_RUNS = 50
 MODEL = (66.9, 53.2)
-"""Goodput (Mbit/s) and RTT (ms) of OrbCC in an independent model of the protocol, all schedules."""
+"""Goodput (Mbit/s) and RTT (ms) of OrbCC in an independent model of the protocol, over all
+schedules."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "retransmits", "path_rate_bps", "base_rtt_ns"))
 PUBLISHED = {"orbcc": ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc"), "leotcp": SCHEMES}
 DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
@@ -35,9 +36,9 @@ DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
 
 
 def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
-    """Run k of the study is seed k.
+    """Run k of the study has seed k.
 
-    With loss, the RTT is on the bottleneck (OrbCC) or access links.
+    With loss, the delay is on the bottleneck link (OrbCC) or on the access links.
     """
 
     def make(ask: Ask) -> list[Case]:
@@ -60,7 +61,7 @@ def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
 
 
 def with_clean(study: str) -> Callable[[Ask], list[Case]]:
-    """The loss variant, and OrbCC without loss to compare with."""
+    """The cases with loss, and OrbCC without loss for comparison."""
 
     def make(ask: Ask) -> list[Case]:
         clean = [c for c in cases(study, loss=False)(ask) if c.cc == MINE]
@@ -107,7 +108,7 @@ def _seconds(o: Outcome) -> list[Mapping[str, Any]]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Distributions over the schedules, and one run over time."""
+    """Plots distributions over the schedules, and one run over time."""
     runs = t["runs"]
     chosen = runs[runs["loss"] == runs["loss"].max()]
     clean = frames.pick(runs, loss=0) if runs["loss"].max() else runs.iloc[:0]
@@ -141,14 +142,14 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def draw_published(t: Tables) -> dict[str, Any]:
-    """The same, with values for Cubic read off the paper's figure."""
+    """Plots the same as `draw`, with values for Cubic that are read off the paper's figure."""
     pictures = draw(t)
     style.published(pictures["distributions"].axes[0], CUBIC_MBPS, style.look("cubic")["color"], None)
     return pictures
 
 
 CUBIC_MBPS = 50
-"""Cubic's mean goodput in OrbCC's Fig. 1, read off."""
+"""Cubic's mean goodput in OrbCC's Fig. 1, read off the figure."""
 
 
 def _logarithmic(axis: Any, values: Any) -> None:
@@ -184,7 +185,7 @@ def over_time(s: pd.DataFrame, begin_s: float, end_s: float) -> Any:
 
 
 def verdicts(study: str, *, loss: bool) -> Callable[[Tables], list[Verdict]]:
-    """The published orders, and OrbCC against the verification model."""
+    """Claims on the published orders, and on OrbCC against the verification model."""
     source = {"orbcc": "OrbCC, Fig. 1 and section III", "leotcp": "LeoTCP, Fig. 1"}[study]
 
     def check(t: Tables) -> list[Verdict]:
@@ -200,7 +201,7 @@ def _clean(now: pd.DataFrame, source: str, study: str) -> list[Verdict]:
 
 
 def _against_model(now: pd.DataFrame) -> list[Verdict]:
-    """OrbCC against the verification model, relative to the path.
+    """Claims on OrbCC against the verification model, relative to the path.
 
     This makes results of fewer schedules comparable.
     """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Soft handover: OrbCC and LeoTCP, Fig. 7 and the RTTs of the text.
 
-Two flows of 20 ms join two flows of 50 ms on their bottleneck at 100 s (Change 1) and leave it at
-200 s (Change 2). Metrics: Jain over the four flows' means from 101 to 106 s, sum of goodputs from
-101 to 103 s over 100 Mbit/s; for Change 2 the means of both bottlenecks (201 to 206 s for that of
-the 50 ms flows, 201 to 203 s for the other). RTTs: mean of all samples of the two flows of a group
-during the first 100 base RTTs from 101 s on.
+Two flows with an RTT of 20 ms join two flows with 50 ms on their bottleneck at 100 s (Change 1) and
+leave it at 200 s (Change 2). Metrics: Jain's index over the four flows' means from 101 to 106 s,
+and sum of goodputs from 101 to 103 s over 100 Mbit/s; for Change 2, the means over both bottlenecks
+(201 to 206 s for that of the 50 ms flows, 201 to 203 s for the other). RTTs: mean of all samples of
+the two flows of a group during the first 100 base RTTs from 101 s on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PUBLISHED = {
     "orbcc": {"cubic": (62.70, 94.57), "bbr": (63.45, 92.44), "bbr3": (43.63, 78.74), MINE: (21.50, 51.50)},
     "leotcp": {"cubic": (61.96, 93.77), "bbr": (63.94, 94.63), "bbr3": (46.36, 77.77), MINE: (21.50, 51.50)},
 }
-"""RTT of the 20 ms and of the 50 ms flows after Change 1, ms."""
+"""RTT in ms of the 20 ms flows and of the 50 ms flows after Change 1."""
 TOLERANCE_MS = {"cubic": 4.0, "bbr": 5.0, "bbr3": 6.0, MINE: 0.5}
 STAYING, MOVING = slice(0, 2), slice(2, 4)
 
@@ -43,7 +43,7 @@ def starts_s(run: int) -> list[int]:
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Five runs with other start times."""
+    """Five runs with different start times."""
     out = []
     for run in range(1, ask.count(1, 5, 5) + 1):
         sets: dict[str, object] = {f"flow.{i}.start": f"{s} s" for i, s in enumerate(starts_s(run))}
@@ -92,7 +92,7 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Fairness against goodput after both changes; RTTs with the paper's; one run over time."""
+    """Plots fairness against goodput after both changes, RTTs with the paper's, and one run over time."""
     return lambda t: {"handover": _handover(t["runs"], study), "run": _over_time(t)}
 
 
@@ -131,7 +131,7 @@ def _handover(runs: pd.DataFrame, study: str) -> Any:
 
 
 def _bar(colour: str, moving_or_staying: int) -> dict[str, Any]:
-    """Bars of the flows of 20 ms are pale."""
+    """Style of a bar; those of the flows with 20 ms are pale."""
     return {"color": colour, "alpha": 1 if moving_or_staying else 0.55, "error_kw": {"elinewidth": 0.8}}
 
 
@@ -154,7 +154,7 @@ def _over_time(t: Tables) -> Any:
 
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Queues and goodput at soft handovers, against the paper's figure."""
+    """Compares queues and goodput at soft handovers with the paper's figure."""
     source = {"orbcc": "OrbCC, section III, Fig. 7", "leotcp": "LeoTCP, Fig. 7 and text"}[study]
 
     def check(t: Tables) -> list[Verdict]:
@@ -202,7 +202,7 @@ CAPTIONS = {
 
 
 def explain(t: Tables, theirs: Tables) -> dict[str, str]:
-    """BBRv1 by run; BBRv3 of the study's simulator, if it was run."""
+    """Explains BBRv1 by run, and BBRv3 with that of the study's simulator, if it was run."""
     of = {base: frames.pick(t["runs"], cc="bbr")[f"rtt{base}_ms"] for base in (20, 50)}
     bbr = (
         "BBRv1 keeps two bandwidth-delay products of its old rate under way until its bandwidth filter forgets (ten "

@@ -3,9 +3,10 @@
 
 5, 6 and 9 (ablation).
 
-Metric: for every second of the window min(g1, g2) / max(g1, g2); mean over all seconds of all runs
-(the ratio of the two means and Jain's index in addition). The text has the final 500 RTTs, the
-inter-RTT script the final 1000: both are in the table, the final 500 are compared.
+Metric: min(g1, g2) / max(g1, g2) in each second of the window; mean over all seconds of all runs
+(in addition, the ratio of the two means and Jain's index). The window is the final 500 RTTs in the
+text and the final 1000 in the inter-RTT script: both are in the table, and the final 500 are
+compared.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FIRST_MS = 20
 NEAR = 1.0
 """OrbCC's ratio in Fig. 5, 6 and 9: near or close to 1 at all RTTs, according to the text."""
 MODEL = {20: 1.0, 60: 0.45, 100: 0.31, 200: 0.22}
-"""Ratio without avgRTT in an independent model of the protocol, by RTT."""
+"""Ratio without avgRTT in an independent model of the protocol, by RTT in ms."""
 VARIANTS: dict[str, Mapping[str, object]] = {
     "OrbCC": {},
     "without avgRTT": {"cc.orbcc-repro.t_ref": "own_rtt"},
@@ -42,7 +43,7 @@ VARIANTS: dict[str, Mapping[str, object]] = {
 
 
 def length_in_rtts(ask: Ask) -> int:
-    """Runs last 2000 RTTs; 600 in a smoke check."""
+    """Length of runs: 2000 RTTs, or 600 in a smoke check."""
     return ask.count(600, 2000, 2000)
 
 
@@ -52,12 +53,12 @@ def second_start_s(run: int, rtt_ms: int, length: int) -> float:
 
 
 def queue_packets(rtt_ms: int, bdp: float = 1.0) -> int:
-    """A number of BDP at 100 Mbit/s in packets of 1448 bytes."""
+    """Converts a number of BDP at 100 Mbit/s to packets of 1448 bytes."""
     return int(bdp * 100e6 * rtt_ms / 1e3 / 8 / 1448)
 
 
 def points(ask: Ask) -> list[tuple[int, int]]:
-    """(RTT in ms, run)."""
+    """The points as (RTT in ms, run)."""
     rtts = ask.pick((20, 100, 200), RTTS_MS, RTTS_MS)
     return [(r, run) for r in rtts for run in range(1, ask.count(1, 2, 5) + 1)]
 
@@ -85,7 +86,7 @@ def fairness_cases(*, same: bool) -> Callable[[Ask], list[Case]]:
 
 
 def ablation_cases(ask: Ask) -> list[Case]:
-    """All points with and without the RTT that the ports average."""
+    """All points, with and without the mean RTT that ports compute."""
     return [_case(ask, MINE, r, run, same=False, variant=v) for r, run in points(ask) for v in VARIANTS]
 
 
@@ -110,12 +111,12 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Ratio against RTT, by second (published definition) and of means."""
+    """Plots the ratio by second (the published definition) and the ratio of means against RTT."""
     return {"fairness": ratio_picture(t["runs"], "cc")}
 
 
 def draw_ablation(t: Tables) -> dict[str, Any]:
-    """The same by variant."""
+    """Plots the same by variant."""
     return {"ablation": ratio_picture(t["runs"], "variant")}
 
 
@@ -130,7 +131,7 @@ def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = 
             label = style.label(name) if by == "cc" else name
             mean = one[column].mean()
             error = one["ratio_sd"].mean() if column == "ratio" else one[column].std()
-            # Larger markers, since other curves may cover them.
+            # Larger markers, since other curves may cover smaller ones.
             size = {"markersize": 7} if name == "OrbCC" else {}
             keys = {"label": label, "capsize": 2, "elinewidth": 0.6, **look, **size}
             a.errorbar(mean.index, mean, style.error_bars(error), **keys)
@@ -236,7 +237,7 @@ def _ablation(source: str) -> Callable[[Tables], list[Verdict]]:
 
 
 def explain_intra(t: Tables, _: Tables) -> dict[str, str]:
-    """Cubic's ratio by RTT."""
+    """Explains Cubic's ratio by RTT."""
     by_rtt = frames.pick(t["runs"], cc="cubic").groupby("rtt_ms")["ratio"].mean()
     return {
         "cubic": "Chance and drop-tail: two Cubic flows of the measured kernel over a queue of one BDP share it no "
