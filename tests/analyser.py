@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A protocol analyser, if installed."""
+"""A protocol analyser, if one is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TSHARK = shutil.which("tshark")
 
 
 def tshark(path: Path, display_filter: str, *fields: str, lua: str | None = None) -> list[list[str]]:
-    """Fields of the packets that pass a filter, with a custom dissector."""
+    """Fields of the packets that pass a filter, optionally with a custom dissector."""
     assert TSHARK is not None
     words = [TSHARK, "-r", str(path), "-Y", display_filter, "-T", "fields"]
     words += ["-X", f"lua_script:{lua}"] if lua else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Dask clusters for tests: schedulers and workers as processes, with the TLS Perigee requires."""
+"""Dask clusters for tests: schedulers and workers as processes, with the TLS that Perigee requires."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="the extra 
 
 
 def swept(folder: Path, duration: str = "1 s") -> list[str]:
-    """A sweep of four cells, two schemes, two seeds: arguments without the folder."""
+    """The arguments, without the folder, of a sweep with four cells, two schemes and two seeds."""
     (folder / "s.toml").write_text(SWEPT.format(duration=duration), encoding="utf-8")
     axes = ["--set", "source.dumbbell.rtt=10ms,20ms", "--set", "port.bottleneck.queue=1bdp,2bdp"]
     return ["sweep", "s.toml", *axes, "--cc", "cubic,newreno", "--runs", "2", "--no-plots", "--json"]
@@ -62,7 +62,7 @@ class Cluster:
     """A scheduler and its workers as processes."""
 
     def __init__(self, port: int | None = None, scheme: str = "tls") -> None:
-        """Starts the scheduler, with the certificates that the environment names."""
+        """Starts the scheduler with the certificates that the environment names."""
         self.port = port or free_port()
         self.address = f"{scheme}://127.0.0.1:{self.port}"
         place = ["--host", f"{scheme}://127.0.0.1", "--port", str(self.port), "--protocol", scheme]
@@ -76,7 +76,7 @@ class Cluster:
     def worker(
         self, limit: Callable[[], None] | None = None, env: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Starts a worker, without a nanny: the process started is the one that runs tasks."""
+        """Starts a worker without a nanny, so that the process that is started also runs the tasks."""
         words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
         process = self._start(words, preexec_fn=limit, env=env)
         self.processes.append(process)
@@ -113,7 +113,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture
 def in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask's configuration allows connections without TLS."""
+    """Sets Dask's configuration to allow connections without TLS."""
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "False")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fixtures: the command line as users have it, and a small scenario."""
+"""Fixtures: the command line as users run it, and a small scenario."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ queue = "1 bdp"
 cc = "*"
 """
 
-# Commands start a thousand times: imports are compiled once, whatever the shell's settings.
+# Commands are started a thousand times, so imports are compiled once, whatever the settings of the
+# shell.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Begin = Callable[..., "subprocess.Popen[str]"]
-# Machines differ in speed and load: only a hang takes this long.
+# Machines differ in speed and load; only a process that hangs takes this long.
 PATIENCE_S = 300.0
 
 
@@ -48,7 +49,7 @@ def command(*words: object) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Waits for a condition; as long as a process lives, if one is given."""
+    """Waits for a condition, or with `process`, only while that process lives."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
         assert process is None or process.poll() is None, process.communicate()
@@ -57,11 +58,11 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | Non
 
 
 def little_room(largest: int = 2000) -> None:
-    """In a child, before its program starts.
+    """Runs in a child before its program starts.
 
-    Limits files to `largest` bytes, which simulates a full disk.
+    Limits the size of files to `largest` bytes, which simulates a full disk.
 
-    Compiled modules are not written, since Python treats truncated ones as complete.
+    Compiled modules are not written, since Python treats truncated modules as complete.
     """
     import resource
 
@@ -71,7 +72,7 @@ def little_room(largest: int = 2000) -> None:
 
 
 def hear_ctrl_c() -> None:
-    """In a child: restores SIGINT, which would be ignored where tests run in the background."""
+    """Runs in a child: restores SIGINT, which is ignored if the tests run in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -102,7 +103,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks | None]:
-    """The process that commands are forked from; None if libraries of the system prevent it."""
+    """The process from which commands are forked; None if system libraries prevent forks."""
     if sys.platform != "linux":
         yield None
         return
@@ -127,7 +128,7 @@ def cli(tmp_path: Path, forks: Forks | None) -> Cli:
 def fresh(
     *words: object, folder: Path, environment: dict[str, str], timeout: float = PATIENCE_S
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `perigee …` in an interpreter of its own."""
+    """Runs `perigee …` in a fresh interpreter."""
     return subprocess.run(
         command(*words), capture_output=True, text=True, cwd=folder, timeout=timeout, check=False, env=environment
     )

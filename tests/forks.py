@@ -2,10 +2,11 @@
 """Commands in processes forked from one that has imported third-party libraries.
 
 Most of the time of a short command is spent on those imports (Typer, NumPy, Arrow, pandas, …), and
-the tests start a thousand commands. Nothing of Perigee is imported before the fork: a command
+the tests start a thousand commands. No module of Perigee is imported before the fork: a command
 starts with `perigee_lab.__main__`, has its own folder, environment and output, and waits for its
-threads and exit handlers at the end. `test_forks.py` compares both; special starts and ends (kills,
-Ctrl-C, full disks) are tested with fresh interpreters (`begin`, `fresh`).
+threads and exit handlers at the end. `test_forks.py` compares forked commands with fresh
+interpreters; unusual starts and ends (kills, Ctrl-C, full disks) are tested with fresh interpreters
+(`begin`, `fresh`).
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ NUMBER = struct.Struct("<q")
 
 
 class Forks:
-    """The process that forks; it ends with its owner."""
+    """The forking process, which ends with its owner."""
 
     def __init__(self) -> None:
-        """Starts it."""
+        """Starts the process."""
         self.at_start = dict(os.environ)
         self.busy = threading.Lock()
         self.channel, theirs = socket.socketpair()
@@ -62,7 +63,7 @@ class Forks:
     def run(
         self, words: list[str], folder: Path, environment: dict[str, str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """As subprocess.run with captured text."""
+        """Runs a command, like subprocess.run with captured text."""
         asked = {"words": words, "folder": str(folder), "environment": environment}
         with (
             self.busy,
@@ -103,7 +104,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def serve(channel: socket.socket) -> list[str]:
-    """Forks for each request; in a child, returns the words of its command."""
+    """Forks for each request; returns in a child, with the words of its command."""
     while True:
         _, files, _, _ = socket.recv_fds(channel, 1, 3)
         if not files:
@@ -121,7 +122,7 @@ def serve(channel: socket.socket) -> list[str]:
 
 
 def _become(ask: int, out: int, err: int) -> list[str]:
-    """Takes over the output, folder and environment of a request; returns its arguments."""
+    """Adopts the output, folder and environment of a request; returns its arguments."""
     os.dup2(out, 1)
     os.dup2(err, 2)
     with open(ask, "rb") as file:

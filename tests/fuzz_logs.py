@@ -3,8 +3,8 @@
 
 python tests/fuzz_logs.py 1000000 [SEED]      # this many inputs for each kind of log
 
-A log or a LogError, never another exception, and no input takes longer than two seconds. Failing
-inputs are written to crates/perigee-fuzz/found and the exit code is 1.
+Every input must yield a log or a LogError, never another exception, within two seconds. Failing
+inputs are written to crates/perigee-fuzz/found, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# Run as a script: the samples are those of the tests.
+# This file runs as a script, with the samples of the tests.
 sys.path.insert(0, str(Path(__file__).parent / "measure"))
 
 from test_logs import DISH, IPERF3, PING, SS, WINDOWS, damaged, qlog_events
@@ -68,7 +68,7 @@ SEEDS = {
 
 
 def _read_sample(path: Path) -> None:
-    """Reads an undamaged sample; an interval is given only to logs without times, which others reject."""
+    """Reads an undamaged sample; an interval is given only for logs without times, since others reject it."""
     try:
         read_log(path, Asked())
     except LogError:
@@ -76,7 +76,7 @@ def _read_sample(path: Path) -> None:
 
 
 def main(count: int, seed: int) -> int:
-    """Feeds all readers. Returns the exit code."""
+    """Runs all readers. Returns the exit code."""
     memory = Path("/dev/shm")
     bad = 0
     print(f"{'log':<12}{'inputs':>12}{'accepted':>12}{'found':>12}{'inputs/s':>12}")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Table hashes of shipped scenarios, three schemes, two seeds, compared with `tests/guards.json`.
+"""Comparison of table hashes with `tests/guards.json`: shipped scenarios, three schemes, two seeds.
 
     python tests/guards.py            # compare; exit code 1 and a line per difference
     python tests/guards.py --bless    # write the file, in the commit that states why results move
 
-A refactoring keeps all of them. `tests/guards.txt` has totals of the same runs (goodput, RTT,
-retransmissions, losses); a hash that differs is printed with those before and after. Scenarios
-longer than the limit of cost are cut, so that all take some minutes of two cores; scenarios that
-need recorded paths or real hosts are listed as skipped.
+A refactoring keeps all hashes. `tests/guards.txt` has totals of the same runs (goodput, RTT,
+retransmissions, losses); a hash that differs is printed with the totals before and after. Scenarios
+whose cost exceeds the limit are shortened, so that all take a few minutes on two cores; scenarios
+that need recorded paths or real hosts are listed as skipped.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ TOTALS = FILE.with_suffix(".txt")
 TOTALS_HEAD = "# scenario | scheme and seed | flows | Mbit/s | mean RTT, ms | retransmissions | packets lost"
 SCHEMES = ("cubic", "bbr", "orbcc")
 SEEDS = (1, 2)
-# CPU seconds of one run beyond which its duration is cut in proportion.
+# CPU seconds of a run beyond which its duration is shortened in proportion.
 LIMIT_S = 4.0
 
 
 def scenarios() -> list[Path]:
-    """All that are shipped, in a stable order."""
+    """All shipped scenarios, in a stable order."""
     found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "studies/perigee_studies/scenarios").rglob("*.toml")]
     return sorted({p.resolve() for p in found})
 
 
 def duration_of(path: Path) -> str | None:
-    """The duration to which a scenario is cut; `None` = its own."""
+    """The duration to which a scenario is shortened; `None` = its own."""
     core = perigee.load(path).core
     _, cpu_s = core.world(core.seed).estimate(None)
     seconds = core.duration_ns / 1e9
@@ -48,7 +48,7 @@ def duration_of(path: Path) -> str | None:
 
 
 def has_transport(loaded: perigee.Scenario) -> bool:
-    """Some flow of a scenario has a congestion control."""
+    """Whether a flow of the scenario has a congestion control."""
     try:
         return bool(loaded.core.schemes([SCHEMES[0]], None))
     except perigee.ScenarioError as error:
@@ -68,7 +68,7 @@ def totals_of(run: perigee.Run) -> str:
 
 
 def hashes_of(path: Path) -> tuple[str, dict[str, str] | str, dict[str, str]]:
-    """Hash of all tables of each run of a scenario, or a reason for none; and totals."""
+    """Hash of all tables of each run of a scenario, or the reason why there is none; and totals."""
     name = str(path.relative_to(ROOT))
     try:
         cut = duration_of(path)
@@ -93,7 +93,7 @@ def read_totals() -> dict[str, str]:
 
 
 def main() -> int:
-    """Compares, or writes the file."""
+    """Compares the hashes, or writes the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bless", action="store_true", help="write the file")
     parser.add_argument("--only", default="", help="scenarios whose path contains this")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Mutation tests of the Rust core, as a table: `make mutants`.
+"""Mutation tests of the Rust core, with a table of results: `make mutants`.
 
-cargo-mutants lists small faults ("replace + with -", "return 0"). Nearly all of them are put into a
-copy of the workspace at once, as alternative bodies of their functions, selected by a variable of
-the environment; tests run until one fails. A mutant that no test detects is *missed*: either a test
-is missing, or the code makes no difference. Reasons for those that stay are in mutants.toml in this
-folder; the table is design/mutants.md.
+cargo-mutants lists small faults ("replace + with -", "return 0"). Nearly all of these are compiled
+into one copy of the workspace, as alternative bodies of their functions that an environment
+variable selects; tests then run until one fails. A mutant that no test detects is *missed*: either
+a test is missing, or the change makes no difference. The reasons for missed mutants are in
+mutants.toml in this folder; the table is design/mutants.md.
 
     python tests/mutants.py                run what is missing, then write the table
     python tests/mutants.py --again        run the missed ones once more (after tests were added)
@@ -13,9 +13,9 @@ folder; the table is design/mutants.md.
     python tests/mutants.py --table        write the table only
     python tests/mutants.py --list         list the mutants with their groups
 
-All state is under target/mutants: a killed run resumes, and a result holds until its function
+All state is under target/mutants: a killed run resumes, and a result is valid until the function
 changes (`--fresh` starts from scratch). cargo-mutants itself, in the version below, is taken from
-PATH or installed there.
+PATH or installed in that folder.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ REASONS = ROOT / "tests" / "mutants.toml"
 TABLE = ROOT / "design" / "mutants.md"
 CRATES = ["perigee-sim", "perigee-tcp", "perigee-cc", "perigee-queue"]
 
-# Group: description, files, functions (all if empty). A mutant belongs to the first that fits;
-# those of sim/net, tcp and cc that fit none are sampled.
+# Group: description, files, functions (all if empty). A mutant belongs to the first group that
+# fits; of the mutants in sim/net, tcp and cc that fit no group, a sample is run.
 GROUPS = {
     "fast-path": ("the simulator's fast path over ports in order", r"perigee-sim/src/net/fast_path\.rs", ""),
     "aqm": ("queue disciplines", r"perigee-queue/src/", ""),
@@ -66,8 +66,8 @@ GROUPS = {
 }
 POOL = r"perigee-(sim/src/net|tcp/src|cc/src)/"
 
-# What is tested, cheapest first, until something fails: package and its test programs ("" = unit
-# tests, None = all).
+# Tests in the order in which they run until one fails, cheapest first: package and its test
+# programs ("" = unit tests, None = all).
 QUICK = ("perigee-sim", ["", "network", "options", "fingerprints", "outside", "relay", "stepping"])
 LONG = ("perigee-sim", ["tcp", "l4s"])
 STAGES = {
@@ -87,10 +87,10 @@ STAGES = {
     ],
     "perigee-sim": [QUICK, LONG],
 }
-# Modules with other tests of complete flows.
+# Modules whose tests of complete flows are in other test programs.
 FLOWS = {r"/(orbcc|hpcc|utilisation)": "orbcc", r"/prague": "l4s"}
-# Unit tests of congestion controls that a change of one of them, or of what only they use, can make
-# fail; all where a module is not named.
+# Unit tests of congestion controls that a change of a scheme, or of code that only these schemes
+# use, can make fail; all unit tests for modules that are not named here.
 OWN = {
     "bbr": ["bbr", "bbr3", "leocc"],
     "bbr3": ["bbr3", "starquic"],
@@ -113,8 +113,7 @@ OWN = {
         ]
     },
 }
-# Little time for building, tests that are not slow, and the same cases of property tests for each
-# mutant.
+# Settings for short builds, fast tests, and the same cases of property tests for each mutant.
 ENV = {
     "CARGO_TARGET_DIR": str(STATE / "build"),
     "CARGO_PROFILE_DEV_DEBUG": "0",
@@ -133,13 +132,13 @@ MEMORY = 6 << 30
 
 
 class Mutant:
-    """One change: `old` becomes `new` in `file`.
+    """A change: `old` becomes `new` in `file`.
 
-    `key` identifies it while its function is unchanged.
+    `key` identifies the change while its function is unchanged.
     """
 
     def __init__(self, entry: dict, source: str):
-        """From an entry of cargo-mutants' list and the text of its file."""
+        """Parses an entry of cargo-mutants' list, given the text of the file."""
         self.file: str = entry["file"]
         self.package: str = entry["package"]
         self.function: str = (entry.get("function") or {}).get("function_name", "")
@@ -158,28 +157,28 @@ class Mutant:
 
     @property
     def stable(self) -> str:
-        """Its name without line numbers."""
+        """The name of the mutant without line numbers."""
         again = f" ({self.ordinal + 1})" if self.ordinal else ""
         return f"{self.file}: {self.what}: {self.text}{again}"
 
     @property
     def key(self) -> str:
-        """Names it as long as its function stays as it is."""
+        """Identifies the mutant while its function is unchanged."""
         return _hash(self.stable + self.body)
 
     def group(self) -> str | None:
-        """The first group that it fits, if any."""
+        """The first group to which the mutant belongs, if any."""
         for name, (_, files, functions) in GROUPS.items():
             if re.search(files, self.file) and re.search(functions, self.function):
                 return name
         return None
 
     def apply(self, source: str) -> str:
-        """The entire file."""
+        """The entire file with the change."""
         return source[: self.begin] + self.new + " /* mutated */" + source[self.end :]
 
     def variant(self, source: str) -> str:
-        """The body of its function, with braces."""
+        """The body of the changed function, with braces."""
         return source[self.opening : self.begin] + self.new + " /* mutated */" + source[self.end : self.closing]
 
 
@@ -191,7 +190,7 @@ def _offset(source: str, place: dict) -> int:
 
 
 def _opening(function: str, begin: int) -> int | None:
-    """Start of a function's body, if it can be selected at run time."""
+    """The start of a function's body, if the body can be selected at run time."""
     head = re.search(r"^[^/\n]*\bfn [^{]*", function, re.MULTILINE)
     if head is None or "const fn" in head[0] or re.search(r"->\s*impl\b", head[0]):
         return None
@@ -203,7 +202,7 @@ def _hash(text: str) -> str:
 
 
 def mutants() -> dict[str, list[Mutant]]:
-    """All that are to be run, by group."""
+    """All mutants that are to be run, by group."""
     packages = [word for crate in CRATES for word in ("-p", crate)]
     out = subprocess.run(
         [tool(), "mutants", "--list", "--json", *packages], cwd=ROOT, check=True, capture_output=True, text=True
@@ -225,14 +224,15 @@ def mutants() -> dict[str, list[Mutant]]:
             groups[group].append(mutant)
         elif re.search(POOL, mutant.file):
             pool.append(mutant)
-    # By a hash, so that a change of one function leaves the rest of the draw as it was.
+    # The sample is drawn by a hash, so that a change of one function does not affect the rest of
+    # the sample.
     pool.sort(key=lambda m: _hash(f"{SEED} {m.stable}"))
     groups["drawn"] = sorted(pool[:DRAWN], key=lambda m: (m.file, m.line))
     return groups
 
 
 def tool() -> str:
-    """The program cargo-mutants in the wanted version."""
+    """The program cargo-mutants in the required version."""
     for path in (shutil.which("cargo-mutants"), str(STATE / "tool/bin/cargo-mutants")):
         if path and Path(path).exists():
             said = subprocess.run([path, "mutants", "--version"], check=False, capture_output=True, text=True).stdout
@@ -246,7 +246,7 @@ def tool() -> str:
 
 # Building them ------------------------------------------------------------------------------------
 
-# What chooses the mutant in a test program: nothing (0), or the number in the environment.
+# Code that selects the mutant in a test program: none (0), or the number in the environment.
 SWITCH = """
 #[doc(hidden)]
 #[inline]
@@ -261,7 +261,7 @@ pub fn mutant() -> u32 {
 def sync(changed: dict[str, str]) -> None:
     """Brings the copy of the workspace up to date, with `changed` in place of some files.
 
-    What is equal is not touched, so that builds stay incremental.
+    Equal files are not touched, so that builds stay incremental.
     """
     wanted = ["crates", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml"]
     args = ["git", "ls-files", "-co", "--exclude-standard", "-z", *wanted]
@@ -279,9 +279,9 @@ def sync(changed: dict[str, str]) -> None:
 
 
 def switched(numbered: dict[int, Mutant]) -> tuple[dict[str, str], dict[str, list[tuple[int, int, int]]]]:
-    """Files with all mutants as alternative bodies, and their places.
+    """Files with all mutants as alternative bodies, and the places of the mutants.
 
-    First and last line, number.
+    A place is first line, last line and number.
     """
     changed, places = {}, {}
     for file in {m.file for m in numbered.values()}:
@@ -317,7 +317,7 @@ def limited() -> None:
 
 
 def command(args: list[str], seconds: float, cwd: Path = COPY, mutant: int = 0) -> tuple[int | None, str]:
-    """Exit code (None: it took too long) and standard output."""
+    """Runs a command; returns its exit code (None: it took too long) and standard output."""
     quiet, env = subprocess.DEVNULL, os.environ | ENV | {"PERIGEE_MUTANT": str(mutant)}
     process = subprocess.Popen(
         args,
@@ -342,14 +342,14 @@ def command(args: list[str], seconds: float, cwd: Path = COPY, mutant: int = 0) 
 
 
 def stop(*_: object) -> None:
-    """Ends at once, with everything that was started; what is known is on disk."""
+    """Ends immediately, with all processes that were started; the results so far are on disk."""
     for group in list(RUNNING):
         os.killpg(group, signal.SIGKILL)
     os._exit(130)
 
 
 def build(packages: list[str]) -> tuple[dict[str, dict[str, str]], list[tuple[str, int]]]:
-    """Test programs by package and name, and the places of errors of the compiler."""
+    """Builds packages; returns test programs by package and name, and the places of compiler errors."""
     which = [word for p in packages for word in ("-p", p)]
     args = [
         "cargo",
@@ -379,7 +379,7 @@ def build(packages: list[str]) -> tuple[dict[str, dict[str, str]], list[tuple[st
 
 
 def build_together(numbered: dict[int, Mutant]) -> tuple[dict[str, dict[str, str]], set[int]]:
-    """Builds all mutants at once; the test programs, and the mutants that do not compile."""
+    """Builds all mutants at once; returns the test programs, and the mutants that do not compile."""
     unviable: set[int] = set()
     while True:
         left = {n: m for n, m in numbered.items() if n not in unviable}
@@ -398,7 +398,7 @@ def build_together(numbered: dict[int, Mutant]) -> tuple[dict[str, dict[str, str
 
 
 def calls(mutant: Mutant | None, program: str) -> list[list[str]]:
-    """Arguments of a test program's calls: the unit tests of the mutant's own module first."""
+    """Arguments for the calls of a test program, starting with the unit tests of the mutant's own module."""
     if mutant is None or program:
         return [[]]
     module = re.sub(r"(/mod)?\.rs$", "", mutant.file.split("/src/")[1]).split("/")[0]
@@ -408,10 +408,10 @@ def calls(mutant: Mutant | None, program: str) -> list[list[str]]:
 
 
 class Tests:
-    """Test programs of a build, and how long they take unchanged."""
+    """Test programs of a build, and their durations without a mutant."""
 
     def __init__(self, programs: dict[str, dict[str, str]]):
-        """Of these programs, by package and name."""
+        """Stores these programs, by package and name."""
         self.programs = programs
         self.seconds: dict[str, float] = {}
 
@@ -424,7 +424,7 @@ class Tests:
                 yield stage, name, f"{stage} {name or 'units'}"
 
     def measure(self, packages: set[str]) -> None:
-        """Times the unchanged programs; they must pass."""
+        """Measures the durations of the programs without a mutant; they must pass."""
         for package in sorted(packages):
             for stage, name, label in self.stages(package):
                 if label in self.seconds:
@@ -436,7 +436,7 @@ class Tests:
                 self.seconds[label] = time.monotonic() - begin
 
     def judge(self, mutant: Mutant, number: int) -> tuple[str, str]:
-        """Outcome and the test program that decided it."""
+        """Runs the tests of a mutant; returns the outcome and the test program that decided it."""
         for stage, name, label in self.stages(mutant.package, mutant.file):
             limit = 10 + 3 * self.seconds[label]
             for more in calls(mutant, name):
@@ -470,7 +470,7 @@ class Log:
         self.lock = threading.Lock()
 
     def add(self, mutant: Mutant, outcome: str, where: str, begin: float) -> None:
-        """Stores how a mutant ended, and by which tests."""
+        """Stores the outcome of a mutant, and the test program that decided it."""
         took = round(time.monotonic() - begin, 1)
         entry = {"key": mutant.key, "name": mutant.stable, "outcome": outcome, "by": where, "seconds": took}
         with self.lock:
@@ -507,7 +507,7 @@ def run(groups: dict[str, list[Mutant]], args: argparse.Namespace) -> None:
 
 
 def run_alone(todo: list[Mutant], log: Log) -> None:
-    """Mutants outside of functions, or in functions evaluated by the compiler: one build each."""
+    """Runs mutants outside functions, or in functions that the compiler evaluates, with one build each."""
     if not todo:
         return
     sync({})
@@ -532,7 +532,7 @@ def reason(mutant: Mutant, rules: list[dict]) -> str | None:
 
 
 def write_table(groups: dict[str, list[Mutant]]) -> int:
-    """Writes the page; returns how many are neither known nor, if missed, explained."""
+    """Writes the page; returns the number of mutants without a result, or missed without a reason."""
     known, open_ends = results(), 0
     rules = tomllib.loads(REASONS.read_text())["missed"] if REASONS.exists() else []
     rows, lists, total = [], [], Counter()

@@ -7,11 +7,11 @@
     python tests/words.py --changed [COMMIT]     # warnings on changed lines; never fails
     python tests/words.py --bless                # write tests/words.json
 
-Counted are comments of Rust and C, comments and docstrings of Python, without text in backticks and
-code blocks. tests/words.toml lists the words, replacements and legitimate uses. Module heads with a
-wh-word at the start, comment lines over 100 columns and Markdown lines over 120 are counted as
-well. tests/words.json has the counts before the language was revised, and those of two network
-stacks that serve as references.
+It counts words in comments of Rust and C and in comments and docstrings of Python, except in
+backticks and code blocks. tests/words.toml lists the words, their replacements and legitimate uses.
+Module heads that start with a wh-word, comment lines over 100 columns and Markdown lines over 120
+are also counted. tests/words.json has the counts before the language was revised, and those of two
+network stacks that serve as references.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ LEAST = 1.0
 WH = re.compile(r"(what|who|whose|whether|where|how|when)\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 C_LIKE = {".c", ".h", ".cc"}
-# Other projects' sources.
+# Sources of other projects, and build folders.
 SKIPPED = {"vendor.js", "target", ".venv", ".venv-site", "node_modules", ".git", "build", "dist", "site"}
 
-# Strings first: what looks like a comment within one is none. A lifetime ('a) is no character.
+# Strings come first, since they may contain text that looks like a comment. A lifetime ('a) is not
+# a character literal.
 RUST = re.compile(
     r'(?P<raw>\bb?r(?P<hash>#*)"(?:.|\n)*?"(?P=hash))|(?P<text>"(?:\\(?:.|\n)|[^"\\])*")'
     r"|(?P<char>'(?:\\[^\n]{1,8}?|[^'\\\n])')|(?P<line>//[^\n]*)|(?P<block>/\*(?:.|\n)*?\*/)"
@@ -58,7 +59,7 @@ MARKS = re.compile(r"^\s*(///?|//!|/\*\*?|\*/|\*|#)?!? ?")
 
 @dataclass(frozen=True)
 class Entry:
-    """A word or phrase, its replacement, and whether only a reader can judge its uses."""
+    """A word or phrase, its replacement, and whether only a reader can judge a use."""
 
     name: str
     pattern: re.Pattern[str]
@@ -102,7 +103,7 @@ class Count:
 def load() -> Words:
     """Reads words.toml."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    # A phrase may continue on the next line. \b before a comma would demand a letter.
+    # A phrase may continue on the next line. \b before a comma would require a letter.
     entries = [
         Entry(
             w["name"],
@@ -176,7 +177,7 @@ def read(path: Path) -> Text:
 
 
 def blocks(text: Text) -> Iterator[tuple[int, str]]:
-    """Runs of adjacent lines with the number of the first; text in backticks becomes blanks."""
+    """Runs of adjacent lines, with the number of the first; text in backticks is replaced by blanks."""
     first, last, joined = 0, -1, ""
     for number, line in [*sorted(text.lines.items()), (0, "")]:
         if number == last + 1 and number:
@@ -191,7 +192,8 @@ def blocks(text: Text) -> Iterator[tuple[int, str]]:
 def uses(text: Text, words: Words) -> Iterator[tuple[Entry, int, str]]:
     """Every use of a listed word: entry, line number, the line."""
     for first, block in blocks(text):
-        # Allowed uses may need the code in backticks, which has the same length.
+        # The patterns of allowed uses may match code in backticks, whose length is the same in both
+        # texts.
         allowed = [m.span() for pattern in words.allowed for m in pattern.finditer(block)]
         for entry in words.entries:
             for match in entry.pattern.finditer(block):
@@ -201,7 +203,7 @@ def uses(text: Text, words: Words) -> Iterator[tuple[Entry, int, str]]:
 
 
 def files(folder: Path) -> list[Path]:
-    """Files of a code base: those git tracks, or all."""
+    """Files of a code base: those that git tracks, or all."""
     tracked = git("ls-files", folder=folder)
     found = [folder / name for name in tracked.splitlines()] if tracked else sorted(folder.rglob("*"))
     wanted = {".rs", ".py", ".md", *C_LIKE}
@@ -256,7 +258,7 @@ def table(columns: dict[str, dict[str, float]], goals: dict[str, float], words: 
 
 
 def totals(counts: dict[str, dict[str, Any]]) -> str:
-    """Sizes, heads and long lines."""
+    """A table of sizes, heads and long lines."""
     keys = ("words", "heads", "wh_heads", "long_comments", "long_markdown")
     lines = ["| | " + " | ".join(counts) + " |", "| --- |" + " ---: |" * len(counts)]
     labels = {
@@ -272,7 +274,7 @@ def totals(counts: dict[str, dict[str, Any]]) -> str:
 
 
 def summary(total: Count) -> dict[str, Any]:
-    """A code base as words.json stores it."""
+    """The counts of a code base as stored in words.json."""
     sizes = {k: getattr(total, k) for k in ("words", "heads", "wh_heads", "long_comments", "long_markdown")}
     return {**sizes, "per_10000": total.rates()}
 
@@ -287,7 +289,7 @@ def git(*words: str, folder: Path | None = None) -> str | None:
 
 
 def base() -> str | None:
-    """The commit to compare with: where this branch left main, or else the last commit's parent."""
+    """The commit for comparison: where this branch left main, or otherwise the parent of the last commit."""
     head = git("rev-parse", "HEAD")
     for branch in ("origin/main", "main"):
         found = git("merge-base", "HEAD", branch)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Recorder of packet arrivals and ACKs of a Linux receiver, for crates/perigee-tcp/tests.
+"""Recorder of packet arrivals and ACKs at a Linux receiver, for crates/perigee-tcp/tests.
 
 python docs/make/acknowledgements.py [FOLDER]
 
 Each path runs on a real host with a capture at the receiver; a recording is stored as
-FOLDER/NAME.csv.gz, a line per packet. `D` is arriving data: time in ns, segment, timestamp, 1 with
-the PSH flag, echoed timestamp by the receiver's clock in ms. `A` is a departing ACK: time, next
-segment expected, SACK blocks. Numbers are differences from the previous line of the same kind.
+FOLDER/NAME.csv.gz, with one line per packet. `D` is arriving data: time in ns, segment, timestamp,
+1 if the PSH flag is set, and the echoed timestamp by the receiver's clock in ms. `A` is a departing
+ACK: time, next expected segment, SACK blocks. Numbers are differences from the previous line of the
+same kind.
 """
 
 import gzip
@@ -38,7 +39,7 @@ queue = "1000000 packets"
 [[flow]]
 """
 PATHS = {
-    # Three packets of queue: a burst in eight loses some.
+    # A queue of three packets, at which one burst in eight loses packets.
     "bbr-short-queue": ("bbr", "6 s", ("port.bottleneck.queue=5000 B",)),
     "bbr-loss": ("bbr", "6 s", ("port.bottleneck.queue=1 bdp", "source.dumbbell.loss=0.01")),
     "cubic-loss": ("cubic", "8 s", ("port.bottleneck.queue=1 bdp", "source.dumbbell.loss=0.003")),
@@ -64,7 +65,7 @@ class Packet:
 
 
 def packets(capture: bytes) -> Iterator[Packet]:
-    """Segments of a little-endian pcapng file of IPv4 without link headers, with times in ns."""
+    """The segments in a little-endian pcapng file with IPv4 packets, no link headers and times in ns."""
     at = 0
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)
@@ -75,7 +76,7 @@ def packets(capture: bytes) -> Iterator[Packet]:
 
 
 def tcp(time_ns: int, ip: bytes) -> Packet:
-    """The segment of a datagram."""
+    """Parses the segment in a datagram."""
     header = 4 * (ip[0] & 15)
     seq, ack, offset, flags = struct.unpack_from("!IIBB", ip, header + 4)
     data = header + 4 * (offset >> 4)
@@ -96,7 +97,7 @@ def tcp(time_ns: int, ip: bytes) -> Packet:
 
 
 def lines(found: list[Packet]) -> Iterator[str]:
-    """The recording of a connection with data in one direction."""
+    """The lines of a recording, from a connection with data in one direction."""
     data = [p for p in found if p.payload]
     first, acks = data[0], [p for p in found if not p.payload and not p.flags & SYN and p.ack != data[0].ack]
     ahead = acks[0].stamp - acks[0].time_ns // 10**6 - 1
@@ -124,7 +125,7 @@ def record(name: str, folder: Path) -> bytes:
     subprocess.run(["perigee", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
     (capture,) = out.rglob("receivers.pcapng")
     text = "\n".join(lines(list(packets(capture.read_bytes()))))
-    # Without a date, so that the same packets give the same bits.
+    # Without a date, so that equal packets yield equal files.
     return gzip.compress(text.encode() + b"\n", 9, mtime=0)
 
 

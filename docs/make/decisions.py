@@ -5,8 +5,9 @@ perigee kernel build --module python/perigee_lab/hosts/kernel/modules/tcp_decisi
 python docs/make/decisions.py [FOLDER]
 
 Each scheme runs over each path on a real host; /proc/decisions is read at the end, and a recording
-is stored as FOLDER/SCHEME-PATH.csv.gz: a line per call, each number as the difference from the
-previous line. Times are shifted so that a timer tick (jiffies) starts at each whole millisecond.
+is stored as FOLDER/SCHEME-PATH.csv.gz, with one line per call and each number as the difference
+from the previous line. Times are shifted so that a timer tick (jiffies) starts at each whole
+millisecond.
 """
 
 import csv
@@ -20,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = "tcp_decisions"
-# The simulator's name and the kernel's.
+# Names of schemes in the simulator and in the kernel.
 SCHEMES = {"newreno": "reno", "cubic": "cubic", "vegas": "vegas", "hybla": "hybla", "bbr": "bbr"}
 COMMON = """
 [run]
@@ -57,7 +58,7 @@ command = "cat /proc/decisions"
 start = "17 s"
 """
 PATHS = {
-    # A longer path, a shorter one with packets that overtake, and 0.7 s without any.
+    # A longer path, then a shorter one on which packets overtake others, then 0.7 s without a path.
     "steps": """
 [[change]]
 at = "4 s"
@@ -74,12 +75,13 @@ mode = "blackhole"
 }
 SETTINGS = {"steps": (), "loss": ("source.dumbbell.loss=0.004",)}
 MS = 1_000_000
-# Columns in units of the clock, and those counted from the connection's first byte.
+# Columns of times by unit, and columns of byte numbers, which count from the connection's first
+# byte.
 NANOSECONDS, MICROSECONDS, BYTES = ("clock_ns", "edt_ns"), ("delivered_us",), ("snd_una", "snd_nxt")
 
 
 def run(scheme: str, path: str, folder: Path) -> tuple[list[dict[str, str]], str]:
-    """The calls of a run, and the version of the kernel."""
+    """Runs a scheme over a path; returns its calls and the version of the kernel."""
     scenario, out = folder / f"{path}.toml", folder / f"{scheme}-{path}"
     scenario.write_text(COMMON.replace("SCHEME", SCHEMES[scheme]) + PATHS[path])
     words = ["run", scenario, "--backend", "linux", "--kernel", KERNEL, "--cc", "decisions", "--trust"]
@@ -88,7 +90,7 @@ def run(scheme: str, path: str, folder: Path) -> tuple[list[dict[str, str]], str
     subprocess.run(["perigee", *map(str, words), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
     (text,) = [p for p in out.rglob("programs/*") if p.is_file() and p.read_bytes().startswith(b"call,")]
     rows = list(csv.DictReader(io.StringIO(text.read_text())))
-    # The receiver's connection also makes calls, but never many.
+    # The receiver's connection also makes calls, but only a few.
     sockets = [row["socket"] for row in rows]
     sender = max(set(sockets), key=sockets.count)
     return [row for row in rows if row["socket"] == sender], version(out)
@@ -101,7 +103,7 @@ def version(out: Path) -> str:
 
 
 def shift_ns(rows: list[dict[str, str]], first_tick: int) -> int:
-    """Offset of times so that ticks start at whole milliseconds, the first at one second."""
+    """Offset of times with which ticks start at whole milliseconds, the first at one second."""
     low, high = [], []
     for row in rows:
         tick = (int(row["jiffies"]) - first_tick + 1000) * MS - int(row["clock_ns"])
@@ -117,12 +119,12 @@ def shift_ns(rows: list[dict[str, str]], first_tick: int) -> int:
 
 
 def signed(value: int) -> int:
-    """Signed value of 64 bits: an unlimited pacing rate has all of them set."""
+    """Converts 64 bits to a signed value: an unlimited pacing rate has all bits set."""
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
 def condensed(rows: list[dict[str, str]], facts: dict[str, object]) -> bytes:
-    """The recording's file."""
+    """The contents of a recording's file."""
     first = rows[0]
     shift, una, tick = shift_ns(rows, int(first["jiffies"])), int(first["snd_una"]), int(first["jiffies"])
     names = [name for name in first if name not in ("socket", "jiffies")]
@@ -136,12 +138,12 @@ def condensed(rows: list[dict[str, str]], facts: dict[str, object]) -> bytes:
         here["lsndtime"] += 1000 - tick
         # Events that have not happened yet have no time.
         here |= {name: max(here[name], 0) for name in (*MICROSECONDS, "lsndtime")}
-        # At least the clock: a departure time in the past has no effect.
+        # At least the clock, since a departure time in the past has no effect.
         here["edt_ns"] = max(here["edt_ns"], here["clock_ns"])
         changes = (here[name] - above[name] for name in names[1:])
         lines.append(",".join([row["call"], *(str(c) if c else "" for c in changes)]).rstrip(","))
         above = here
-    # Without a date, so that the same calls give the same bits.
+    # Without a date, so that equal calls yield equal files.
     return gzip.compress("\n".join(lines).encode() + b"\n", 9, mtime=0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of docs/reference/queues.md: the queue disciplines, from the heads of their files.
+"""Generator of docs/reference/queues.md, the page of queue disciplines, from the heads of their files.
 
 python docs/make/disciplines.py (part of `make docs`)
 """
@@ -23,13 +23,13 @@ from the formulas of its specification (`crates/perigee-queue/tests`). On a port
 
 
 def listed() -> list[str]:
-    """Modules of the list, in its order."""
+    """The modules in the list, in its order."""
     text = (SOURCE / "lib.rs").read_text(encoding="utf-8")
     return re.findall(r"\b(\w+)::INFO\b", text)
 
 
 def section(module: str) -> str:
-    """Name and text of one discipline."""
+    """The name and text of one discipline."""
     text = (SOURCE / f"{module}.rs").read_text(encoding="utf-8")
     found = re.search(r'\bid: "([^"]+)",\s+label: "([^"]+)"', text)
     if found is None:

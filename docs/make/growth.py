@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figure of the growth of costs, and the table of design/performance.md, from a benchmark.
+"""Generator of the figure of the growth of costs and of the table in design/performance.md, from a benchmark.
 
 perigee bench $(python docs/make/growth.py --cases) --json > growth.json
 python docs/make/growth.py growth.json docs/explanation/growth.png
@@ -22,7 +22,7 @@ GROWTH = {
 
 
 def slope(x: list[float], y: list[float]) -> float:
-    """Exponent of the power law through the last three points."""
+    """The exponent of the power law through the last three points."""
     return float(np.polyfit(np.log(x[-3:]), np.log(y[-3:]), 1)[0])
 
 

@@ -59,7 +59,7 @@ def main() -> None:
 
 def _table(head: list[str], rows: list[list[str]], left: int) -> str:
     marks = ["---"] * left + ["---:"] * (len(head) - left)
-    # A bar inside a cell would end it.
+    # A vertical bar in a cell would end the cell.
     lines = [head, marks, *[[c.replace("|", "\\|") for c in row] for row in rows]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 

@@ -48,7 +48,7 @@ BENT_PIPE = {
 
 
 def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
-    """The paths by their names in the table, with some keys set."""
+    """The paths by their names in the table, with overrides."""
     leo = ROOT / "scenarios/leo"
 
     def link(rtt: str, rate: str, *, loss: float = 0.0, bdp_rtt: str | None = None, more: str = "") -> perigee.Scenario:
@@ -70,12 +70,12 @@ def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
 
 
 def cell(run: perigee.Run) -> str:
-    """Goodput and inflation, as text."""
+    """Goodput and inflation as text."""
     return f"{run.summary['goodput_mbps']:.1f}, {run.summary['inflation']:.2f}"
 
 
 def write(mark: str, lines: list[str]) -> None:
-    """Replaces the table after the mark."""
+    """Replaces the table that follows a mark."""
     page = ROOT / "design/learned-paths.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
     _, _, after = rest.partition("\n\n")
@@ -83,7 +83,7 @@ def write(mark: str, lines: list[str]) -> None:
 
 
 def corrected(policies: list[str]) -> None:
-    """Cubic alone, and corrected by the policies of some seeds."""
+    """Writes the table of Cubic alone, and of Cubic corrected by policies of several seeds."""
     names = ["cubic", *(f"seed {k}" for k in range(1, len(policies) + 1)), "astraea", "astraea_leo"]
     lines = ["| path | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     sets = [{"cc.policy.weights": str(Path(p).resolve()), "cc.policy.below": "cubic"} for p in policies]
@@ -98,7 +98,7 @@ def corrected(policies: list[str]) -> None:
 
 
 def main() -> None:
-    """Runs, draws and writes."""
+    """Runs the paths, draws the figure and writes the page."""
     lines = ["| path | " + " | ".join(SCHEMES) + " |", "|---" * (len(SCHEMES) + 1) + "|"]
     drawn = None
     for name, scenario in paths({}).items():

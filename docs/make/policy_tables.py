@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tables of design/astraea-policy.md: tests passed by trainings with several seeds, with values.
+"""Generator of the tables in design/astraea-policy.md: tests passed by trainings with several seeds, and values.
 
 python docs/make/policy_tables.py astraea runs/train/astraea-1/best.policy runs/train/astraea-2/best.policy …
 python docs/make/policy_tables.py astraea_leo runs/train/astraea-leo-1/best.policy …
@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "design/astraea-policy.md"
 
 
 def values(row: Row) -> str:
-    """Measured values, with the common parts of names once."""
+    """Measured values; common parts of their names are written once."""
     groups: dict[str, list[str]] = {}
     for name, value in row.values.items():
         place, _, what = name.rpartition(": ")
@@ -46,7 +46,7 @@ def table(scheme: str, files: list[Path]) -> str:
 
 
 def main(scheme: str, files: list[Path]) -> None:
-    """Writes the table between its marks."""
+    """Writes the table between the marks."""
     begin, end = f"<!-- {scheme} -->", f"<!-- end of {scheme} -->"
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(begin)

@@ -26,7 +26,7 @@ def section(table: TableSpec) -> str:
 
 
 def page(old: str) -> str:
-    """The page with the current columns."""
+    """The page with its tables replaced by the current columns."""
     before, rest = old.split(BEGIN)
     _, after = rest.split(END)
     return before + BEGIN + "".join(map(section, TABLES.values())) + "\n" + END + after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figure replayed-terminal.png: three schemes over a recorded terminal, down and up.
+"""Generator of replayed-terminal.png: three schemes over a recorded terminal, downlink and uplink.
 
 Run as `python docs/make/replayed_terminal.py RATES DELAYS`: traces in the formats of mahimahi and LeoReplayer.
 """

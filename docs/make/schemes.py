@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of docs/reference/cc: a page per congestion control, and an index.
+"""Generator of docs/reference/cc: one page per congestion control, and an index.
 
 A page has the head of the scheme's file, its parameters and one run.
 
@@ -28,7 +28,7 @@ OUT = ROOT / "docs/reference/cc"
 STEPS = ROOT / "scenarios/micro/rtt-steps.toml"
 RESULTS = ROOT / "python/perigee_lab/validation/results.csv"
 
-# The figure's path: half of the rate from 10 s to 20 s, the double RTT from 30 s to 40 s.
+# The path of the figure: half of the rate from 10 s to 20 s, twice the RTT from 30 s to 40 s.
 SCENARIO = """
 title = "a rate that halves, an RTT that doubles"
 [run]
@@ -56,10 +56,11 @@ at = "40 s"
 rtt = "40 ms"
 """
 
-# Schemes that are defined by a file.
+# Schemes that are defined by a file, with an example.
 EXAMPLES = {"policy": f"policy:{SOURCE}/astraea/reproduction.policy"}
 
-# Signals that each reacts to, from the tables in the heads of the files. Columns of the index.
+# Columns of the index: the signals to which a scheme reacts, from the tables in the heads of the
+# files.
 SIGNALS = ("loss", "ECN", "delay", "delivery rate", "telemetry", "notices")
 REACTS = {
     "newreno": "loss ECN",
@@ -86,7 +87,7 @@ REACTS = {
 
 
 def homes() -> dict[str, str]:
-    """Module of each scheme, from the one list."""
+    """The module of each scheme, from the list of schemes."""
     text = (SOURCE / "schemes.rs").read_text(encoding="utf-8")
     text = text[text.index("\nschemes! {") :]
     found = {}
@@ -103,7 +104,7 @@ def head(module: str) -> str:
 
 
 def checked(name: str) -> list[str]:
-    """The results of `perigee validate` for a scheme's single flows, as a table."""
+    """The results of `perigee validate` for single flows of a scheme, as a table."""
     with RESULTS.open(encoding="utf-8") as f:
         rows = [
             r for r in csv.DictReader(f) if r["cc"] == name and r["quantity"] != "order" and " flow " not in r["cell"]
@@ -133,7 +134,7 @@ def _shown(row: dict[str, str] | None) -> str:
 
 
 def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
-    """The page of one scheme; schemes of the same file state their differences."""
+    """The page of one scheme; for schemes in the same file, it states their differences."""
     name = scheme["id"]
     lines = [f"# {scheme['label']} (`{name}`)", "", f"{scheme['summary']}.", ""]
     if name != first:
@@ -190,7 +191,7 @@ def draw(name: str) -> list[str]:
 
 
 def index(schemes: list[dict]) -> str:
-    """The index, with the signals that each scheme reacts to."""
+    """The index, with the signals to which each scheme reacts."""
     lines = [
         "# Congestion controls",
         "",
@@ -223,7 +224,7 @@ def index(schemes: list[dict]) -> str:
 
 
 def draw_steps() -> None:
-    """Draws the RTT steps of the acceptance tests, four schemes on the same axes."""
+    """Draws the RTT steps of the acceptance tests, with four schemes on the same axes."""
     with tempfile.TemporaryDirectory() as folder:
         done = perigee.load(STEPS).run_all(cc=["bbr", "bbr3", "leocc", "orbcc"], seeds=[1], out=Path(folder) / "steps")
         figure = overview(done)
@@ -232,7 +233,7 @@ def draw_steps() -> None:
 
 
 def main() -> None:
-    """Writes everything, or the pages of the named schemes."""
+    """Writes all pages, or those of the named schemes."""
     OUT.mkdir(exist_ok=True)
     wanted = sys.argv[1:]
     if not wanted:

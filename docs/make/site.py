@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Documentation site from docs/, the pages at the root and the docstrings.
+"""Generator of the documentation site from docs/, the pages at the root and the docstrings.
 
     python docs/make/site.py STAGE [MKDOCS]
 
@@ -7,7 +7,8 @@ writes the generator's input to STAGE: the pages, at the same relative paths, wi
 they link to, and pages generated from the program itself (commands, Python); and runs the
 generator if it is named. `make site` does this; then open site/index.html.
 
-The pages are the same as on a forge; a link to a folder leads to its README or to a list of it.
+The pages are the same as on a forge; a link to a folder leads to its README, or to a list of its
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 AT_ROOT = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
-# Kinds of files that a browser shows.
+# Kinds of files that a browser displays.
 CODE = {
     ".py",
     ".toml",
@@ -63,7 +64,7 @@ def stage(out: Path) -> None:
 
 
 def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
-    """A link as the site needs it; its target is staged."""
+    """Rewrites a link for the site, and stages its target."""
     begin, name, end = match.groups()
     if re.match(r"[a-z]+:", name):
         return match.group(0)
@@ -74,7 +75,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
         if target not in known:
             _list(here, out / target, known, target)
     elif target not in known:
-        # Pages of design/ are not part of the site: shown as text.
+        # Pages of design/ are not part of the site and are shown as text.
         if not here.is_file():
             raise SystemExit(f"{page}: there is no {name}")
         copied = out / target
@@ -88,7 +89,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path], out: Path) -> str:
 
 
 def _list(folder: Path, page: Path, known: set[Path], name: Path) -> None:
-    """A page for a folder that has none: its files with their first lines."""
+    """Writes a page for a folder that has none: its files with their first lines."""
     page.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"# {folder.relative_to(ROOT)}", ""]
     for file in sorted(
@@ -105,7 +106,7 @@ def _list(folder: Path, page: Path, known: set[Path], name: Path) -> None:
 
 
 def commands() -> str:
-    """`perigee --help` of every command."""
+    """The page of commands: the output of `--help` for every command."""
     import typer
     from typer.main import get_command
 
@@ -128,7 +129,7 @@ def commands() -> str:
 
 
 def python() -> str:
-    """The public names of `perigee`, from their docstrings, and modules named in the pages."""
+    """The page of Python: the public names of `perigee`, from their docstrings, and modules named in the pages."""
     import perigee_lab as perigee
 
     parts = ["# Python", "", "Everything that `import perigee_lab as perigee` offers.", ""]
@@ -144,7 +145,8 @@ def python() -> str:
     return "\n".join(parts)
 
 
-# Fetched by the theme for search in pages from a folder; it is next to the pages here.
+# The theme fetches this script for the search in pages opened from a folder; here, it is next to
+# the pages.
 SHIM = "https://unpkg.com/iframe-worker/shim"
 
 
@@ -164,7 +166,7 @@ def build(generator: str) -> int:
 
 
 def main() -> None:
-    """Writes the stage, and builds the site from it if the generator is named."""
+    """Writes the stage; builds the site from it if the generator is named."""
     stage(Path(sys.argv[1]))
     if len(sys.argv) > 2:
         raise SystemExit(build(sys.argv[2]))

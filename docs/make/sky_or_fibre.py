@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Table of docs/explanation/sky.md: distances from which satellites are faster than fibre.
+"""Generator of the table in docs/explanation/sky.md: distances above which satellites are faster than fibre.
 
 python docs/make/sky_or_fibre.py
 """
@@ -38,7 +38,7 @@ app = "ping"
 
 
 def along(lat: float, lon: float, bearing: float, km: float) -> tuple[float, float]:
-    """The point at a distance from another, on a sphere."""
+    """The point at a distance from another point on a sphere."""
     p, m, b, d = *np.radians([lat, lon, bearing]), km / EARTH_RADIUS_KM
     q = np.arcsin(np.sin(p) * np.cos(d) + np.cos(p) * np.sin(d) * np.cos(b))
     turn = np.arctan2(np.sin(b) * np.sin(d) * np.cos(p), np.cos(d) - np.sin(p) * np.sin(q))
@@ -57,7 +57,7 @@ def pairs(km: float, draw: np.random.Generator) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Prints a row per constellation and distance."""
+    """Prints one row per constellation and distance."""
     draw = np.random.default_rng(1)
     print("| constellation | km | fibre, ms | sky, ms | sky / fibre | sky wins |\n|---|---|---|---|---|---|")
     for preset in ("starlink-shell1", "kuiper", "telesat"):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Published claims of the studies before and now, from the pages of two revisions.
+"""Comparison of the published claims of the studies in two revisions of the pages.
 
 python docs/make/study_changes.py [REVISION]
 
-Writes design/study-changes.md: each claim with a changed verdict, and the reason: the order is
-tested, other schemes' results would satisfy it, its tolerance changed, our value moved. Numbers are
-those of the pages.
+Writes design/study-changes.md, which has each claim whose verdict has changed, with the reason: its
+order is now tested, the results of other schemes would also satisfy it, its tolerance has changed,
+or our value has changed. Numbers are those of the pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = "docs/studies"
 FIRST = "a28a712"
-"""The first pages with kinds of claims."""
+"""Revision of the first pages with kinds of claims."""
 PUBLISHED = {"published number", "published order or statement"}
 ALIKE = 0.75
 GONE = "reworded, or part of one claim on several schemes, as the paper has it"
@@ -30,7 +30,7 @@ NEVER_WRITTEN = ("README.md", "misses.md", "changes.md")
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of a page."""
+    """A row in the table of a page."""
 
     page: str
     words: str
@@ -40,11 +40,11 @@ class Claim:
     tolerance: str
     verdict: str
     size: tuple[str, ...]
-    """Basis of the page, and its number of runs, variants included."""
+    """Size of the page's runs, and their number, including variants."""
 
 
 def claims(page: str, text: str) -> list[Claim]:
-    """The rows of a page's table of verdicts, by the names of its columns."""
+    """The rows in a page's table of verdicts, parsed by the names of its columns."""
     found: list[Claim] = []
     names: list[str] = []
     said = re.search(r"\((\w+) size: (\d+) runs\)", text)
@@ -52,7 +52,7 @@ def claims(page: str, text: str) -> list[Claim]:
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
         if cells[:2] == ["claim", "kind"]:
-            # Pages about unpublished results have "expected" there.
+            # Pages about unpublished results have "expected" in this place.
             names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
@@ -64,7 +64,7 @@ def claims(page: str, text: str) -> list[Claim]:
 
 
 def before(revision: str) -> dict[str, list[Claim]]:
-    """The claims on a revision's pages."""
+    """The claims on the pages of a revision."""
     names = _git("ls-tree", "--name-only", f"{revision}:{PAGES}").split()
     pages = [n for n in names if n.endswith(".md") and n not in NEVER_WRITTEN]
     return {n: claims(n, _git("show", f"{revision}:{PAGES}/{n}")) for n in pages}
@@ -81,7 +81,7 @@ def _git(*words: str) -> str:
 
 
 def pairs(old: list[Claim], new: list[Claim]) -> list[tuple[Claim | None, Claim | None]]:
-    """Claims of one page and their successors: with the same text, else with similar text."""
+    """Pairs claims of a page with their successors, which have the same text or, failing that, similar text."""
     left = list(new)
     out: list[tuple[Claim | None, Claim | None]] = []
     by_words = {c.words: c for c in new}
@@ -121,7 +121,7 @@ def reason(old: Claim, new: Claim) -> str:
 
 
 def main() -> None:
-    """Compares and writes the page."""
+    """Compares the claims and writes the page."""
     revision = sys.argv[1] if len(sys.argv) > 1 else FIRST
     then, today = before(revision), now()
     rows, moved, added = [], Counter[tuple[str, str]](), Counter[str]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Bad input: exit code 2 and a message with place, error and alternatives, before anything runs."""
+"""Bad input: exit code 2 and a message with place, error and alternatives, before any run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import ROOT, SMALL, Cli, command
 
 SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")
 
-# (base text, override, words of the message)
+# (base text, override, words in the message)
 SPOILS = [
     (SMALL, "run.duratoin=5 s", ["unknown key", "did you mean"]),
     (SMALL, "run.duration=5", ["no unit"]),
@@ -58,7 +58,7 @@ def test_what_a_person_means_is_understood(cli: Cli, small: Path) -> None:
         done = cli("check", small, "--set", override)
         assert done.returncode == 0, done.stderr
     assert "Mbit/s" in done.stdout
-    assert f"{len(perigee.schemes()) - 1} runs" in done.stdout  # all but the one that needs a file
+    assert f"{len(perigee.schemes()) - 1} runs" in done.stdout  # all but the scheme that needs a file
 
 
 @pytest.mark.parametrize("words", [["--set", "title=\udcff"], ["--out", "r\udcff"]], ids=["set", "out"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Commands: a file and a name each, loaded when they are needed, and one way to end."""
+"""Commands: each has a file and a name, is loaded when it is needed, and ends in the same way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perigee_lab.common.errors import CommandError, PerigeeError, stop
 from perigee_lab.common.files import writing
 
 NAMES = [name for section in SECTIONS.values() for name in section if name not in SEPARATE]
-# Modules of the package that define no error, as they start something when imported.
+# Modules of the package that start something when they are imported; they define no error.
 PROGRAMS = {"perigee_lab.__main__", "perigee_lab.hosts.namespaces"}
 TOY = """
 import sys
@@ -38,13 +38,13 @@ main()
 
 
 def with_toy(folder: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line with an additional file in the commands' folder, and in their list."""
+    """Runs the command line with an additional file in the folder and in the list of commands."""
     program = TOY.format(folder=str(folder), name=name, words=list(words))
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def imported(*words: str) -> set[str]:
-    """Modules that a call has imported when it ends."""
+    """The modules that a call has imported when it ends."""
     program = (
         "import sys, json\n"
         f"sys.argv[1:] = {list(words)!r}\n"
@@ -150,9 +150,9 @@ def test_an_error_of_the_system_names_file_and_remedy(tmp_path: Path) -> None:
 
 
 def test_errors_of_users_have_one_base() -> None:
-    """All exceptions with a text for users; the rest are for other code, and listed here."""
+    """Covers all exceptions with a text for users; the others are for code, and are listed here."""
     inner = {"RemoteError", "Interrupted", "StrangerError", "CaptureStopped", "UnreadableError", "WorkerError"}
-    # The process that makes namespaces imports only what is next to it (`hosts/ports.py`).
+    # The process that creates namespaces imports only modules next to it (`hosts/ports.py`).
     inner |= {"BrokenRunError", "NamespaceError"}
     found: dict[str, type] = {}
     for m in pkgutil.walk_packages(perigee_lab.__path__, "perigee_lab."):
@@ -161,7 +161,7 @@ def test_errors_of_users_have_one_base() -> None:
         try:
             module = importlib.import_module(m.name)
         except ImportError:
-            # Of an extra that is not installed.
+            # The module belongs to an extra that is not installed.
             continue
         found |= {n: c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == m.name}
     errors = {n: c for n, c in found.items() if issubclass(c, Exception) and not n.startswith("_")}

@@ -42,7 +42,7 @@ cc = "cubic"
 
 @pytest.fixture
 def toy(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine where the distribution perigee-toy is installed."""
+    """The environment of a machine on which the distribution perigee-toy is installed."""
     site = tmp_path / "site"
     (site / "perigee_toy-1.0.dist-info").mkdir(parents=True)
     (site / "perigee_toy-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: perigee-toy\nVersion: 1.0\n")
@@ -78,7 +78,7 @@ def test_scenarios_of_another_distribution_are_found_by_name(toy: dict[str, str]
 
 
 def test_a_command_that_is_not_installed_names_its_distribution(tmp_path: Path) -> None:
-    """As in an installation with the first wheel only."""
+    """The installation has only the first wheel."""
     program = (
         "import sys; from perigee_lab.extensions import distributions; distributions.commands = dict\n"
         "sys.argv[1:] = ['study', 'list']\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Forked commands.
 
-They behave like fresh interpreters, and leave nothing in the forking process.
+They behave like fresh interpreters, and change nothing in the forking process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_it_leaves_the_same_record(cli: Cli, small: Path, tmp_path: Path) -> Non
 
 
 def test_results_hang_on_no_order_of_sets(small: Path, tmp_path: Path) -> None:
-    """Forked commands all have the hashes of one process: these have two."""
+    """Forked commands all have the hash seed of one process; here, two are used."""
     pages = []
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -63,7 +63,7 @@ def test_results_hang_on_no_order_of_sets(small: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def own() -> Forks:
-    """Another one, so that whatever happens to it happens to no other test."""
+    """A separate forking process, so that a failure of it affects no other test."""
     return Forks()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ctrl-C, two processes in one folder, unwritable files: a clear line, and no partial files."""
+"""Ctrl-C, two processes in one folder, unwritable files: each yields one clear line and no partial files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def choose(view):
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Sends one Ctrl-C; returns the program's messages."""
+    """Sends one Ctrl-C; returns the messages of the program."""
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -56,7 +56,7 @@ def interrupt(process: subprocess.Popen[str]) -> str:
 
 
 def loaded(process: subprocess.Popen[str]) -> bool:
-    """Whether the core is loaded: the command has started."""
+    """Whether the core is loaded, which means that the command has started."""
     return "_core.abi3" in Path(f"/proc/{process.pid}/maps").read_text()
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
                 pass
 
     class Thread(threading.Thread):
-        """The signal arrives when the thread works, before its caller continues."""
+        """The signal arrives while the thread works, before its caller continues."""
 
         def start(self) -> None:
             super().start()
@@ -118,7 +118,8 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
 
     monkeypatch.setattr("threading.Thread", Thread)
     plan = Plan.of(load(small), [Loops], seeds=[1, 2, 3])
-    # Who starts the tests may have Ctrl-C ignored; and a failure is to fail, not to loop forever.
+    # The process that starts the tests may ignore Ctrl-C, so the handler is set here; a watchdog
+    # ends the loop if the test fails.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     watchdog = threading.Timer(PATIENCE_S, over.set)
     threading.Thread.__base__.start(watchdog)
@@ -176,7 +177,7 @@ entry.main()
 
 
 def test_ctrl_c_before_the_command_begins_is_quiet(begin: Begin, tmp_path: Path) -> None:
-    # A module in the way of the first import stands for a slow disk.
+    # A module that shadows the first import stands for a slow disk.
     (tmp_path / "typer.py").write_text("import pathlib, time\npathlib.Path('here').touch()\ntime.sleep(60)\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     process = begin("schemes", env=environment)
@@ -277,7 +278,7 @@ def test_a_full_disk_names_the_file(cli: Cli, small: Path, tmp_path: Path) -> No
 
 
 def refused_for_room(process: subprocess.Popen[str], *files: str) -> None:
-    """It ended with code 2 and one line with one of the files, what happened and the remedy."""
+    """Asserts exit code 2 and one line that names one of the files, the problem and the remedy."""
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2, errors
     last = errors.splitlines()[-1]
@@ -299,7 +300,7 @@ def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli
     report = ("study", "report", "--size", "quick", "--out")
     refused_for_room(begin(*report, "some", preexec_fn=little_room), "some/quick/leotcp/responsiveness/")
     assert not [p for p in tmp_path.rglob("*.partial*") if p.parent.name != "cubic"]
-    # Nothing was lost to it.
+    # The failure has lost no data.
     assert cli(*report, "some").returncode == 0
 
 

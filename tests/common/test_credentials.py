@@ -38,7 +38,7 @@ def test_a_command_line_is_kept_without_values_of_programs_variables() -> None:
     words = ["perigee", "exec", "s.toml", "--env", "TOKEN=a b=c", "--env=KEY=x", "--env", "--at", "a", "--env", "B=c"]
     kept = recorded(words)
     assert kept[3:7] == ["--env", "TOKEN=***", "--env=KEY=***", "--env"]
-    # What follows is the program's.
+    # The words after that belong to the program.
     assert kept[7:] == words[7:]
     assert recorded(["perigee", "run", "s.toml", "--set", "a=b"]) == ["perigee", "run", "s.toml", "--set", "a=b"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Foreign folders: links redirect no write; pipes, devices and endless files are rejected."""
+"""Folders from other people: links redirect no write; pipes, devices and endless files are rejected."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def short(tmp_path: Path) -> Path:
 
 
 class Victim:
-    """Files outside of a foreign folder, of which one exists."""
+    """Files outside a foreign folder, one of which exists."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes them."""
+        """Creates the files."""
         self.folder = folder
         folder.mkdir()
         (folder / "kept").write_text("mine", encoding="utf-8")
         (folder / "folder").mkdir()
 
     def lure(self, folder: Path, *names: str) -> None:
-        """Replaces names in a folder by links to them."""
+        """Replaces names in a folder by links to these files."""
         for i, name in enumerate(names):
             path = folder / name
             if path.is_dir() and not path.is_symlink():
@@ -64,7 +64,7 @@ class Victim:
             path.symlink_to(self.folder / ("kept" if i % 2 else "missing"))
 
     def untouched(self) -> bool:
-        """Whether they are as they were."""
+        """Whether the files are unchanged."""
         found = {p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*")}
         return found == {"kept", "folder"} and (self.folder / "kept").read_text(encoding="utf-8") == "mine"
 
@@ -102,7 +102,8 @@ def test_a_run_into_a_foreign_folder_follows_no_link(cli: Cli, short: Path, tmp_
     victim.lure(out / "cubic", "seed1.partial", "seed1.old", "seed1.pcapng.partial")
     done = cli(*words, "--force", timeout=60)
     assert (done.returncode, victim.untouched()) == (0, True), done.stderr
-    # A folder of captures with a link under a capture's name, and one that is a link itself.
+    # A folder of captures with a link under the name of a capture, and a folder that is itself a
+    # link.
     (out / "cubic" / "seed1.pcapng.partial").mkdir()
     victim.lure(out / "cubic" / "seed1.pcapng.partial", "senders.pcapng", "receivers.pcapng")
     done = cli(*words, "--force", timeout=60)
@@ -173,7 +174,7 @@ def test_files_are_new_under_random_names(tmp_path: Path) -> None:
 
 
 def test_what_is_written_stays_in_the_folder_that_was_opened(tmp_path: Path) -> None:
-    # Another process replaces the folder by a link while a file in it is written.
+    # Another process replaces the folder by a link while a file in the folder is being written.
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
     other.mkdir()
@@ -242,7 +243,7 @@ def test_pipes_are_written_below_dev_only(tmp_path: Path) -> None:
     with written(Path(f"/dev/fd/{writer}")) as direct:
         direct.write_text("through", encoding="utf-8")
     assert os.read(reader, 100) == b"through"
-    # Standard output that is a file: what its name in /dev leads to is written, and the name stays.
+    # If standard output is a file, the target of its name in /dev is written, and the name remains.
     with (tmp_path / "redirected").open("w") as file:
         with written(Path(f"/dev/fd/{file.fileno()}")) as direct:
             direct.write_text("through", encoding="utf-8")
@@ -287,7 +288,7 @@ def test_folders_and_journals_are_no_links(tmp_path: Path, victim: Victim) -> No
         with pytest.raises(OSError, match=r"symbolic links") as found, appended(tmp_path / name):
             pass
         assert found.value.filename == str(tmp_path / name)
-    # Reading a journal cuts nothing off, neither of it nor of the link's target.
+    # Reading a journal truncates neither the journal nor the target of the link.
     journal = tmp_path / JOURNAL
     journal.symlink_to(victim.folder / "kept")
     assert read_lines(journal) == []
@@ -338,7 +339,7 @@ def test_a_file_of_a_record_that_is_none_ends_each_command_in_a_line(
             done = cli(command, *more, bad, timeout=60)
             assert "Traceback" not in done.stderr, done.stderr
             if (command, name) != ("compare", "flows.parquet"):
-                # It needs no series.
+                # This command needs no series.
                 assert done.returncode != 0, (name, command, done.stdout)
                 assert name in done.stderr + done.stdout, (command, done.stdout, done.stderr)
             grown = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hostile names in every key of a scenario, every command, every output.
+"""Hostile names in every key of a scenario, every command and every output.
 
-The keys are those of the schema, the commands those of the command line: a new one is covered, or
-named here.
+Keys are taken from the schema and commands from the command line, so that new ones are either
+covered or listed here.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ from = "london"
 to = "new-york"
 cc = "cubic"
 """
-# What programs read and run is content: perigee-scenario/src/file/printable.rs.
+# Text that programs read or run is content: perigee-scenario/src/file/printable.rs.
 CONTENT = {"program.0.command", "program.0.input", "program.0.environment"}
 
 
 def keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Dotted keys of the schema with their schemas.
 
-    Of named sections one called `x`, of lists the first.
+    Of named sections, the one called `x` is used; of lists, the first entry.
     """
     own = schema.get("properties", {})
     others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
@@ -165,7 +165,7 @@ def put(tree: Any, key: str, value: Any) -> None:
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with code that leaves a mark, as a file and as a module that could be imported."""
+    """A folder with code that leaves a mark when it runs, as a file and as an importable module."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("evil.py", "evilmod.py"):
         (tmp_path / name).write_text(EVIL.format(marker=str(tmp_path / "ran")), encoding="utf-8")
@@ -177,9 +177,9 @@ PROBLEMS = (perigee.ScenarioError, perigee.PluginError, perigee.RunError, Record
 
 
 def test_no_key_runs_code_of_its_scenario(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each key with names of code, in networks small and large.
+    """Sets each key to names of code, in small and large networks.
 
-    Parsed, and if valid, loaded and planned.
+    Each scenario is parsed and, if it is valid, loaded and planned.
     """
     monkeypatch.syspath_prepend(str(theirs))
     stopped: set[str] = set()
@@ -245,9 +245,9 @@ def commands() -> Iterator[tuple[str, ...]]:
             yield path
 
 
-# They look at the network alone.
+# Commands that need only the network.
 NEED_NO_SCHEMES = {"paths", "timeline", "export"}
-# What each command is given besides; the rest are given a scenario alone.
+# Additional arguments of commands; the others take only a scenario.
 ASKED: dict[str, list[tuple[str, ...]]] = {
     "run": [("S", "--no-report"), ("S", "--dry"), ("S", "--dry", "--save-job", "j.json")],
     "check": [("S",), ("S", "--json")],
@@ -265,7 +265,7 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
 
 
 def test_no_command_runs_code_of_a_scenario(theirs: Path, cli: Cli) -> None:
-    """All commands that take one, each with scenarios that name code wherever it can be named."""
+    """Runs all commands that take a scenario, with scenarios that name code in every key that permits it."""
     sky = SKY.replace(
         "preset =", 'attach = "evil.py:choose"\nroute = "evil.py:choose"\nisls = "evil.py:choose"\npreset ='
     )
@@ -278,7 +278,7 @@ def test_no_command_runs_code_of_a_scenario(theirs: Path, cli: Cli) -> None:
     for command in found:
         for words, file in itertools.product(ASKED.get(command, [("S",)]), ("sky.toml", "small.toml")):
             if (command, file) == ("train", "small.toml"):
-                # It would be trained for, without the schemes that it names.
+                # This command would train for the scenario, without the schemes that it names.
                 continue
             given = [{"S": file, "R": "recipe.toml"}.get(w, w) for w in words]
             done = cli(*command.split(), *given, timeout=60)
@@ -310,7 +310,7 @@ HOSTILE = (
 
 
 def test_hostile_names_stay_names_in_every_output(tmp_path: Path, cli: Cli) -> None:
-    """A scenario with hostile names only: run, compared, plotted, exported."""
+    """A scenario that has only hostile names is run, compared, plotted and exported."""
     shown = [n for n in HOSTILE if "," not in n]
     flows = "".join(
         f"[[flow]]\nname = {quoting.toml(n)}\nfrom = {quoting.toml('A ' + n)}\nto = {quoting.toml('B ' + n)}\n"
@@ -353,7 +353,7 @@ def test_hostile_names_stay_names_in_every_output(tmp_path: Path, cli: Cli) -> N
 
 
 def run_as_root(script: Path, folder: Path) -> int:
-    """Runs a script of tc with programs that do nothing."""
+    """Runs a script for tc, with stubs for the programs."""
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
     for name in ("tc", "sleep"):
@@ -364,7 +364,7 @@ def run_as_root(script: Path, folder: Path) -> int:
 
 
 def test_a_line_break_in_a_title_is_no_line_of_a_script() -> None:
-    """Whatever comes there: the comment of the script is one line."""
+    """Whatever the title contains, the comment in the script is one line."""
     import numpy as np
 
     from perigee_lab.sky.traces import Way, script
@@ -499,7 +499,7 @@ def test_no_name_chooses_its_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_a_scheme_of_a_log_stays_in_its_folder(tmp_path: Path, cli: Cli) -> None:
-    """Also with --force: files next to the folder are not replaced."""
+    """Files next to the folder are not replaced, even with --force."""
     precious = tmp_path / "seed0"
     precious.mkdir()
     (precious / "kept").write_text("mine", encoding="utf-8")

@@ -32,7 +32,7 @@ to = "new-york"
 cc = "cubic"
 """
 
-# The policy of the guide, ten lines.
+# The policy of ten lines from the guide.
 TEN_LINES = '''
 def choose(view):
     """Stay while the satellite stands high, else take the highest northbound one."""
@@ -160,7 +160,7 @@ def test_functions_belong_to_their_keys(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_while_a_function_is_asked_ends_quietly(tmp_path: Path) -> None:
-    """The timeline's thread, which is not joined, must not call an interpreter that is gone."""
+    """The thread of the timeline, which is not joined, must not call an interpreter that has exited."""
     program = """
 import sys, time
 import perigee_lab as perigee

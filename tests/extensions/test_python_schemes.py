@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Congestion controls from outside: Python classes, and skeletons of `perigee new-cc`."""
+"""User-defined congestion controls: Python classes, and skeletons by `perigee new-cc`."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Fixed(perigee.CongestionControl):
     kind = "model"
 
     def on_start(self, cx, window):
-        """All there is."""
+        """Sets the window."""
         window.cwnd = 40 * cx.mss
         window.pacing_bps = 10e6
 
 
 class Reno(perigee.CongestionControl):
-    """Linux's reno, in Python."""
+    """Reno of Linux, in Python."""
 
     count = 0
 
     def on_ack(self, cx, window, ack):
-        """Slow start and one packet per window, in packets as Linux counts."""
+        """Slow start, then one packet per window; counts packets, as Linux does."""
         if not (ack.may_grow and cx.cwnd_limited):
             return
         cwnd, acked = window.cwnd // cx.mss, ack.newly_acked // cx.mss
@@ -69,17 +69,17 @@ class Reno(perigee.CongestionControl):
         window.cwnd = cwnd * cx.mss
 
     def ssthresh(self, cx, window):
-        """Half."""
+        """Half of the window."""
         return max(window.cwnd // cx.mss // 2, 2) * cx.mss
 
     def on_transition(self, cx, window, what):
-        """A reduction starts a new count."""
+        """Starts a new count after a reduction."""
         if what in {"enter recovery", "enter cwr", "enter rto"}:
             self.count = 0
 
 
 def test_a_class_sees_what_the_built_in_scheme_sees():
-    """The same rules in Python and in Rust give the same flow, to the packet."""
+    """The same rules in Python and in Rust yield the same flow, to the packet."""
     ours, theirs = (perigee.loads(SCENARIO).run(cc) for cc in (Reno, "newreno"))
     a, b = (r.table("flows").select(COMPARED) for r in (ours, theirs))
     assert a.equals(b)
@@ -92,21 +92,21 @@ def test_a_model_sets_window_and_rate():
 
 
 class Raises(perigee.CongestionControl):
-    """Fails after a second."""
+    """Raises an error after a second."""
 
     def on_ack(self, cx, window, ack):
-        """Too late is an error."""
+        """Raises an error once a second has passed."""
         if cx.now_ns > 1_000_000_000:
             raise KeyError("too late")
 
 
 class NotANumber(perigee.CongestionControl):
-    """Sets nonsense."""
+    """Sets a window that is not a number."""
 
     value = float("nan")
 
     def on_ack(self, cx, window, ack):
-        """Nonsense."""
+        """Sets the window."""
         window.cwnd = self.value
 
 
@@ -117,7 +117,7 @@ class Negative(NotANumber):
 
 
 class Zero(NotANumber):
-    """Sets no window."""
+    """Sets a window of zero."""
 
     value = 0
 
@@ -129,14 +129,14 @@ class Wordy(NotANumber):
 
 
 class Hasty(perigee.CongestionControl):
-    """Wants to be called again at once, for ever."""
+    """Sets a timer to the present again and again, without end."""
 
     def on_ack(self, cx, window, ack):
-        """At once."""
+        """Sets the timer to the present."""
         window.next_timer_ns = cx.now_ns
 
     def on_timer(self, cx, window):
-        """And again."""
+        """Sets the timer to the present again."""
         window.next_timer_ns = cx.now_ns
 
 
@@ -193,7 +193,7 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
 
 
 def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
-    """In the scenario or on the command line; a file without the class is rejected by both."""
+    """The class is named in the scenario or on the command line; both reject a file without the class."""
     text = "import perigee_lab\nclass Mine(perigee_lab.CongestionControl):\n    pass\n"
     (tmp_path / "mine.py").write_text(text)
     scenario = tmp_path / "s.toml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python code named in a scenario, a record or a study's file runs only with permission."""
+"""Python code named in a scenario, in a record or in a file of a study runs only with permission."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ OWN = SMALL.replace('cc = ["cubic", "newreno"]\n', "").replace('cc = "*"', 'cc =
 
 
 class Folder:
-    """A foreign folder: a scenario for a sky, one for a scheme, and the code that both name."""
+    """A folder from someone else: a scenario with a sky, one with a scheme, and the code that both name."""
 
     def __init__(self, path: Path) -> None:
-        """Writes them."""
+        """Writes the files."""
         self.path = path
         self.marker = path / "code-has-run"
         self.code = path / "evil.py"
@@ -62,7 +62,7 @@ class Folder:
         (path / "scheme.toml").write_text(OWN, encoding="utf-8")
 
     def has_run(self) -> bool:
-        """Whether any of its code has run since the last call."""
+        """Whether any code of the folder has run since the last call."""
         found = self.marker.exists()
         self.marker.unlink(missing_ok=True)
         return found
@@ -99,7 +99,7 @@ def test_code_that_a_scenario_names_runs_with_trust_only(folder: Folder, cli: Cl
     assert "Traceback" not in done.stderr
     done = cli(*asked, "--trust")
     assert folder.has_run(), done.stderr
-    # The series of rain need an optional package; the code has run by then.
+    # Series of rain need an optional package; the code has run before that is checked.
     assert done.returncode == 0 or "needs the package itur" in done.stderr, done.stderr
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Unrequested code of a foreign folder.
+"""Code in a folder from someone else that the user has not requested.
 
-Python files and settings next to a scenario, names in it.
+These are Python files and settings next to a scenario, and names in the scenario.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from perigee_lab.extensions import closure, trust
 from perigee_lab.extensions.plugins import PluginError, load_file
 from perigee_lab.runs.runner import Plan
 
-# Modules that a process imports early, late, or by way of libraries.
+# Modules that a process imports early, late, or through libraries.
 SHADOWED = ("contextlib", "json", "tempfile", "socket", "numpy", "pyarrow", "multiprocessing", "typer", "perigee_x")
-# Long enough that its runs go to workers.
+# Long enough that its runs are given to workers.
 LONG = SMALL.replace('"3 s"', '"120 s"').replace("10 Mbit", "60 Mbit").replace("loss = 0.001\n", "")
 
 
 @pytest.fixture
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, full of modules that leave a mark when they run."""
+    """Makes the current folder one with many modules that leave a mark when they run."""
     for name in SHADOWED:
         mark = f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\nraise SystemExit(3)\n"
         (tmp_path / f"{name}.py").write_text(mark, encoding="utf-8")
@@ -42,7 +42,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def installed(*words: object, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs `perigee …` like the installed program.
 
-    With its folder first on the path, not the current.
+    The first entry of its path is the program's folder, not the current one.
     """
     boot = "import sys; sys.path[0] = sys.prefix; from perigee_lab.entry import main; main()"
     return subprocess.run(
@@ -80,7 +80,7 @@ def test_nor_do_they_in_workers_of_jobs(foreign: Path) -> None:
 
 
 def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
-    """As Dask's local cluster starts its workers; a spawned process imports this very package."""
+    """Workers are started as by Dask's local cluster; a spawned process imports the same package."""
     program = (
         "import sys; sys.path[0] = sys.prefix\n"
         "from perigee_lab.common import interpreter; import multiprocessing as m\n"
@@ -94,7 +94,7 @@ def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
 
 
 def test_what_pythonpath_names_is_found(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A user's module, in a folder of PYTHONPATH, and in the current one if PYTHONPATH names it."""
+    """A user's module is found in a folder of PYTHONPATH, and in the current folder if PYTHONPATH names it."""
     own = tmp_path_factory.mktemp("own")
     text = "from perigee_lab import CongestionControl\nclass Mine(CongestionControl):\n    pass\n"
     (own / "my_own_module.py").write_text(text, encoding="utf-8")
@@ -121,8 +121,8 @@ def test_the_path_of_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert interpreter.clean([str(tmp_path)]) == [interpreter.HOME], "an empty entry names nothing"
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert interpreter.clean([str(tmp_path)]) == [str(tmp_path), interpreter.HOME]
-    # Entries of an editable installation's .pth are kept, and the boot line itself imports sys
-    # only.
+    # Entries from the .pth file of an editable installation are kept, and the boot line itself
+    # imports only sys.
     words = interpreter.command("perigee_lab.runs.worker", "7")
     assert words[2].startswith("import sys; ")
     assert words[2].index("sys.path[:] =") < words[2].index("perigee")
@@ -162,7 +162,7 @@ def choose(view):
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with code that leaves a mark."""
+    """A folder with code that leaves a mark when it runs."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "evil.py").write_text(EVIL.format(marker=str(tmp_path / "ran")), encoding="utf-8")
     return tmp_path
@@ -187,7 +187,7 @@ def test_values_of_the_files_own_sweep_are_not_the_users(theirs: Path, cli: Cli,
 
 
 def test_schemes_that_a_scenario_names_are_not_the_users(theirs: Path) -> None:
-    """As `validate --against linux` gives the plan the names that it found in the scenario."""
+    """`validate --against linux` passes the names that it found in the scenario to the plan in this way."""
     path = theirs / "s.toml"
     path.write_text(SMALL.replace('"newreno"', '"evil.py:X"'), encoding="utf-8")
     scenario = perigee.load(path)
@@ -214,22 +214,22 @@ def test_a_name_that_the_user_gave_is_trusted_as_it_stands_only() -> None:
 
 
 class Kept:
-    """A remembered file with modules next to it."""
+    """A file whose permission is remembered, and modules next to it."""
 
     def __init__(self, folder: Path, text: str) -> None:
-        """Writes it, and its imports."""
+        """Writes the file and its imports."""
         self.folder, self.file = folder, folder / "scheme.py"
         self.file.write_text(text, encoding="utf-8")
 
     def add(self, name: str, text: str = "value = 1\n") -> Path:
-        """A module."""
+        """Adds a module."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
 
     def load(self) -> object:
-        """The module of the file, as a scenario that names it would get it. Raises PluginError."""
+        """Loads the module of the file as a scenario that names it would. Raises PluginError."""
         for name in [n for n in sys.modules if n.startswith("ours_")]:
             del sys.modules[name]
         return load_file(self.file, trust.NOTHING.admit(self.file))
@@ -283,7 +283,8 @@ def test_a_namespace_folder_or_bytecode_that_comes_later_is_not_imported(theirs:
     assert "ours_late.pyc is not among the files with a remembered hash" in module.why  # type: ignore[attr-defined]
     assert not (theirs / "ran").exists()
     (theirs / "ours_late.pyc").unlink()
-    # A folder without __init__.py is a package too: with it the answer is another's.
+    # A folder without __init__.py is also a package: with an additional module, the permission no
+    # longer applies.
     one.add("ours_late/part.py", marked(theirs))
     assert not trust.is_remembered(one.file)
     with pytest.raises(trust.UntrustedError):
@@ -316,7 +317,7 @@ def test_what_a_name_computes_is_not_imported(theirs: Path) -> None:
     with pytest.raises(PluginError, match=r"ours_x\.py is not among the files with a remembered hash"):
         one.load()
     assert not (theirs / "ran").exists()
-    # Nor modules on a package's own path, later.
+    # Nor modules that are later imported from the path of a package.
     two = kept(theirs, "import ours_pkg\ndef later():\n    import ours_pkg.hidden\n")
     two.file.write_text("import ours_pkg\ndef later(name):\n    __import__(name)\n", encoding="utf-8")
     two.add("ours_pkg/__init__.py")
@@ -341,7 +342,7 @@ def test_the_path_is_as_before_when_a_file_has_been_loaded(theirs: Path) -> None
 
 
 def test_python_m_takes_the_current_folder_off_its_path(foreign: Path) -> None:
-    """Imports of `python -m` before Perigee's first line cannot be prevented; later ones can."""
+    """Imports by `python -m` before Perigee's first line cannot be prevented; later imports can."""
     (foreign / "contextlib.py").unlink()
     for name in ("json", "socket", "tempfile"):
         (foreign / f"{name}.py").unlink()

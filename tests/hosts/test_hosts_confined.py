@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Confinement of programs on real hosts. Skipped where no kernel is built (`make kernel`)."""
+"""Confinement of programs on real hosts. Skipped if no kernel is built (`make kernel`)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_a_folder_that_another_kernel_replaces_by_a_link_leads_nowhere(
     (outside / "kept").write_text("before")
     (shared / "held" / "kept").write_text("mine")
     (shared / "file").write_text("mine")
-    # The first host holds a folder and has seen a deeper one, the second replaces both, the first
-    # continues to write.
+    # The first host holds a folder open and has accessed a deeper one; the second replaces both;
+    # the first continues to write.
     held = [
         "cat kept",
         "sleep 0.5",
@@ -68,7 +68,7 @@ def test_a_folder_that_another_kernel_replaces_by_a_link_leads_nowhere(
     done = cli("exec", scenario, *OWN, "--writable", shared, "--json", *words)
     assert done.returncode == 0, done.stderr
     other, first = json.loads(done.stdout)["programs"]
-    # Both saw the folder, and the second did replace it.
+    # Both hosts accessed the folder, and the second did replace it.
     assert (first["output"][:4], other["exit_code"]) == ("mine", 0), done.stdout
     assert os.readlink(shared / "held") == str(outside)
     assert sorted(p.name for p in outside.rglob("*")) == ["er", "kept"]
@@ -96,12 +96,12 @@ def test_links_that_a_folder_has_lead_where_they_do_on_the_machine(cli: Cli, sce
     assert (shared / "a" / "file").read_text() == "two\n"
     assert (shared / "a" / "also").read_text() == "three\n"
     assert stat.S_IMODE((shared / "a" / "newer").stat().st_mode) == 0o600
-    # The machine's own is a layer of memory for the guest, through any link.
+    # Outside the shared folder, the guest writes to an overlay in memory, even through a link.
     assert not (tmp_path / "out").exists()
 
 
 def capabilities(text: str) -> dict[str, int]:
-    """The sets of a process by name, from its status."""
+    """The capability sets of a process by name, from its status."""
     return {name: int(value, 16) for name, _, value in (line.partition(":\t") for line in text.splitlines())}
 
 
@@ -111,7 +111,7 @@ def test_programs_cannot_change_their_root(cli: Cli, scenario: Path) -> None:
     done = cli("exec", scenario, "--at", "s1", "--", "sh", "-c", line)
     found = capabilities(done.stdout)
     assert sorted(found) == ["CapAmb", "CapBnd", "CapEff", "CapInh", "CapPrm"], done.stdout
-    # Root's others are there, such as the one to change the network.
+    # The other capabilities of root are present, such as the one to change the network.
     assert found["CapEff"] & 1 << 12
     assert [name for name, bits in found.items() if bits & CHROOT] == []
     tries = "for how in 'chroot /' 'unshare -Ur true'; do $how true 2>/dev/null && echo open: $how; done; true"

@@ -80,7 +80,7 @@ def output(out: Path, word: str) -> list[str]:
 
 
 def notices(lines: list[str]) -> list[dict[str, Any]]:
-    """Those of one of the two flows."""
+    """The notices of one of the two flows."""
     return [n for n in (json.loads(line[line.index("{") :]) for line in lines if "{" in line) if n["flow"] == "carrier"]
 
 
@@ -92,12 +92,14 @@ def test_programs_hear_of_handovers_in_virtual_time(cli: Cli, scenario: Path, tm
     begin = {"t_ns": 1_700_000_000, "node": "s1", "flow": "carrier", "event": "begin", "until_ns": 2_100_000_000}
     end = {"t_ns": 2_100_000_000, "node": "s1", "flow": "carrier", "event": "end"}
     assert notices(heard) == [begin, end]
-    # At the instants that they name, whatever the host is doing for the bulk transfer.
+    # Notices arrive at the times that they state, whatever the load from the bulk transfer on the
+    # host.
     for line in heard:
         t_ns = json.loads(line[line.index("{") :])["t_ns"]
         assert int(line.split()[0]) == pytest.approx(t_ns, abs=100_000)
     followed = output(tmp_path / "out", "sees")
-    # In the first namespace, with a file that also has the other end's notices.
+    # The program runs in the first namespace, with a file that also has the notices of the other
+    # end.
     assert [n for n in notices(followed) if n["node"] == "s1"] == [begin, end]
     assert len(notices(followed)) == 4
     done = cli("verify", tmp_path / "out", "--trust")
@@ -121,7 +123,7 @@ def test_an_error_moves_what_programs_are_told(cli: Cli, scenario: Path, tmp_pat
         assert done.returncode == 0, done.stderr
         lines = [line for line in output(out, " {") if '"flow":"carrier"' in line]
         [begin, end] = [json.loads(line[line.index("{") :]) for line in lines]
-        # They also come at that wrong instant, and the distance to the end is as announced.
+        # They also arrive at that wrong time, and the end is as far from it as announced.
         assert [int(line.split()[0]) for line in lines] == pytest.approx([begin["t_ns"], end["t_ns"]], abs=100_000)
         assert end["t_ns"] == begin["until_ns"] == begin["t_ns"] + 400_000_000
         begun[error] = begin["t_ns"] - 1_700_000_000

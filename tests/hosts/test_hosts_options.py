@@ -26,7 +26,7 @@ def test_buffers_cap_what_is_in_flight(cli: Cli, scenario: Path, tmp_path: Path,
     assert done.returncode == 0, done.stderr
     cli(*both, tmp_path / "simulated")
     mine, theirs = (totals(record(tmp_path / out, "cubic")) for out in ("linux", "simulated"))
-    # Without the cap: 2.4 MB a second.
+    # Without the cap, it would be 2.4 MB/s.
     assert mine["window_bytes"] * 1e9 / mine["window_ns"] < 1.8e6
     assert mine["window_bytes"] == pytest.approx(theirs["window_bytes"], rel=0.01)
 
@@ -35,7 +35,7 @@ def test_buffers_cap_what_is_in_flight(cli: Cli, scenario: Path, tmp_path: Path,
 def test_the_initial_window_is_an_attribute_of_the_route(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     seen = {}
     for window in (2, 30):
-        # Enough for all of it in the first window, or in none of the first few.
+        # 40 kB fit into a first window of 30 packets, but take several round trips from one of 2.
         text = SCENARIO.replace("1 bdp", "100 packets") + f'bytes = "40 kB"\n[tcp]\ninit_cwnd = {window}\n'
         scenario.write_text(text)
         both = ("run", scenario, "--cc", "newreno", "--no-report", "--out")
@@ -64,7 +64,7 @@ def test_every_segment_is_acknowledged_where_asked(cli: Cli, scenario: Path, tmp
 
 @real
 def test_offload_changes_no_packet(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    # A second flow's requests, marks of ECN: CWR, FIN and small segments are among what is cut.
+    # The second flow has ECN and ends: CWR, FIN and small segments are among what offload splits.
     more = '[[flow]]\nbytes = "300 kB"\nstart = "1 s"\n[tcp]\necn = true\n'
     base = SCENARIO.replace('"1 bdp"', '"1 bdp"\ndiscipline = "fq_codel"') + more
     packets, hashes = [], []
@@ -91,6 +91,6 @@ def test_offload_changes_no_packet(cli: Cli, scenario: Path, tmp_path: Path) -> 
             [hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((tmp_path / name).rglob("*.pcapng"))]
         )
     assert hashes[0] == hashes[1]
-    # Every byte of every packet, checksums included.
+    # This compares every byte of every packet, checksums included.
     assert len(packets[0]) == 2
     assert packets[0] == packets[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pings before a run with real hosts: wrong connections end it with an error that names them."""
+"""Pings before a run with real hosts: wrong connections end the run with an error that names them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MISSING = real_time.why_not()
 
 
 def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
-    """An environment with the default kernel and a fault in its agent."""
+    """An environment with the default kernel, whose agent has a fault."""
     kernel = kernels.find(None).folder
     shutil.copytree(kernel, cache / "perigee/kernels" / kernel.name)
     sources = cache / "agent"
@@ -43,7 +43,7 @@ def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        # Frames for all others are addressed to the first host.
+        # Frames for all other hosts are addressed to the first host.
         ("net.c", "begin(&m, RTM_NEWNEIGH", "hardware[5] = 1;\n\tbegin(&m, RTM_NEWNEIGH",
          "by IPv4: s1 sends to s1 instead of d1"),
         # The second host has no IPv6 address.
@@ -89,7 +89,7 @@ def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> N
     fault = source.replace("\n    return made\n", "\n    return made[::-1]\n")
     assert fault != source
     (tmp_path / "swapped.py").write_text(fault)
-    # The process in the namespaces imports only files of its folder.
+    # The process in the namespaces imports only files in its folder.
     for beside in Path(namespaces.__file__).parent.glob("*.py"):
         if beside.name != "__init__.py":
             (tmp_path / beside.name).write_text(beside.read_text())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kernels of real hosts: inputs determine the key, cached kernels are sound, errors are one line.
+"""Kernels of real hosts: the inputs determine the key, cached kernels are checked, errors are one line.
 
-A source of a dozen lines stands for Linux, so that a full build takes a second. Tests of the real
-kernel are skipped without one (`make kernel`).
+A source tree of a dozen lines stands for Linux, so that a full build takes a second. Tests of the
+real kernel are skipped if none is built (`make kernel`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """What stands for the source of Linux."""
+    """A tree that stands for the source of Linux."""
     folder = tmp_path / "linux-6.12"
     (folder / "arch/um").mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE)
@@ -113,7 +113,7 @@ def made(**keys: Any) -> building.Built:
 
 
 def put(store: Path, key: str, **changes: Any) -> Path:
-    """A kernel in the cache that was never built."""
+    """Puts a kernel that was never built into the cache."""
     folder = store / key
     (folder / "modules").mkdir(parents=True)
     (folder / "linux").write_bytes(b"kernel")
@@ -429,7 +429,7 @@ def test_the_kernel_boots_on_this_machine(real: Kernel) -> None:
 def test_the_example_of_a_module_builds_and_boots(real: Kernel, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     shutil.copytree(real.folder, kernels.store() / real.folder.name)
-    # The source as it was given then: it is not read again.
+    # The hash of the source as it was then; the source is not read again.
     monkeypatch.setattr(pinned, "SHA256", real.manifest.source.sha256)
     monkeypatch.setattr(needs, "FETCHING", {})
     monkeypatch.setattr(building._Build, "_compile", lambda *_: pytest.skip("built with other tools than are here now"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kernel builds of real hosts, with a dozen lines in place of Linux (`test_kernel.py`)."""
+"""Kernel builds for real hosts, with a dozen lines in place of Linux (`test_kernel.py`)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_module_or_an_agent_needs_no_other_kernel(store: Path, room: Path, tre
     plain = made(source=tree).kernel
     module = tmp_path / "tcp_mine.c"
     module.write_text("int mine;\n")
-    # What is compiled again cannot be, from now on.
+    # From now on, compiling fails: any file that is compiled again causes an error.
     again = building.Asked(source=tree, modules=(module,))
 
     def refused(*_: object) -> None:
@@ -125,7 +125,7 @@ def test_the_source_of_the_release_is_known_by_its_hash(
     done = made(source=archive)
     assert done.kernel.manifest.source.pinned
     assert done.warnings == ()
-    # It need not be fetched to be known.
+    # The source need not be fetched for its hash to be known.
     monkeypatch.setattr(source, "fetch", lambda *_: pytest.fail("is fetched"))
     monkeypatch.setattr(needs, "FETCHING", {})
     assert not made().fresh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee shell`: a terminal of a real host. Tests that boot a kernel are skipped without one."""
+"""`perigee shell`: a terminal on a real host. Tests that boot a kernel are skipped if none is built."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 class Person:
-    """At a terminal with a shell in it."""
+    """A user at a terminal with `perigee shell`."""
 
     def __init__(self, *words: object) -> None:
         """Starts `perigee shell`."""
@@ -42,7 +42,7 @@ class Person:
         self.seen = ""
 
     def sees(self, text: str) -> None:
-        """Waits for a text, and forgets what was before."""
+        """Waits for a text, and discards the output up to it."""
 
         def there() -> bool:
             if select.select([self.terminal], [], [], 0)[0]:
@@ -58,7 +58,7 @@ class Person:
         os.write(self.terminal, keys.encode())
 
     def restored(self) -> bool:
-        """The terminal is as it was."""
+        """Whether the terminal has its previous settings."""
         return termios.tcgetattr(self.theirs) == self.before
 
 
@@ -77,7 +77,7 @@ def test_a_person_works_in_a_shell(person: Person) -> None:
     person.sees("s1:")
     person.types("echo $((6 * 7)) $(tty) $(stty size)\r")
     person.sees("42 /dev/pts/0 33 77\r\n")
-    # The other host, over the network; a key that interrupts; the answer to a question.
+    # Covers the other host over the network, a key that interrupts, and the answer to a prompt.
     person.types("python3 -c \"import socket; print(socket.gethostbyname('d1'))\"\r")
     person.sees("10.0.0.2")
     person.types("sleep 1000\r")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Environments to learn in, trainings, policies."""
+"""Environments for learning, trainings, policies."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_gymnasium_accepts_the_environment(tmp_path: Path) -> None:
     for action in (spaces.WindowFactor(), spaces.RateFactor(), spaces.WindowAndGain(), spaces.Choices()):
         env = gymnasium.make(NAME, scenario=str(path), action=action, disable_env_checker=True)
         with warnings.catch_warnings():
-            # Checkers advise on what is optional: bounds of observations, render modes.
+            # Checkers also warn about optional features: bounds of observations, render modes.
             warnings.simplefilter("ignore")
             check_env(env.unwrapped, skip_render_check=True)
     env = PathEnv(str(path), reward=spaces.PowerReward(), render_mode="rgb_array")
@@ -210,7 +210,7 @@ def test_pettingzoo_accepts_the_environment(tmp_path: Path) -> None:
 
 
 def leveldb_block(pairs: list[tuple[bytes, bytes]]) -> bytes:
-    """A block without shared prefixes, one restart, with its trailer."""
+    """A block with one restart and no shared prefixes, followed by its trailer."""
     body = b""
     for key, value in pairs:
         body += bytes([0, len(key), len(value)]) + key + value
@@ -226,7 +226,7 @@ def varint(n: int) -> bytes:
 
 
 def bundle(folder: Path, tensors: dict[str, np.ndarray]) -> Path:
-    """A TensorFlow checkpoint according to its format, written by hand."""
+    """Writes a TensorFlow checkpoint by hand, according to the format."""
     data, pairs = b"", [(b"", b"\x08\x01")]
     for name, a in sorted(tensors.items()):
         values = a.astype("<f4").tobytes()

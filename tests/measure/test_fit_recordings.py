@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee fit` of recordings.
 
-Rates and delays (mahimahi, LeoReplayer), telemetry, logs, captures.
+These are rates and delays (mahimahi, LeoReplayer), telemetry, logs and captures.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ leocc = pytest.mark.skipif(
 
 
 def rates(folder: Path, mbps: np.ndarray, name: str = "down.trace", step_s: float = 0.1) -> Path:
-    """A file as mahimahi writes it."""
+    """A file in the format of mahimahi."""
     (folder / name).write_text("".join(f"{ms}\n" for ms in opportunities(mbps, step_s)))
     return folder / name
 
 
 def delays(folder: Path, ms: np.ndarray) -> Path:
-    """A file as LeoReplayer writes it."""
+    """A file in the format of LeoReplayer."""
     (folder / "delay.trace").write_text("".join(f"{v:.2f}\n" for v in ms))
     return folder / "delay.trace"
 
 
 def steps(folder: Path) -> tuple[Path, Path]:
-    """30 s: 20 and 10 Mbit/s alternating every 5 s, nothing for 0.3 s.
+    """A recording of 30 s: 20 and 10 Mbit/s alternate every 5 s, and nothing arrives for 0.3 s.
 
-    20 ms, from 12 s on 27 ms one way.
+    The one-way delay is 20 ms, and from 12 s on 27 ms.
     """
     mbps = np.where(np.arange(300) // 50 % 2 == 0, 20.0, 10.0)
     mbps[201:204] = 0
@@ -62,7 +62,7 @@ def test_a_recording_comes_back_as_a_scenario(tmp_path: Path) -> None:
     assert at == pytest.approx([20, 10, 0, 10], rel=0.02)
     assert any("lost while nothing got through" in u for u in path.unknown)
     assert not any("queue's size" in u for u in path.unknown)
-    # Cubic and BBR over the recording itself, and over what was fitted.
+    # Cubic and BBR run over the recording itself and over the fitted path.
     assert [f.cc for f in found.flows] == ["cubic", "bbr"]
     assert all(abs(f.error) < 0.02 for f in found.flows)
     assert found.probes.shift_ms < 0.5
@@ -150,16 +150,16 @@ def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> Non
 
 @leocc
 def test_a_published_recording_of_a_terminal(tmp_path: Path) -> None:
-    """The first minute of LeoCC's example.
+    """Fits the first minute of LeoCC's example.
 
-    Rates of 1 to 68 Mbit/s, delays of 7 to 34 ms in integer ms.
+    It has rates of 1 to 68 Mbit/s, and delays of 7 to 34 ms in integer ms.
     """
     given = Given(SHARED / "bw_example_0-60s.txt", None, SHARED / "delay_example_0-60s.txt")
     found = fit([], tmp_path, title="t", command="c", given=given, queue_bytes=450e3)
     assert found.path.duration_s == pytest.approx(60, abs=0.05)
     assert all(abs(f.error) < 0.02 for f in found.flows)
     assert found.probes.ks < 0.2
-    # Recorded delays come in steps of 2 ms there and back.
+    # The sums of both recorded delays are multiples of 2 ms.
     assert found.probes.shift_ms < 1.0
 
 
@@ -167,7 +167,7 @@ DISH = "timestamp_s,pop_ping_latency_ms,pop_ping_drop_rate,downlink_throughput_b
 
 
 def dish(folder: Path, rtts: np.ndarray, down: np.ndarray) -> Path:
-    """A second per row, as collectors of a dish's history write it."""
+    """Writes one row per second, as collectors of a dish's history do."""
     rows = [f"{1.7e9 + k:.0f},{r:.2f},0,{d:.0f},20000" for k, (r, d) in enumerate(zip(rtts, down, strict=True))]
     (folder / "dish.csv").write_text("\n".join([DISH, *rows, ""]))
     return folder / "dish.csv"
@@ -190,8 +190,8 @@ def test_telemetry_of_a_dish_is_fitted_where_it_is_idle(tmp_path: Path, cli: Cli
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "fit/replay.toml").read_text(encoding="utf-8")
     assert "120 samples are left out" in text
-    # A sample a second is too slow for steps each 15 s: they are jitter, with its distribution and
-    # its correlation.
+    # With one sample per second, steps every 15 s cannot be detected; they become jitter, with its
+    # distribution and correlation.
     (quantiles,) = (line for line in text.splitlines() if line.startswith("added"))
     base = float(text.partition('rtt = "')[2].split()[0])
     levels = [float(v) for v in re.findall(r"% ([\d.]+) ms", quantiles)]
@@ -201,7 +201,7 @@ def test_telemetry_of_a_dish_is_fitted_where_it_is_idle(tmp_path: Path, cli: Cli
 
 
 def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> None:
-    """A log of pings and a capture of a download, without an import by hand."""
+    """A log of pings and a capture of a download are fitted without an explicit import."""
     text = '[run]\nduration = "20 s"\nsample = "20 ms"\n[source.dumbbell]\nrtt = "40 ms"\n[port.bottleneck]\n'
     text += 'rate = "8 Mbit"\nqueue = "100 kB"\n[[flow]]\n'
     (tmp_path / "s.toml").write_text(text)

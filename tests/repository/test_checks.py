@@ -35,13 +35,13 @@ OTHER = """# Two words
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """Runs git with an author of its own."""
+    """Runs git with a separate author."""
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def run(script: str, folder: Path, *arguments: str) -> tuple[int, list[str]]:
-    """Exit code and lines of a script."""
+    """Runs a script; returns its exit code and lines of output."""
     command = [sys.executable, ROOT / ".ci" / script, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -65,7 +65,7 @@ def test_broken_links_and_anchors_are_listed_with_their_lines(repository: Path) 
     (repository / "a/sub").mkdir(parents=True)
     (repository / "a/index.md").write_text(PAGE)
     (repository / "a/sub/other.md").write_text(OTHER)
-    # A file that a clone would not have.
+    # A file that a clone would not contain.
     (repository / "a/sub/gone.svg").write_text("")
     git(repository, "add", "a/index.md", "a/sub/other.md")
     code, lines = run("links", repository)

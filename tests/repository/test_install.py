@@ -25,7 +25,7 @@ def call(*words, **options):
 
 
 def released(dist):
-    """The wheel for this machine in a folder; older than a source, it is of other code."""
+    """The wheel for this machine in a folder, unless it is older than a source file."""
     found = sorted(dist.glob(f"perigee_lab-{_core.__version__}-*{platform.machine()}.whl"))
     assert found, f"no wheel for this machine in {dist}: make dist"
     sources = [p for folder in ("crates", "python") for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES]
@@ -36,7 +36,7 @@ def released(dist):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel of this code: that of `make dist` if it is under test, else a new build."""
+    """The wheel of this code: that of `make dist` if it is under test, otherwise a new build."""
     if "PERIGEE_DIST" in os.environ:
         return released(ROOT / os.environ["PERIGEE_DIST"])
     out = tmp_path_factory.mktemp("wheel")
@@ -50,7 +50,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """A function for calls in an environment with the wheel and its dependencies only."""
+    """A function that runs commands in an environment with only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", folder / "env")
     pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -107,7 +107,7 @@ def test_the_sdist_has_all_that_its_build_reads(tmp_path):
     with tarfile.open(archive) as opened:
         opened.extractall(tmp_path, filter="data")
     (tree,) = (p for p in tmp_path.iterdir() if p.is_dir())
-    # Checking types reads every file that the build reads.
+    # Type checking reads every file that a build reads.
     shared = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/sdist")}
     call("cargo", "check", "--locked", "--offline", "-p", "perigee-py", cwd=tree, env=shared)
     assert (tree / "python/perigee_lab/scenarios/leo/london-new-york.toml").is_file()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Tutorials and how-tos: their files are written, their commands run in order."""
+"""Tutorials and how-tos: their files are written, and their commands run in order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from conftest import ROOT
 from perigee_lab.hosts import kernels
 
 BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
-# Guides with fragments of commands, other machines or recordings of others: their subjects have
-# tests of their own.
+# Guides with fragments of commands, other machines or other people's recordings; separate tests
+# cover their subjects.
 GUIDES = {
     *("cluster", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning"),
     *("measure", "plugins", "rain", "sweeps"),
@@ -70,7 +70,7 @@ def test_every_page_is_known_and_has_commands() -> None:
 def test_what_a_page_says_works(page: str, tmp_path: Path) -> None:
     if page == "how-to/programs.md" and not kernels.sound():
         pytest.skip("no kernel for real hosts: perigee kernel build")
-    # Without the clone: files named by a page must be part of the installation.
+    # Pages are run outside the clone: files that a page names must be part of the installation.
     environment = {**os.environ, "MPLBACKEND": "Agg", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for language, title, text in blocks(page):
         if title:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Benchmarks against other programs: their builds are used, only our case files are compiled."""
+"""Benchmarks against other programs: existing builds of these are used, and only our case files are compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from words import tomllib
 
 
 def load(name: str) -> ModuleType:
-    """A script of the folder bench as a module."""
+    """Loads a script of the folder bench as a module."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}/run.py")
     assert spec is not None
     assert spec.loader is not None
@@ -28,7 +28,7 @@ def load(name: str) -> ModuleType:
 
 @pytest.fixture
 def htsim(tmp_path: Path) -> tuple[Path, Path]:
-    """A library and a folder of headers, both without content."""
+    """An empty library and an empty folder of headers."""
     peers = load("peers")
     for header in peers.HTSIM_HEADERS:
         (tmp_path / header).touch()

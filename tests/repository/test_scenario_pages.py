@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The pages of the reference of scenario files: complete, current, with examples that load."""
+"""Reference pages of scenario files: complete, current, and with examples that load."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_example_of_a_page_loads(name: str) -> None:
 
 
 def _toml(table: dict[str, Any], prefix: str = "") -> str:
-    """TOML of nested tables, as far as the examples need it."""
+    """Formats nested tables as TOML, as far as the examples need it."""
     plain, nested = [], []
     for key, value in table.items():
         if isinstance(value, dict):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The tasks of users in examples/, at quick sizes, as scripts and as a notebook."""
+"""Users' tasks in examples/, at quick sizes, as scripts and as a notebook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conftest import ROOT
 
 
 def page(name: str, folder: Path, *quick: object) -> str:
-    """Runs the commands of a page of docs/ in a folder, at quick size; returns their output."""
+    """Runs the commands on a page of docs/ in a folder, at quick size; returns their output."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert len(commands) > 1

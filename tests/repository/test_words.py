@@ -34,7 +34,7 @@ def f():
 
 
 def found(path: Path) -> list[tuple[str, int]]:
-    """Listed words of a file with their lines."""
+    """The listed words in a file, with their lines."""
     return [(entry.name, number) for entry, number, _ in words.uses(words.read(path), words.load())]
 
 

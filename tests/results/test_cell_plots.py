@@ -16,7 +16,7 @@ from perigee_lab.results.cells import Axis, Index, Sweep
 from perigee_lab.results.metrics import mean_and_interval
 
 QUEUE, LOSS, RATE = "port.bottleneck.queue", "source.dumbbell.loss", "port.bottleneck.rate"
-# RTTs of three queues that differ by far more than seeds do.
+# RTTs with three queues, which differ far more than those with different seeds.
 RTT_MS = {"0.5bdp": 40.0, "2bdp": 100.0, "8bdp": 200.0}
 STEP_MS = (0.0, 1.0, 3.0)
 
@@ -54,7 +54,7 @@ def points(axes: Any) -> list[list[float]]:
 
 
 def shown(figure: Any) -> list[Any]:
-    """The panels of a figure that are seen."""
+    """The visible panels of a figure."""
     return [a for a in figure.axes if a.get_visible()]
 
 

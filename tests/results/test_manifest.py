@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Damaged manifests give an error of one line; `verify` finds changes in them."""
+"""Damaged manifests cause an error of one line; `verify` detects changes in manifests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def text(record: Path) -> Iterator[str]:
-    """The manifest as it was written; it is there again afterwards."""
+    """The manifest as it was written, which is restored afterwards."""
     path = record / manifest.MANIFEST
     whole = path.read_bytes()
     yield whole.decode()
@@ -41,7 +41,7 @@ def text(record: Path) -> Iterator[str]:
 
 
 def commands(record: Path, out: Path) -> Iterator[int]:
-    """Exit codes of everything that reads records."""
+    """Exit codes of all commands that read records."""
     for read in (
         lambda: verify_command(record, rerun=False, as_json=False),
         lambda: report.command(record, out / "report.html"),
@@ -89,13 +89,13 @@ def test_every_key_may_be_missing_or_wrong(
         except RecordError as error:
             refused.append(str(error))
         else:
-            # What can be read is read by all commands; a few of each key, since each takes its
-            # time.
+            # If a manifest can be read, all commands can read it; only a few are tested for each
+            # key, to save time.
             accepted += 1
             if accepted < 3:
                 one_line_or_none(record, tmp_path, capsys)
     assert all(str(record) in error and "\n" not in error for error in refused)
-    # Perigee passes other keys through unchanged.
+    # Perigee keeps other keys unchanged.
     assert key not in KNOWN or any(key in error for error in refused)
 
 
@@ -103,7 +103,7 @@ KNOWN = {f.metadata.get("key", f.name) for f in dataclasses.fields(manifest.Mani
 
 
 def spoilt(whole: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    """Manifests with a key missing, of another type, or with entries that are."""
+    """Manifests in which a key, or an entry of its value, is missing or has another type."""
     yield {k: v for k, v in whole.items() if k != key}
     yield from ({**whole, key: value} for value in WRONG)
     entries = whole.get(key)
@@ -146,7 +146,7 @@ def test_verify_sees_what_contradicts_the_folder(
     assert said in capsys.readouterr().out
 
 
-# The scenario's name is the record's: the repeated run takes it from there.
+# The repeated run takes the name of the scenario from the record.
 UNSEEN = {*manifest.OF_THE_MOMENT, "tables", "record_format", "scenario"}
 
 
@@ -165,7 +165,7 @@ def test_verify_sees_every_key_that_was_changed(
 
 
 def _other(value: Any) -> Any:
-    """Another value of the same kind."""
+    """A different value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Axes robust against single peaks, and unique, consistent styles of schemes."""
+"""Plots: axes that are robust against single peaks, and unique, consistent styles of schemes."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
 
 
 def test_orbcc_has_one_colour_in_reports_and_figures_of_studies() -> None:
-    """Figures call `orbcc-repro` OrbCC, reports have `orbcc`.
+    """Figures call `orbcc-repro` OrbCC, and reports have `orbcc`.
 
-    Its forms differ in dashes and markers.
+    The variants differ in dashes and markers.
     """
     forms = [s["id"] for s in schemes() if s["id"].startswith("orbcc")]
     assert len(forms) == 4
     assert len({looks.of([cc])[cc].colour for cc in forms} | {style.look(cc)["color"] for cc in forms}) == 1
-    # Bars have neither.
+    # Bars have neither dashes nor markers.
     bars = [(style.bar(s["id"])["color"], style.bar(s["id"])["hatch"]) for s in schemes() if s["id"] != "policy"]
     assert len(set(bars)) == len(bars)
     assert style.bar("orbcc-repro")["hatch"] == style.bar("cubic")["hatch"] == ""

@@ -74,7 +74,7 @@ def test_bands_hold_the_curves_of_all_seeds() -> None:
 def test_capacity_is_what_the_path_carries_and_left_out_where_it_is_no_bound() -> None:
     scheme = payload(runs(TWO))["schemes"][0]
     capacity = [c for c in scheme["curves"]["0"]["capacity"] if c is not None]
-    # 20 Mbit/s of IP packets of 1,500 bytes, of which 1,448 are payload.
+    # 20 Mbit/s in IP packets of 1,500 bytes, of which 1,448 are payload.
     assert capacity == pytest.approx([20 * 1448 / 1500] * len(capacity), rel=1e-3)
     assert payload(runs(TWO))["completions"] == {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Applications that do not send all the time, from the scenario file to completion times."""
+"""Applications that do not always send, from the scenario file to completion times."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_objects_are_asked_for_one_after_the_other() -> None:
     assert list(done["object"]) == list(range(20))
     assert set(done["bytes"]) == {100_000}
     assert run.to_pandas("flow_totals")["goodput_bytes"][0] == 20 * 100_000
-    # Request and first answer: one RTT, plus transmission times; the entire object takes three to
-    # five.
+    # Request and first answer take one RTT plus transmission times; the entire object takes three
+    # to five RTTs.
     first_s = (done["first_ns"] - done["asked_ns"]) / 1e9
     assert first_s.between(0.1, 0.12).all()
     assert ((done["done_ns"] - done["asked_ns"]) / 1e9).between(0.3, 0.6).all()
@@ -109,9 +109,9 @@ def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None
 
 
 def test_a_page_on_an_empty_path_takes_what_can_be_computed() -> None:
-    """Document (one packet) and object (ten, the initial window).
+    """The page has a document of one packet and an object of ten, which is the initial window.
 
-    An RTT each, and transmission times.
+    Each takes an RTT and its transmission time.
     """
     run = finished('app = "web"\ndocument = "1448 B"\nobjects = 10\nobject = "1448 B"\nthink = "5 s"\npages = 3')
     packet_ms, request_ms = 1500 * 8 / 20e3, 200 * 8 / 1e6
@@ -130,7 +130,7 @@ def test_a_page_on_an_empty_path_takes_what_can_be_computed() -> None:
 
 
 def test_a_video_above_its_link_stalls_for_as_long_as_it_must() -> None:
-    """One quality of 25 Mbit/s over 20 Mbit/s.
+    """The video has one quality of 25 Mbit/s, over 20 Mbit/s.
 
     A segment of 2 s takes 2.59 s, an RTT, and losses.
     """
@@ -161,13 +161,14 @@ def test_a_player_finds_the_quality_that_its_link_carries() -> None:
 def test_a_call_over_a_clean_path_has_the_opinion_of_its_delay() -> None:
     run = finished('app = "voice"', None)
     found = run.summary
-    # 20 ms of speech, 50 ms of light and less than one of transmissions, 60 ms of playout: Idd of
-    # 130 ms.
+    # 20 ms of packetisation, 50 ms of propagation, less than 1 ms of transmission and 60 ms of
+    # playout: Idd for 130 ms.
     assert found["mouth_ear_ms"] == pytest.approx(130.5, abs=0.6)
     assert (found["late_pct"], flow_rows(run)[0]["loss_pct"]) == (0, 0)
     assert found["mos"] == pytest.approx(mean_opinion_score("g711", 130.5, 0), abs=0.01)
     totals = run.to_pandas("flow_totals")
-    # Talking 1.004 of 2.591 s: 1,163 packets are expected; a few spurts are longer or shorter.
+    # With speech during 1.004 of 2.591 s, 1,163 packets are expected; the lengths of talk spurts
+    # vary.
     assert 600 < totals["data_sent"][0] < 1_800
 
 
@@ -185,8 +186,8 @@ def test_the_e_model_gives_the_values_of_the_recommendation() -> None:
 def test_first_bytes_are_those_of_slow_start() -> None:
     run = finished('bytes = "200 kB"\nstart = "1 s"')
     (only,) = flow_rows(run)
-    # SYN, SYN-ACK and the first data cross the path of 50 ms in turn. 10 kB are in the initial
-    # window, 100 kB are not.
+    # SYN, SYN-ACK and the first data cross the path of 50 ms one after the other. 10 kB fit into
+    # the initial window, 100 kB do not.
     assert 0.15 < only["first_byte_s"] < 0.152
     assert only["first_byte_s"] < only["first_10kb_s"] < 0.16
     assert 0.35 < only["first_100kb_s"] < 0.5

@@ -58,8 +58,8 @@ def test_the_dissector_shows_what_ports_and_receivers_wrote(cli: Cli, small: Pat
     acks = shows("ipv6.opt.type == 0x1e && orbcc", "orbcc.form", "orbcc.hop.rate_kbps", "orbcc.base_rtt_us")
     assert len(acks) > 100
     assert {form.split(",")[0] for form, _, _ in acks} == {ECHOES[echo]}
-    # The dumbbell's one metered port has 10 Mbit/s; the sender states a base RTT near the path's 30
-    # ms.
+    # The only metered port of the dumbbell has 10 Mbit/s; the sender states a base RTT near the 30
+    # ms of the path.
     assert acks[-1][1] == "10000"
     data = shows("ipv6.opt.type == 0x3e", "orbcc.base_rtt_us", "orbcc.cwnd_bytes")
     base_rtt_us, cwnd = (int(x) for x in data[-1])
@@ -104,7 +104,8 @@ def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path
     data = len(tshark(senders, "tcp.len > 0", "frame.number"))
     again = len(tshark(senders, "tcp.analysis.retransmission || tcp.analysis.out_of_order", "frame.number"))
     assert (data, again) == (totals["data_sent"], totals["retransmits"])
-    # What arrives anywhere was delivered; ACKs are seen where they leave, and where they arrive.
+    # All packets that arrive at a host were delivered; ACKs are captured both where they leave and
+    # where they arrive.
     seen = {path: len(tshark(path, "ip.src == 10.0.0.2", "frame.number")) for path in (senders, receivers)}
     arrived = len(tshark(receivers, "ip.src == 10.0.0.1", "frame.number")) + seen[senders]
     assert arrived == totals["delivered_packets"]
@@ -120,7 +121,7 @@ def test_captures_of_programs_are_whole(cli: Cli, small: Path, tmp_path: Path) -
     folder = tmp_path / "out/programs/seed1"
     for name in ("senders.pcapng", "receivers.pcapng"):
         path = folder / name
-        # A datagram, and ICMP port unreachable.
+        # A datagram, followed by ICMP port unreachable.
         assert tshark(path, "udp && !icmpv6", "udp.length") == [["508"]]
         assert len(tshark(path, "icmpv6.checksum.status == 1", "frame.number")) == 1
         assert tshark(path, "frame.cap_len != frame.len || _ws.malformed", "frame.number") == []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Other machines.
 
-The same results over a Dask cluster, despite deaths, full disks, unshared files.
+A Dask cluster yields the same results, despite worker deaths, full disks and unshared folders.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_results_wait_in_a_store_for_whoever_asks(cli: Cli, tmp_path: Path) -> N
     assert first.returncode == 0, first.stderr
     objects = sorted((tmp_path / "store").iterdir())
     assert len(objects) == 16
-    # Another folder, and no cluster that answers: all is there.
+    # In another folder and without a cluster that answers, all results are fetched from the store.
     second = cli(*words, "--out", "two", "--cluster", "tls://127.0.0.1:9", "--store", store)
     assert second.returncode == 0, second.stderr
     assert table(tmp_path / "one") == table(tmp_path / "two")
@@ -213,7 +213,7 @@ def test_a_refused_cluster_leaves_no_folder(address: str, cli: Cli, small: Path,
         assert done.returncode == 2, done.stderr
         assert f"--cluster {address}: there is no host" in done.stderr or "--cluster 'foo': give local" in done.stderr
         assert sorted(tmp_path.rglob("*")) == before
-    # What is complete needs no cluster.
+    # Complete results need no cluster.
     assert cli(*words, "--out", "here").returncode == 0
     again = cli(*words, "--out", "here", "--cluster", address)
     assert again.returncode == 0, again.stderr
@@ -233,7 +233,7 @@ def test_who_waits_for_a_scheduler_is_told_at_once(begin: Begin, small: Path, cl
     line = process.stderr.readline()
     line = line if isinstance(line, str) else line.decode()
     assert f"no scheduler answers at tls://127.0.0.1:{port} yet; waiting 15 s" in line
-    # It comes in time.
+    # The scheduler comes back in time.
     cluster.end()
     late = Cluster(port)
     try:
@@ -256,7 +256,8 @@ def test_another_program_at_the_address_is_no_scheduler(
                 while True:
                     connection, _ = server.accept()
                     connection.sendall(greeting)
-                    # Nothing more, as if it waited for a request; closed where it has spoken.
+                    # The server sends nothing more, as if it waited for a request; if it has sent a
+                    # greeting, it closes.
                     kept.append(connection) if not greeting else connection.close()
 
         kept: list[socket.socket] = []
@@ -269,7 +270,7 @@ def test_another_program_at_the_address_is_no_scheduler(
 
 @needs_dask
 def test_a_worker_with_another_build_is_refused_with_both_versions(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
-    # The same package with another version: as if a later release were installed there.
+    # The same package with another version, as if a later release were installed on the workers.
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "sitecustomize.py").write_text(
         "import perigee_lab._core as c, perigee_lab.runs.job as j\n"
@@ -296,7 +297,8 @@ def test_when_the_last_worker_with_room_dies_its_runs_wait_for_the_next(
     process = begin(*words, "--out", "there", "--cluster", cluster.address)
     assert process.stderr is not None
     told = ""
-    # One is full, and the rest goes to the other alone, which dies; then only the full one is left.
+    # One worker's disk is full, and the rest is given to the other worker, which dies; then, only
+    # the full one is left.
     while "has no room" not in told:
         told = str(process.stderr.readline())
         assert told, "ended before a worker was full"
@@ -344,14 +346,14 @@ def test_what_kubernetes_is_asked_for_keeps_to_the_operators_schema(monkeypatch:
         asked = [kubernetes_arguments() for _ in range(2)]
     assert asked[0]["name"] != asked[1]["name"]
     resource = operator.make_cluster_spec(**asked[0])
-    # As its Helm chart installs it.
+    # The resource as installed by its Helm chart.
     chart = Path(operator.__file__).parent / "deployment" / "helm" / "dask-kubernetes-operator"
     definition = yaml.safe_load((chart / "crds" / "daskcluster.yaml").read_text(encoding="utf-8"))
     (version,) = [v for v in definition["spec"]["versions"] if v["name"] == "v1"]
     checker = jsonschema.Draft202012Validator(version["schema"]["openAPIV3Schema"])
 
     def pruned(value: Any) -> Any:
-        """Without nulls: the server takes them away before it checks."""
+        """Removes nulls, as the server does before it validates."""
         if isinstance(value, dict):
             return {k: pruned(v) for k, v in value.items() if v is not None}
         return [pruned(v) for v in value] if isinstance(value, list) else value

@@ -43,7 +43,7 @@ def test_strangers_on_this_machine_run_nothing_in_a_local_cluster(tmp_path: Path
             assert len(addresses) >= 2
             assert [a.partition("://")[0] for a in addresses] == ["tls"] * len(addresses)
             for address in addresses:
-                # Neither without a certificate nor with one of their own.
+                # Others connect neither without a certificate nor with their own.
                 for other in (address.replace("tls://", "tcp://"), address):
                     with pytest.raises((OSError, TimeoutError, TypeError, ValueError)):
                         Client(other, security=Security.temporary() if other == address else None, timeout=3)

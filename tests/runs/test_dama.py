@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ports with capacity on request (DAMA), from the scenario file to RTTs."""
+"""Ports with demand-assigned capacity (DAMA), from the scenario file to RTTs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rtts_ms(port: str) -> list[float]:
 
 def test_pings_wait_for_a_grant_unless_some_capacity_is_constant_or_free() -> None:
     plain, asked = rtts_ms(""), rtts_ms(ASKS)
-    # Up to a frame until the request, 23 frames of 26.5 ms until the grant.
+    # At most one frame until the request, and 23 frames of 26.5 ms until the grant.
     assert all(23 * 26.5 - 1 <= a - p <= 24 * 26.5 + 1 for p, a in zip(plain, asked, strict=False))
     for unasked in ('dama_cra = "64 kbit"\n', 'dama_fca = "64 kbit"\n'):
         assert max(rtts_ms(ASKS + unasked)) < max(plain) + 27

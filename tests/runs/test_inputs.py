@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """User inputs.
 
-Custom networks, uploads, traces of both directions, matrices, skies of two sources.
+These are custom networks, uploads, traces of both directions, matrices, and skies from two sources.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_a_network_of_ones_own_is_simulated_and_its_paths_are_followed(cli: Cli,
     assert "fibre" not in done.stdout
     assert "•pop" in done.stdout
     found = json.loads(cli("paths", network, "--json").stdout)[0]
-    # 2 x (5 + 15) ms, and from 2 s on 2 x (5 + 30).
+    # 2 x (5 + 15) ms, and from 2 s on 2 x (5 + 30) ms.
     assert (found["rtt_min_ms"], found["rtt_max_ms"]) == (40.0, 70.0)
     frame = perigee.load(network).run().to_pandas("flows")
     assert len(frame) > 0
@@ -91,7 +91,7 @@ to = "s1"
 cc = "cubic"
 """
     run = perigee.loads(text).run()
-    # The way up is that of the ACKs of a download: 4 Mbit/s.
+    # The uplink, which carries the ACKs of a download, has 4 Mbit/s.
     assert 3.5 < run.summary["goodput_mbps"] < 4.0
     assert run.summary["base_rtt_ms"] == pytest.approx(20 + 1500 * 8 / 4e3 + 52 * 8 / 20e3, abs=0.1)
 
@@ -197,7 +197,7 @@ def test_shells_and_element_sets_share_a_sky(cli: Cli, sky: Path) -> None:
 
 
 def test_opportunities_carry_the_rate() -> None:
-    # 12 Mbit/s are a packet of 1500 bytes each ms; nothing in the second half; 6 Mbit/s every other
+    # At 12 Mbit/s, a packet of 1500 bytes leaves every ms; at 0, none; at 6 Mbit/s, one every other
     # ms.
     rate = np.array([12.0] * 10 + [0.0] * 10 + [6.0] * 10)
     found = opportunities(rate, 0.01)
@@ -239,7 +239,7 @@ def test_an_exported_script_changes_with_the_network(cli: Cli, tmp_path: Path) -
 
 
 def test_rain_follows_the_satellite() -> None:
-    # m and sigma of two elevations; halfway between them, and at both, by hand.
+    # m and sigma of two elevations; values halfway between them, and at both, are computed by hand.
     climates = {30.0: Climate(0.0, 1.0, 0.5), 50.0: Climate(math.log(0.25), 1.0, 0.5)}
     found = following(climates, np.array([1.0, 1.0, 1.0, -1.0]), np.array([30.0, 50.0, 40.0, 30.0]))
     # It rains half of the time, so that the offset is exp(m): A = exp(m) (e - 1) at one deviation.
@@ -249,7 +249,7 @@ def test_rain_follows_the_satellite() -> None:
 
 def test_elevations_are_those_of_a_triangle() -> None:
     assert elevation_deg([10.0, 20.0], [10.0, 20.0, 550.0]) == pytest.approx(90.0)
-    # On the horizon the cosine of the angle at the centre is R / (R + h).
+    # At the horizon, the cosine of the angle at the Earth's centre is R / (R + h).
     away = math.degrees(math.acos(6371 / 6921))
     assert elevation_deg([0.0, 0.0], [0.0, away, 550.0]) == pytest.approx(0.0, abs=1e-9)
 

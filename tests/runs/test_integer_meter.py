@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""OrbCC's meter in integers, from the scenario file to what flows get."""
+"""The integer variant of OrbCC's meter, from the scenario file to the rates of flows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_orbcc_over_a_meter_in_integers_gets_what_it_gets_over_the_reference() -
     rates = {meter: run.to_pandas("flow_totals")["goodput_bytes"].astype(float) for meter, run in runs.items()}
     for i in (0, 1):
         assert rates["integer"][i] == pytest.approx(rates["reference"][i], rel=0.01)
-    # Not the same meter: the mean of 20 and 100 ms is not the same to the last bit.
+    # The meters differ: the means of 20 and 100 ms are not equal to the last bit.
     assert list(rates["integer"]) != list(rates["reference"])
     told = {m: next(p for p in r.manifest["ports"] if p["name"] == "r1->r2") for m, r in runs.items()}
     assert told["integer"]["meter"] == "integer"

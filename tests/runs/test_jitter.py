@@ -29,8 +29,8 @@ def test_pings_over_a_geostationary_path_have_its_rtts() -> None:
     assert run.manifest["conserved"]
     rtt = run.to_pandas("rtt")
     inside = rtt[rtt["rtt_us"].between(558_000, 627_000)]["count"].sum() / rtt["count"].sum()
-    # The body of the published week: 99 %; neighbours are correlated, so that an hour of it
-    # scatters.
+    # In the published week, 99 % are in this range. Neighbouring values are correlated, so that the
+    # share varies from hour to hour.
     assert 0.97 < inside < 0.999
     assert run.summary["rtt_median_ms"] == pytest.approx(598, abs=5)
     assert rtt["rtt_us"].min() > 540_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Jobs: saved, run elsewhere, resumed after a kill; the same tables whoever runs them."""
+"""Jobs that are saved, run elsewhere or resumed after a kill, and yield the same tables in each case."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def hashes(out: Path) -> dict[str, dict[str, str]]:
 
 
 def complete(out: Path) -> list[Path]:
-    """Manifests of records that have their names."""
+    """Manifests of records that have their final names."""
     return [p for p in out.glob("*/*/manifest.json") if p.parent.name.removeprefix("seed").isdecimal()]
 
 
@@ -51,7 +51,7 @@ def children(process: subprocess.Popen[str]) -> list[int]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie counts."""
+    """Whether a process has ended; a zombie counts as ended."""
     try:
         return ") Z " in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -65,7 +65,7 @@ needs_proc = pytest.mark.skipif(
 
 def test_a_saved_job_gives_the_same_tables_in_another_folder(cli: Cli, tmp_path: Path) -> None:
     short = ("--set", "run.duration=20s", "--cc", "cubic,bbr")
-    # Its path is relative: what is saved must mean the same elsewhere.
+    # The path is relative, since a saved job must have the same meaning elsewhere.
     here = os.path.relpath(LOG, tmp_path)
     assert cli("run", here, *short, "--out", "direct", "--no-report").returncode == 0
     done = cli("run", here, *short, "--dry", "--save-job", "job.json", "--json")
@@ -243,7 +243,7 @@ def test_classes_and_functions_in_memory_work_as_they_always_did() -> None:
     seen: list[int] = []
 
     class Mine(perigee.CongestionControl):
-        """Leaves something in this process."""
+        """Changes the state of its process."""
 
         def on_start(self, cx: Any, window: Any) -> None:
             seen.append(os.getpid())

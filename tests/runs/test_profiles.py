@@ -42,7 +42,7 @@ cc = "*"
     [("newreno", 842, 25.7), ("cubic", 280, 36.3), ("vegas", 0, 0.25)],
 )
 def test_study_hypatia_behaves_as_ns3(cc: str, retransmits: int, queue_ms: float) -> None:
-    """Goodput within 4 %, queue within 15 % or 2 ms, and the very retransmissions within 2 %."""
+    """Goodput is within 4 %, the queue within 15 % or 2 ms, and retransmissions within 2 %."""
     run = perigee.loads(NS3).run(cc=cc, seed=1)
     flow = run.to_pandas("flow_totals").iloc[0]
     links = run.to_pandas("link_totals")

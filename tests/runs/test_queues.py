@@ -30,7 +30,7 @@ def finished(port: str, rest: str = BULK, cc: str | None = "cubic") -> perigee.R
 
 
 def bottleneck(run: perigee.Run) -> dict[str, float]:
-    """Totals of the bottleneck."""
+    """The totals of the bottleneck."""
     links = run.to_pandas("link_totals")
     return dict(links[links["name"] == "r1->r2"].iloc[0])
 
@@ -54,7 +54,7 @@ def test_disciplines_keep_queues_short_and_links_busy(discipline: str, at_most_m
 @pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "dualpi2"])
 @pytest.mark.parametrize("cc", ["cubic", "newreno"])
 def test_marks_take_the_place_of_drops(discipline: str, cc: str) -> None:
-    # Without the overshoot of slow start, which no mark could prevent.
+    # The overshoot of slow start, which marks cannot prevent, is excluded.
     port = f'discipline = "{discipline}"' + ("\nred_p = 0.02" if discipline == "red" else "")
     transport = "[tcp]\ninit_ssthresh = 60\necn = "
     dropped, marked = (finished(port, f"{transport}{ecn}\n{BULK}", cc=cc) for ecn in ("false", "true"))
@@ -80,7 +80,8 @@ def test_fair_queues_protect_a_thin_flow_from_thick_ones() -> None:
             assert totals.loc["cbr", "drops_queue"] == 0
             shares = run.to_pandas("flow_totals").query("cc == 'cubic'")["goodput_bytes"]
             assert shares.max() / shares.min() < 1.05
-    # Base RTT 50 ms; at most a packet of each thick flow and one of the constant rate come first.
+    # The base RTT is 50 ms; at most one packet of each bulk flow and one of the constant-rate flow
+    # are served first.
     assert rtts["fq_codel"] < 55
     assert rtts["drop-tail"] > 150
 
@@ -103,7 +104,8 @@ def test_early_drops_begin_at_their_threshold() -> None:
     port = 'discipline = "red"\nred_min = "100 kB"\nred_max = "200 kB"\nred_p = 0.1'
     calm = finished(port, cbr.format(9) + 'from = "s1"\nto = "d1"\n', cc=None)
     assert bottleneck(calm)["drops_queue"] == 0
-    # 21 Mbit/s into 20: the queue settles where a twentieth is dropped, near 148 kB.
+    # With 21 Mbit/s into 20 Mbit/s, the queue settles at the length at which 1/21 of the packets is
+    # dropped, near 148 kB.
     over = finished(port, cbr.format(21) + 'from = "s1"\nto = "d1"\n', cc=None)
     link = bottleneck(over)
     assert link["drops_queue"] / link["entered_packets"] == pytest.approx(1 / 21, rel=0.05)
@@ -117,7 +119,7 @@ def test_a_floor_makes_early_drops_a_step() -> None:
     run = finished(port, cbr, cc=None)
     link = bottleneck(run)
     assert link["drops_queue"] / link["entered_packets"] == pytest.approx(1 / 21, rel=0.05)
-    # A quarter is more than the twentieth that has to go: the queue stays at the threshold.
+    # A quarter is more than the fraction that must be dropped: the queue stays at the threshold.
     queue = run.to_pandas("links").query("t_ns > 2e10 and port == @link['port']")["queue_bytes"]
     assert queue.mean() == pytest.approx(100e3, rel=0.03)
     assert queue.max() < 110e3
@@ -133,9 +135,9 @@ def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
 
 
 def test_a_class_with_telemetry_is_told_of_itself() -> None:
-    """OrbCC with Cubic.
+    """The flows are OrbCC and Cubic.
 
-    With a CoDel per flow it fills its own queue, with a queue per class it does not.
+    With one CoDel queue per flow, OrbCC fills its own queue; with one queue per class, it does not.
     """
     port = 'discipline = "{}"\nmetered = true'
     two = '[[flow]]\nfrom = "s1"\nto = "d1"\ncc = "orbcc-repro"\n[[flow]]\nfrom = "s2"\nto = "d2"\ncc = "cubic"\n'
@@ -150,7 +152,7 @@ def test_a_class_with_telemetry_is_told_of_itself() -> None:
     assert found["classes"][1] < 1.1 < found["fq_codel"][1], found
 
 
-# (tables of ports, line of the problem, words of the message)
+# (tables of ports, line of the problem, words in the message)
 WITHOUT_EFFECT = [
     ('[port.bottleneck]\ndiscipline = "drop-tail"\nred_min = "5 kB"', 3, ["red_min", "drop-tail", '"red"']),
     ('[port.bottleneck]\nred_min = "5 kB"\n[port.access]\ndiscipline = "red"', 2, ["no effect", "drop-tail"]),

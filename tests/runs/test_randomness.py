@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Randomness of single set-ups.
+"""Random effects within a set-up.
 
-`run.host_jitter`, `run.rtt_spread`, and warnings on equal seeds.
+These are `run.host_jitter` and `run.rtt_spread`; also covers warnings about seeds that change
+nothing.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def rows(text: str, seed: int, table: str = "flows", **sets: object) -> list[dic
 
 
 def warnings(cli: Cli, path: Path, *sets: str) -> str:
-    """What `perigee check` warns of."""
+    """The warnings of `perigee check`."""
     given = [word for s in sets for word in ("--set", s)]
     done = cli("check", path, "--json", *given)
     assert done.returncode == 0, done.stderr
@@ -108,7 +109,7 @@ def test_a_spread_has_no_effect_where_rtts_follow_from_paths(cli: Cli, tmp_path:
 
 
 def users(folder: Path, number: int) -> Path:
-    """A gateway with users that it sends 8 Mbit/s each."""
+    """A gateway that sends 8 Mbit/s to each of its users."""
     spots = [f"u{i},{47 + i / 10},{7 + i / 10}" for i in range(number)]
     (folder / "users.csv").write_text("\n".join(["name,lat,lon", *spots]) + "\n", encoding="utf-8")
     flows = [f"gateway,u{i},8" for i in range(number)]
@@ -137,7 +138,7 @@ def test_users_of_a_full_gateway_share_it_where_their_packets_have_jitter(cli: C
 
 @pytest.mark.slow
 def test_a_parking_lot_no_longer_resonates() -> None:
-    """Cubic's long flow over the best short one, at two RTTs that differ by 0.2 %."""
+    """Compares the ratio of Cubic's long flow to the best short one at two RTTs that differ by 0.2 %."""
 
     def ratio(rtt: str, seed: int, **sets: object) -> float:
         given = {"source.parking_lot.rtt": rtt, "port.all.queue": "0.2 bdp", "run.duration": "120 s", **sets}

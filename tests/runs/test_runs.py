@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""From a scenario file to records, tables and hashes, via command line and Python."""
+"""From a scenario file to records, tables and hashes, with the command line and with Python."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_verify_runs_a_record_again(cli: Cli, small: Path, tmp_path: Path) -> No
 
 def test_verify_names_a_summary_that_does_not_follow_from_the_tables(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "out", "--no-report").returncode == 0
-    # What stays of another scenario is left out of the summary.
+    # Remaining records of another scenario are omitted from the summary.
     other = ("--force", "--cc", "newreno", "--set", "port.bottleneck.rate=20 Mbit")
     assert cli("run", small, "--out", "out", "--no-report", *other).returncode == 0
     assert cli("verify", "out", "--no-rerun").returncode == 0

@@ -57,7 +57,7 @@ def test_the_record_shows_every_leg_and_what_arrives() -> None:
     done = run.to_pandas("completions")
     assert list(done["flow"]) == [2]
     assert done["asked_ns"][0] == 0
-    # The sum counts what arrives once.
+    # The sum counts only the data that arrives at the receiver, once.
     last = totals.iloc[2]
     assert run.summary["goodput_mbps"] == pytest.approx(last["window_bytes"] * 8e3 / last["window_ns"])
 

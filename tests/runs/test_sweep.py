@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Sweeps: every combination of values as one table; kill and resume.
+"""Sweeps: one table with every combination of values; kills and resumed sweeps.
 
-Parameters of classes as keys.
+Also covers parameters of classes as keys.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Window(perigee.CongestionControl):
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """A scenario of an instant."""
+    """A scenario with a very short run."""
     path = tmp_path / "tiny.toml"
     path.write_text(TINY, encoding="utf-8")
     return path
@@ -86,7 +86,7 @@ def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, 
     alone = cli("run", tiny, "--cc", "cubic", "--no-report")
     assert alone.returncode == 0
     assert "perigee sweep" in alone.stderr
-    # A cell is a scenario of its own: it has no warnings.
+    # A cell is a scenario by itself, and has no warnings.
     cell = next((tiny.parent / "runs/tiny-sweep/cells").glob("*/cubic/seed1/manifest.json"))
     assert json.loads(cell.read_text(encoding="utf-8"))["warnings"] == []
 

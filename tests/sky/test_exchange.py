@@ -75,7 +75,7 @@ def test_a_folder_of_hypatia_comes_back_as_the_same_timeline(cli: Cli, kuiper: P
     assert (tmp_path / "folder" / "tles.txt").read_text(encoding="utf-8").startswith("34 34\n")
     assert len((tmp_path / "folder" / "isls.txt").read_text(encoding="utf-8").splitlines()) == 2 * 34 * 34
     first = (tmp_path / "folder" / "dynamic_state_100ms_for_20s" / "fstate_0.txt").read_text(encoding="utf-8")
-    # Forwarding towards two stations, from all satellites and from the other station.
+    # Forwarding entries towards two stations, from all satellites and from the other station.
     assert len(first.splitlines()) == 2 * (34 * 34 + 1)
     ok(cli, "import", "hypatia", "folder", "b.jsonl", "--from", "manila", "--to", "dalian")
     ok(cli, "export", "timeline", kuiper, "a.jsonl")

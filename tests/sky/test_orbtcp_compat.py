@@ -24,7 +24,7 @@ Hops = frozenset[tuple[int, int]]
 
 
 def routes(run: perigee.Run, pair: int) -> list[tuple[float, Hops]]:
-    """From when on, in seconds, a pair has which directed hops."""
+    """Directed hops of a pair, each with the time in seconds from which they apply."""
     rows = [r for r in run.table("routes").to_pylist() if r["pair"] == pair]
     grouped = (
         (t, [r["node"] for r in sorted(g, key=lambda r: r["hop"])]) for t, g in groupby(rows, lambda r: r["t_ns"])
@@ -33,7 +33,7 @@ def routes(run: perigee.Run, pair: int) -> list[tuple[float, Hops]]:
 
 
 def shared_s(one: list[tuple[float, Hops]], two: list[tuple[float, Hops]]) -> float:
-    """Time in which both have a hop in common."""
+    """Time during which both pairs have a hop in common."""
     instants = sorted({t for t, _ in one + two} | {float(DURATION_S)})
     at = [[next(hops for since, hops in reversed(r) if since <= t) for t in instants[:-1]] for r in (one, two)]
     steps = zip(pairwise(instants), *at, strict=True)
@@ -50,6 +50,6 @@ def test_crossing_paths_are_those_of_the_authors_simulator(name: str) -> None:
     pairs = [(p["from"], p["to"]) for p in run.manifest["pairs"]]
     found = [routes(run, pairs.index(e)) for e in ends]
     assert shared_s(*found) / DURATION_S == pytest.approx(share, abs=0.005)
-    # Paths for which one satellite sets just before another rises last a few steps of 100 ms.
+    # Paths last only a few steps of 100 ms if one satellite sets just before another rises.
     lasting = [[t for t, until in pairwise([*(t for t, _ in r), DURATION_S]) if until - t >= 0.5] for r in found]
     assert [len(r) - 1 for r in lasting] == pytest.approx(changes, abs=1)

@@ -89,7 +89,7 @@ def test_a_policy_with_a_memory_holds_on_the_map_what_it_holds_in_the_run(scenar
     assert picture(loaded, 16.0)["paths"][0]["rtt_ms"] == at_16
 
 
-# Pair, strategy, mean, least and largest RTT in ms over 200 s, calculated independently with
+# Pair, strategy, and mean, minimum and maximum RTT in ms over 200 s, calculated independently with
 # Hypatia's rules.
 STUDY = [
     ("sao-paulo", 11000, "shortest-path", 83.99, 81.37, 88.00),
@@ -124,8 +124,8 @@ def test_the_pairs_of_the_hypatia_study_have_its_round_trips() -> None:
 
 
 def test_the_footprint_is_that_of_the_closed_form() -> None:
-    # 550 km and 25 degrees: a radius of 940.7 km on the ground (the seed of the Hypatia study gives
-    # the same).
+    # An altitude of 550 km and an elevation of 25 degrees correspond to a radius of 940.7 km on the
+    # ground, as in the Hypatia study.
     assert footprint_deg(550, 25) * np.pi / 180 * 6371 == pytest.approx(940.7, abs=2)
 
 
@@ -146,7 +146,7 @@ def test_long_names_leave_the_plot_its_room(policies: int) -> None:
     for box in boxes:
         assert min(box.x0 - paper.x0, paper.x1 - box.x1, box.y0 - paper.y0, paper.y1 - box.y1) >= 0, box
     assert not any(legend.get_window_extent().overlaps(a.get_tightbbox()) for a in figure.axes)
-    # The panels keep most of the paper, and nothing is written on top of their lines.
+    # The panels keep most of the figure, and no text covers their lines.
     assert sum(a.get_window_extent().height for a in figure.axes) > 0.5 * paper.height
     assert not any(a.texts for a in figure.axes)
 
@@ -203,7 +203,7 @@ def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_shared_radio_is_as_busy_as_all_its_links(cli: Cli, tmp_path: Path) -> None:
-    """Three terminals of one satellite: each has a part of its radio, which is full."""
+    """Three terminals have the same satellite; each has a share of its radio, which is full."""
     places = [(48.8, 2.3), (48.9, 2.4), (49.0, 2.2)]
     terminals = "".join(f'[node.t{i}]\nkind = "terminal"\nlat = {a}\nlon = {b}\n' for i, (a, b) in enumerate(places))
     flows = "".join(f'[[flow]]\nfrom = "gw"\nto = "t{i}"\ncc = "cubic"\n' for i in range(3))
@@ -270,8 +270,8 @@ def test_load_aware_paths_relieve_a_hotspot(cli: Cli, tmp_path: Path) -> None:
             "sky", "crowd.toml", "--set", route, "--time", "9 s", "--utilisation", record, "--out", f"{rule}.png"
         )
         assert done.returncode == 0, done.stderr
-    # On the shortest paths eight senders share a few ISLs; the others spread them, and more gets
-    # through.
+    # On shortest paths, eight senders share a few ISLs; the other policy distributes them and
+    # carries more.
     assert total["load-aware"] > 1.5 * total["shortest"], total
     assert used["load-aware"] > 1.5 * used["shortest"], used
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Inputs of a sky: old, decayed and contradicting ones are reported with file and line."""
+"""Inputs of a sky: old, decayed and contradictory inputs are reported with file and line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import perigee_lab as perigee
 from conftest import Cli
 from perigee_lab.sky.hotspots import differences
 
-# Two planes of a generated shell as element sets are enough to see something most of the time.
+# With two planes of a generated shell as element sets, a satellite is visible most of the time.
 SHELL = """
 title = "a sky of element sets"
 [run]
@@ -34,7 +34,7 @@ PRESET = SHELL.replace("SATELLITES", 'preset = "starlink-shell1"')
 
 @pytest.fixture(scope="session")
 def elements(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1584 element sets in three lines each, of 2000-01-01, by way of a state folder of Hypatia."""
+    """1584 element sets of three lines each, from 2000-01-01, created through a state folder of Hypatia."""
     folder = tmp_path_factory.mktemp("elements")
     text = PRESET.replace('duration = "5 s"', 'duration = "1 s"').replace(
         "[node.london]", "[node.london]\nkind = 'station'"
@@ -52,7 +52,7 @@ def checksum(line: str) -> str:
 
 
 def with_epoch(lines: list[str], first: int, epoch: str) -> list[str]:
-    """The set that starts (after its name) at line `first` gets another epoch: YYDDD."""
+    """Changes the epoch (YYDDD) of the set that starts, after its name, at line `first`."""
     changed = list(lines)
     line = lines[first - 1]
     changed[first - 1] = checksum(line[:18] + epoch + line[23:])
@@ -60,7 +60,7 @@ def with_epoch(lines: list[str], first: int, epoch: str) -> list[str]:
 
 
 def decayed(lines: list[str], first: int) -> list[str]:
-    """The set that starts at line `first` is five days older, with more drag than any satellite."""
+    """Makes the set that starts at line `first` five days older, with more drag than any satellite."""
     changed = with_epoch(lines, first, "99361")
     line = changed[first - 1]
     changed[first - 1] = checksum(line[:53] + " 99999+1" + line[61:])
@@ -229,7 +229,7 @@ def test_loads_are_drawn_only_on_the_sky_that_they_are_of(cli: Cli, tmp_path: Pa
 
 
 def test_files_of_nodes_are_compared_by_their_contents(cli: Cli, tmp_path: Path) -> None:
-    """A record has absolute paths, a scenario those that it was written with."""
+    """A record has absolute paths, whereas a scenario has those with which it was written."""
     sky = tmp_path / "sky"
     sky.mkdir()
     (sky / "gateways.csv").write_text("name,lat,lon\ngw1,48.8,2.3\ngw2,52.5,13.4\n", encoding="utf-8")
@@ -266,7 +266,7 @@ def test_a_saved_timeline_serves_both_directions_of_a_pair(cli: Cli, tmp_path: P
         rows[name] = [table[c].to_pylist() for c in ("name", "from", "to", "goodput_bytes")]
     assert rows["saved"] == rows["both"]
     assert len(rows["saved"][0]) == 2
-    # Without ends, a flow still means each pair once.
+    # Without ends, a flow still stands for each pair once.
     (tmp_path / "all.toml").write_text(saved + '[[flow]]\ncc = "cubic"\n', encoding="utf-8")
     found = json.loads(cli("check", "all.toml", "--json").stdout)
     assert len(found["flows"]) == 1

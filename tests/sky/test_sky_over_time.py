@@ -50,8 +50,8 @@ def test_the_latency_of_a_place_is_that_of_the_path_that_the_core_finds(scenario
     paths = [json.loads(sky.picture(round(t * 1e9)))["paths"][0]["rtt_ms"] for t in t_s]
     names = [g["name"] for g in found.ground]
     assert found.panels[0].places[names.index("new-york")] == pytest.approx(np.median(paths), abs=1e-4)
-    # And New York's cell is as far as New York is, within the size of a cell (3 degrees, at most 3
-    # ms in light).
+    # The cell of New York is as far as New York, within the size of a cell (3 degrees, at most 3 ms
+    # of propagation).
     lat, lon = over_time.grid()
     cell = found.panels[0].cells[np.abs(lat - 40.7).argmin(), np.abs(lon + 74.0).argmin()]
     assert cell == pytest.approx(np.median(paths), abs=4.0)

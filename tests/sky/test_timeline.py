@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Timelines are saved, plotted and replayed."""
+"""Timelines: saved, plotted and replayed."""
 
 from __future__ import annotations
 

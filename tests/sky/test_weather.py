@@ -49,8 +49,8 @@ BCH_BITS = {
     "8/9": 57472,
     "9/10": 58192,
 }
-# C/N in dB to a tenth as satbroadcasts.com quotes it from the standard (2013), in the order of
-# STEPS.
+# C/N in dB, rounded to a tenth, as satbroadcasts.com quotes it from the standard (2013), in the
+# order of STEPS.
 QUOTED_DB = (-2.4, -1.2, 0, 1, 2.2, 3.1, 4, 4.6, 5.2, 5.5, 6.6, 7.9, 9, 10.2, 11, 11.6, 12.6, 13.6, 14.3, 15.7, 16.1)
 
 
@@ -58,24 +58,24 @@ def test_the_steps_are_those_of_dvb_s2() -> None:
     bits = {"QPSK": 2, "8PSK": 3, "16APSK": 4, "32APSK": 5}
     for (name, db, efficiency), quoted in zip(STEPS, QUOTED_DB, strict=True):
         modulation, rate = name.split()
-        # A frame is 64800 coded bits in slots of 90 symbols and a header of one slot; 80 bits are
+        # A frame has 64800 coded bits in slots of 90 symbols, and a header of one slot; 80 bits are
         # the baseband header.
         symbols = 90 * (64800 / bits[modulation] / 90 + 1)
         assert efficiency == pytest.approx((BCH_BITS[rate] - 80) / symbols, abs=1e-6), name
-        # The list rounds -0.30 to 0; elsewhere it is within a sixth of a decibel.
+        # The list rounds -0.30 to 0; elsewhere, it is within a sixth of a decibel.
         assert abs(db - quoted) <= (0.3 if name == "QPSK 2/5" else 0.14), name
-        # No code beats Shannon, and none of these is worse than he by 3 dB.
+        # No code is better than Shannon's limit, and none of these is 3 dB worse.
         shannon_db = 10 * np.log10(2**efficiency - 1)
         assert 0.5 < db - shannon_db < 3, name
 
 
 def test_a_series_exceeds_what_its_climate_says_as_often_as_it_says() -> None:
     c = Climate(m=-2.0, sigma=1.5, rain_share=0.07)
-    # Correlation lasts 5000 s: a step each 20000 s makes nearly independent values.
+    # The correlation time is 5000 s, so that steps of 20000 s yield nearly independent values.
     a = series(c, 100_000, step_s=20_000.0, seed=1)
     for share in (0.05, 0.01, 0.001):
         found = (a > c.exceeded(share)).mean()
-        # Four standard deviations of a share of independent values.
+        # Four standard deviations of a fraction of independent values.
         assert abs(found - share) < 4 * np.sqrt(share / len(a)), share
     assert abs((a > 0).mean() - 0.07) < 0.004
     assert (series(c, 500, step_s=1.0, seed=3) == series(c, 500, step_s=1.0, seed=3)).all()
@@ -115,14 +115,14 @@ def test_a_scenario_slows_down_in_the_rain(tmp_path: Path) -> None:
 def test_statistics_are_those_of_the_recommendations(cli: Cli, tmp_path: Path) -> None:
     itur = pytest.importorskip("itur", reason="the extra `weather` is not installed")
     c = climate(51.5, -0.14, frequency_ghz=14.25, elevation_deg=31.077)
-    # itur divides by zero at the zenith, where satellites in use may be.
+    # itur divides by zero at the zenith, where a satellite in use may be.
     zenith = climate(51.5, -0.14, frequency_ghz=28, elevation_deg=90)
     assert zenith.exceeded(0.001) == pytest.approx(
         climate(51.5, -0.14, frequency_ghz=28, elevation_deg=88).exceeded(0.001), rel=0.02
     )
     for percent in (0.01, 0.1, 1.0):
         asked = itur.models.itu618.rain_attenuation(51.5, -0.14, 14.25, 31.077, p=percent).value
-        # A log-normal law bends a little less than the recommendation's.
+        # A log-normal distribution is slightly less curved than that of the recommendation.
         assert c.exceeded(percent / 100) == pytest.approx(float(asked), rel=0.25)
     path = tmp_path / "sky.toml"
     path.write_text(SKY.format(weather=""), encoding="utf-8")

@@ -49,7 +49,7 @@ MADE_UP = Experiment(
 
 
 def goodput(o: Outcome) -> float:
-    """Goodput of a run of the experiment; `digest` is the set it belongs to."""
+    """Goodput of a run of the experiment; `digest` is the set to which the run belongs."""
     return GOODPUT[o.case.cc, str(o.digest)]
 
 
@@ -103,7 +103,7 @@ def test_a_page_has_the_claims_with_both_and_the_front_page_sums_them_up():
     rows = beside.compared(MADE_UP, tables, claims(beside.of_figure(tables)))
     text = "\n".join(pages._theirs("As theirs.", rows))
     assert "| cubic's goodput | 50 | 60 | not reproduced | 50 | reproduced |" in text
-    # Claims of the figure are counted by another table.
+    # Another table counts the claims of the figure.
     assert pages.ROW.findall(text) == []
     [found] = pages.THEIRS_PATTERN.findall(text)
     assert found == ("1", "0", "0", "1", "0")
@@ -178,7 +178,7 @@ def test_variants_that_are_run_again_alone_are_told_apart(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("size", [Size.DEFAULT, Size.FULL])
 def test_each_variant_has_a_name_that_its_experiment_declares(size: Size) -> None:
-    """Without one its runs are in no table, and their hypotheses stay open."""
+    """Without a name, the runs of a variant are in no table, and its hypotheses stay open."""
     for e in experiments().values():
         if e.evidence is not None:
             found = [c.labels.get("variant") for c in e.evidence.cases(Ask(size))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Start times, outages and schedules equal the published ones; metrics on made-up runs."""
+"""Start times, outages and schedules that equal the published ones; metrics of synthetic runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_starts_and_outages_are_those_of_the_studies() -> None:
 
 
 def outcome(columns: dict[str, Any], step_s: float = 1.0, **labels: Any) -> Outcome:
-    """A run that never was: time series by column, flows x samples."""
+    """A synthetic run: time series by column, flows x samples."""
     arrays = {k: np.array(v, dtype=float) for k, v in columns.items()}
     flows, samples = next(iter(arrays.values())).shape
     totals = [{"rtt_mean_ms": 1.0, "timeouts": 0, "retransmits": 0} for _ in range(flows)]
@@ -72,14 +72,14 @@ def test_a_window_holds_the_samples_that_lie_in_it_and_rtts_are_weighted() -> No
 
 
 def test_goodput_after_an_outage_is_that_of_the_seconds_that_end_in_the_window() -> None:
-    # Outages at 5, 10, …: with 200 ms the seconds that end 1 and 2 s later count.
+    # Outages start at 5, 10, … s; with 200 ms, the seconds that end 1 and 2 s later count.
     goodput = [[100e6 if t % 5 in {1, 2} else 1e6 for t in range(1, 31)]]
     row = experiments()["leotcp/hard-handover"].tables([outcome({"goodput_bps": goodput}, outage_ms=200)])["runs"]
     assert row["goodput_mbps"].iloc[0] == pytest.approx(100)
 
 
 def test_verdicts_of_tables_are_computed() -> None:
-    """The published tables reproduce every claim on themselves; a wrong number does not."""
+    """The published tables reproduce every claim about themselves; a wrong number does not."""
     rows = []
     for (km, strategy), table in hypatia_tables.TABLES.items():
         for town, values in table.items():
@@ -154,7 +154,7 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
 
 
 def saved(folder: Path, name: str, verdicts: list[tuple[str, Kind]]) -> list[Verdict]:
-    """Results of an experiment as a run leaves them, with such claims."""
+    """Writes results of an experiment with these claims, as a run does."""
     made = [Verdict(str(i), f"claim {i}", "paper", "1", "1", "", "", v, k) for i, (v, k) in enumerate(verdicts)]
     (folder / name).mkdir(parents=True)
     rows = [{**v.__dict__, "kind": v.kind.value, "why": ""} for v in made]
@@ -165,7 +165,7 @@ def saved(folder: Path, name: str, verdicts: list[tuple[str, Kind]]) -> list[Ver
 def test_the_gallery_counts_the_claims_that_the_terminal_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Unpublished claims count in both; published ones show no zeros if there are none."""
+    """Both count unpublished claims; no zeros are shown if there are no published claims."""
     name, kind = "orbcc/neighbours", Kind.UNPUBLISHED
     made = saved(tmp_path, name, [(REPRODUCED, kind)] * 3 + [(DIFFERS, kind)])
     page = gallery.write(tmp_path).read_text(encoding="utf-8")
@@ -198,7 +198,7 @@ def test_windows_of_schemes_that_only_pace_do_not_dwarf_the_others() -> None:
     routes = [{"cc": "vegas", "t_s": t, "first": f"sat-0-{t}", "last": "sat-1-1"} for t in (0, 1)]
     figure = hypatia_routes.draw_vegas({"series": pd.DataFrame(rows), "routes": pd.DataFrame(routes)})["vegas"]
     assert 70 < figure.axes[0].get_ylim()[1] < 100
-    # Tenths of a second without an RTT do not break its line.
+    # Tenths of a second without an RTT do not interrupt its line.
     assert list(figure.axes[1].get_lines()[0].get_xdata()) == [0, 2]
 
 
@@ -247,7 +247,7 @@ def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
 
 
 def _with_published_numbers() -> list[str]:
-    """Experiments with published tables that have a published number among their claims."""
+    """Experiments with published tables whose claims have a published number."""
     found = []
     for folder in sorted((PAGES / "data").iterdir()):
         page = (PAGES / f"{folder.name}.md").read_text(encoding="utf-8")
@@ -259,7 +259,7 @@ def _with_published_numbers() -> list[str]:
 
 @pytest.mark.parametrize("name", _with_published_numbers())
 def test_published_numbers_stand_in_the_figures(name: str) -> None:
-    """As markers or curves in our axes: in at least one of the experiment's figures, and finite."""
+    """They are finite markers or curves in our axes, in at least one of the experiment's figures."""
     import matplotlib.pyplot as plt
 
     experiment = experiments()[name]
@@ -277,15 +277,16 @@ def test_published_numbers_stand_in_the_figures(name: str) -> None:
 
 
 def test_a_mean_over_a_swept_parameter_has_the_interval_of_its_runs() -> None:
-    """The effect of the RTT on a ratio is the same in each repetition, and widens no interval."""
+    """The effect of the RTT on a ratio is the same in each repetition, and does not widen the interval."""
     rows = [(s, rtt_ms, base + s / 100) for s in (1, 2, 3) for rtt_ms, base in ((20, 0.9), (100, 0.5), (200, 0.1))]
     frame = pd.DataFrame(rows, columns=["seed", "rtt_ms", "ratio"])
     by_run, pooled = frames.average(frame, "ratio", "rtt_ms"), frames.average(frame, "ratio")
     assert by_run.value == pytest.approx(0.52) == pooled.value
     assert (by_run.n, pooled.n) == (3, 9)
-    # Student's t of 2 degrees of freedom, deviation 0.01 over the root of three.
+    # Student's t with 2 degrees of freedom, times the deviation of 0.01 over the square root of
+    # three.
     assert by_run.high - by_run.value == pytest.approx(4.302653 * 0.01 / 3**0.5)
     assert pooled.high - pooled.value > 0.2
-    # Runs that are repeated at one point of the sweep only weigh it no more.
+    # Repeated runs at a single point of the sweep do not increase its weight.
     again = pd.concat([frame, frame[frame["rtt_ms"] == 200]])
     assert frames.average(again, "ratio", "rtt_ms").value == pytest.approx(0.52)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Computations of the geostationary study's pages, on synthetic runs."""
+"""Computations on the pages of the geostationary study, with synthetic runs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def download(columns: dict[str, Any]) -> Outcome:
 
 
 def test_throughput_counts_what_arrives_behind_a_hole() -> None:
-    # Ten packets a sample; from the third sample on the first of twenty lost ones holds up what is
-    # in order.
+    # Ten packets per sample; from the third sample on, the first of twenty lost packets holds up
+    # delivery in order.
     sent = np.arange(1, 9) * 10
     lost = np.array([0, 0, 0, 20, 20, 20, 20, 20])
     flying = np.full(8, 5 * geo_downloads.MSS)

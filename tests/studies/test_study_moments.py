@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The moments of which Mazilu et al. speak in Fig. 3(c), and verdicts on hypotheses."""
+"""The moments that Mazilu et al. discuss in Fig. 3(c), and verdicts on hypotheses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_schedule_is_the_one_that_is_simulated() -> None:
 
 
 def outcome(seed: int, back_s: dict[bool, int]) -> Outcome:
-    """A run with all of the rate `back_s` after a change, sharp or not, and half of it before."""
+    """A run with the full rate from `back_s` after a change, sharp or not, and half of it before."""
     t = np.arange(1.0, 301.0)
     periods = moments.schedule(seed)
     goodput = np.zeros(len(t))
@@ -78,7 +78,7 @@ def test_a_flow_is_back_when_it_has_the_rate_again() -> None:
 
 
 def tables(bbr3_s: float, leocc_s: float) -> Tables:
-    """Ten schedules, and a run 33 in which BBRv3 takes as long as over these."""
+    """Ten schedules, and a run 33 in which BBRv3 takes as long as over the others."""
     noise = (0.1, -0.1) * 5
     rows = [
         {"run": k, "loss": 0, "cc": cc, "sharp_back_s": s + noise[k], "other_back_s": s, "climb_high_loss": 0.9,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Acceptance of schemes on shipped paths, as measured with the kernel: loss, RTT steps, outages."""
+"""Acceptance tests of schemes on shipped paths, against measurements with the kernel: loss, RTT steps, outages."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from conftest import ROOT
 
 MICRO = ROOT / "scenarios" / "micro"
 CEILING = 1448 / 1514
-"""Payload of a full packet over its bytes on the link."""
+"""Payload of a full-sized packet over its bytes on the link."""
 
 
 def runs(name: str, ccs: list[str], folder: Path) -> dict[str, perigee.Run]:
-    """One run of each scheme on a shipped path."""
+    """Runs each scheme once on a shipped path."""
     done = perigee.load(MICRO / name).run_all(cc=ccs, seeds=[1], out=folder)
     return {r.cc: r for r in done}
 
 
 def goodput_mbps(run: perigee.Run, begin_s: float, end_s: float) -> float:
-    """Mean over a window."""
+    """Mean goodput over a window."""
     flows = run.to_pandas("flows")
     at = np.interp([begin_s * 1e9, end_s * 1e9], flows["t_ns"], flows["delivered_bytes"])
     return float((at[1] - at[0]) * 8e-6 / (end_s - begin_s))
 
 
 def recovery(run: perigee.Run, step_s: float, link_mbps: float) -> tuple[float, float]:
-    """After a step: lowest mean of half a second, and time until 0.85 of the link holds again."""
+    """After a step, the lowest mean over half a second, and the time until the rate is 0.85 of the link again."""
     flows = run.to_pandas("flows")
     t = flows["t_ns"] / 1e9
     after = flows[(t > step_s + 0.1) & (t <= step_s + 15)]
@@ -42,7 +42,7 @@ def recovery(run: perigee.Run, step_s: float, link_mbps: float) -> tuple[float, 
 
 
 def mean_queue_ms(run: perigee.Run, begin_s: float) -> float:
-    """Of the bottleneck, over samples."""
+    """Mean queueing delay at the bottleneck, over samples."""
     totals, links = run.to_pandas("link_totals"), run.to_pandas("links")
     link = totals.loc[totals["name"] == "r1->r2", "link"].iloc[0]
     of = links[(links["link"] == link) & (links["t_ns"] > begin_s * 1e9)]
@@ -65,7 +65,7 @@ def test_random_loss_stops_only_who_takes_it_for_congestion(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_bbr3_under_random_loss_over_seeds(tmp_path: Path) -> None:
-    """Single runs vary by 2.1 Mbit/s (standard deviation). Kernel: 78.5, 76.9, 77.5."""
+    """Single runs vary by 2.1 Mbit/s (standard deviation). The kernel has 78.5, 76.9 and 77.5 Mbit/s."""
     done = perigee.load(MICRO / "random-loss.toml").run_all(cc=["bbr3"], seeds=range(1, 13), out=tmp_path / "r")
     assert np.mean([goodput_mbps(r, 5, 60) for r in done]) == pytest.approx(77.6, rel=0.025)
 
@@ -97,8 +97,8 @@ def test_the_goodputs_of_the_kernel_come_out_on_the_schedule(tmp_path: Path) -> 
         assert goodput_mbps(done[cc], 5, 300) == pytest.approx(measured, rel=0.04), cc
     for cc, delay_ms in (("cubic", 87), ("bbr", 54), ("leocc", 54)):
         assert done[cc].summary["rtt_mean_ms"] == pytest.approx(delay_ms, rel=0.1), cc
-    # OrbCC resumes at its previous rate: a second after an outage without another path it has not
-    # restarted.
+    # OrbCC resumes at its previous rate: one second after an outage without a change of path, it
+    # has not restarted.
     assert "fallback" not in set(done["orbcc"].to_pandas("flows")["mode"])
     assert done["orbcc"].to_pandas("flow_totals")["goodput_bytes"].iloc[0] > 0
 
@@ -112,10 +112,10 @@ def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: P
         assert done[cc].to_pandas("flow_totals")["timeouts"].iloc[0] >= 3
     mean = {cc: np.mean([goodput_mbps(r, at + 0.5, at + 3.5) for at in outages]) for cc, r in done.items()}
     assert mean["starquic_cubic"] > 1.02 * mean["cubic"]
-    # BBRv3 keeps its model over a timeout: only its bounds are to be saved
+    # BBRv3 keeps its model across a timeout, so that only its bounds need to be saved
     # (docs/reference/cc/starquic_cubic.md).
     assert mean["starquic_bbr3"] > 1.005 * mean["bbr3"]
-    # OrbCC resumes at the rate that it had.
+    # OrbCC resumes at its previous rate.
     before = np.mean([goodput_mbps(done["orbcc"], at - 2, at) for at in outages])
     after = np.mean([goodput_mbps(done["orbcc"], at + 1.5, at + 3.5) for at in outages])
     assert after == pytest.approx(before, rel=0.05)
@@ -124,7 +124,7 @@ def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: P
 def test_every_scheme_runs_on_the_dumbbell_and_has_a_row(tmp_path: Path) -> None:
     scenario = perigee.load(MICRO / "dumbbell.toml", {"run.duration": "2 s"})
     done = scenario.run_all(cc=["all"], out=tmp_path / "all")
-    # All but the one that needs a file.
+    # All but the scheme that needs a file.
     names = [s["id"] for s in perigee.schemes() if s["id"] != "policy"]
     assert [r.cc for r in done] == names
     table = pd.read_csv(tmp_path / "all" / "summary.csv")

@@ -43,7 +43,7 @@ def test_the_order_of_the_flows_is_the_references(name: str):
 
 
 def test_unequal_rtts_under_bbr3_are_draws_near_the_reference():
-    """Of the short flow's few Mbit/s chance moves more than 5 %."""
+    """The short flow has only a few Mbit/s, which vary by more than 5 % by chance."""
     cell = CELLS["inet_inter-rtt_bbr3"]
     ours = [inet.run(cell, seed) for seed in range(1, 6)]
     for i, row in enumerate(cell.rows):
@@ -55,12 +55,12 @@ def test_unequal_rtts_under_bbr3_are_draws_near_the_reference():
 def test_a_long_flow_keeps_as_much_of_three_bottlenecks_as_the_references():
     cell = CELLS["inet_parking-lot_bbr3"]
     got = [inet.run(cell, seed).values[0] for seed in (1, 2, 3)]
-    # With Linux's TCP it was 0.12; the draws lie on both sides of the reference's 0.27.
+    # With Linux's TCP, it was 0.12; the draws lie on both sides of the reference's 0.27.
     assert mean(got) > 0.15
 
 
 def test_the_linux_stack_would_be_outside():
-    """A tolerance that anything passes would hold nothing."""
+    """A tolerance that every result satisfies would be meaningless."""
     cell = CELLS["inet_responsiveness_bbr3"]
     linux = tables_of_linux(cell)
     judged = inet.judge(cell, [inet.measured(cell, linux)])
@@ -124,7 +124,7 @@ def test_the_table_is_condensed_from_the_curves(name: str):
     for row in CELLS[name].rows:
         host = (servers if row.quantity == "goodput" else clients)[int(row.flow)]
         column, scale = f"{host}.{row.quantity}", 1e-6 if row.quantity == "goodput" else 1e3
-        # A goodput is that of the second before its bin.
+        # A goodput value covers the second before its bin.
         begin, end = (row.begin_s + 0.9, row.end_s + 0.15) if row.quantity == "goodput" else (row.begin_s, row.end_s)
         found = [float(r[column]) for r in curve if r[column] and begin - 0.01 <= float(r["t"]) < end - 0.01]
         assert mean(found) * scale == pytest.approx(row.authors, rel=2e-3), row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The validation notices when a part of the transport is switched off."""
+"""The validation detects that a part of the transport is switched off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CELLS = [
     "leo_cubic_s1",
     "leo_vegas_s1",
 ]
-"""Paths without chance, and one with random loss."""
+"""Paths without random draws, and one with random loss."""
 SEEDS = range(1, 5)
 MUTATIONS = {
     "no ACK at once for the end of a burst": {"tcp": "push_acks = false"},
@@ -36,7 +36,7 @@ MUTATIONS = {
 
 
 def changed(text: str, change: dict[str, str]) -> str:
-    """The scenario with another setting in a table."""
+    """The scenario, with another setting in a table."""
     for table, setting in change.items():
         head, key = f"[{table}]\n", setting.split(" = ")[0]
         text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(f"{key} = "))
@@ -45,7 +45,7 @@ def changed(text: str, change: dict[str, str]) -> str:
 
 
 def outside(change: dict[str, str]) -> list[str]:
-    """What falls outside with a change, explanations counted."""
+    """The comparisons that are outside with a change, including explained ones."""
     cells = {c.name: c for c in kernel.read()}
     known = verdicts.explained()
     found = []
