@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perigee_lab.extensions.congestion import CongestionControl
     from perigee_lab.extensions.trust import PluginError
     from perigee_lab.results.cells import open_sweep
-    from perigee_lab.results.paired import paired
+    from perigee_lab.results.comparison import Comparison, compare, paired
     from perigee_lab.results.run import Results, Run, open_record
     from perigee_lab.runs.scenario import Scenario, load, loads, run, schemes
     from perigee_lab.runs.sweep import sweep
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from perigee_lab.sky.timeline import Timeline, load_timeline
 
 __all__ = [
+    "Comparison",
     "CongestionControl",
     "PluginError",
     "Results",
@@ -34,6 +35,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Timeline",
+    "compare",
     "load",
     "load_timeline",
     "loads",
@@ -48,6 +50,7 @@ __all__ = [
 
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
 _HOMES = {
+    "Comparison": "perigee_lab.results.comparison",
     "CongestionControl": "perigee_lab.extensions.congestion",
     "PluginError": "perigee_lab.extensions.trust",
     "Results": "perigee_lab.results.run",
@@ -57,12 +60,13 @@ _HOMES = {
     "ScenarioError": "perigee_lab._core",
     "Timeline": "perigee_lab.sky.timeline",
     "__version__": "perigee_lab._core",
+    "compare": "perigee_lab.results.comparison",
     "load": "perigee_lab.runs.scenario",
     "load_timeline": "perigee_lab.sky.timeline",
     "loads": "perigee_lab.runs.scenario",
     "open_record": "perigee_lab.results.run",
     "run": "perigee_lab.runs.scenario",
-    "paired": "perigee_lab.results.paired",
+    "paired": "perigee_lab.results.comparison",
     "paths": "perigee_lab.sky.survey",
     "schemes": "perigee_lab.runs.scenario",
     "open_sweep": "perigee_lab.results.cells",

@@ -10,10 +10,12 @@ import pytest
 from scipy import stats
 
 import perigee_lab as perigee
-from conftest import ROOT
+from conftest import ROOT, Cli
 from perigee_lab.common.files import RecordError
+from perigee_lab.results.comparison import paired
+from perigee_lab.results.leaders import leaders
 from perigee_lab.results.metrics import mean_and_interval
-from perigee_lab.results.paired import differences, paired
+from perigee_lab.results.paired import Paired, corrected, differences
 
 # Ten seeds, whose variation affects both schemes in the same way.
 A = dict(enumerate((4.11, 4.62, 4.31, 4.75, 4.05, 4.48, 4.66, 4.20, 4.58, 4.24), 1))
@@ -91,3 +93,78 @@ def test_no_page_advises_to_look_whether_intervals_overlap() -> None:
     page = (ROOT / "docs/how-to/comparison.md").read_text(encoding="utf-8")
     assert "do not overlap" not in page
     assert "perigee.paired(" in page
+
+
+def test_holm_corrects_each_p_by_the_number_of_tests_not_yet_rejected() -> None:
+    tests = [Paired("jain", "x", "y", {}, 1.0, 0.5, 1.5, p) for p in (0.04, 0.01, math.nan, 0.03)]
+    # 3 x 0.01, 2 x 0.03, and no less than the one before: 0.06 instead of 0.04.
+    assert [t.corrected_p for t in corrected(tests)][:2] == pytest.approx([0.06, 0.03])
+    assert corrected(tests)[3].corrected_p == pytest.approx(0.06)
+    assert math.isnan(corrected(tests)[2].corrected_p)
+
+
+def test_a_winner_needs_a_direction_and_a_difference() -> None:
+    def ahead(metric: str, mean: float, p: float) -> str | None:
+        return Paired(metric, "x", "y", {}, mean, 0, 0, p, corrected_p=p).ahead
+
+    assert ahead("goodput_mbps", 1.0, 0.01) == "x"
+    assert ahead("goodput_mbps", -1.0, 0.01) == "y"
+    assert ahead("rtt_mean_ms", -1.0, 0.01) == "x"
+    assert ahead("rtt_mean_ms", -1.0, 0.06) is None
+    assert ahead("path_changes", -1.0, 0.01) is None, "neither more nor less is better"
+    assert ahead("jain", 0.1, math.nan) == "x", "equal in all seeds"
+    assert ahead("jain", 0.0, math.nan) is None
+
+
+def test_wilcoxon_effect_and_seeds_needed_are_those_of_scipy_and_of_the_definition() -> None:
+    found = differences(B, A, "goodput_mbps", "bbr", "cubic")
+    assert found.wilcoxon_p == pytest.approx(stats.wilcoxon(list(found.differences.values())).pvalue)
+    deviation = math.sqrt(sum((s - 0.23) ** 2 for s in STEPS) / 9)
+    assert found.effect == pytest.approx(0.23 / deviation)
+    assert (found.a_mean, found.b_mean) == pytest.approx((sum(B.values()) / 10, sum(A.values()) / 10))
+    assert found.more_seeds is not None
+    for n, enough in ((10 + found.more_seeds, True), (9 + found.more_seeds, False)):
+        half = float(stats.t.ppf(0.975, n - 1)) * deviation / math.sqrt(n)
+        assert (half <= 0.01 * found.b_mean) is enough
+
+
+def test_schemes_of_a_folder_and_of_two_are_compared(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
+    scenario = perigee.load(tmp_path / "a.toml")
+    first = scenario.run_all(seeds=[1, 2, 3], out=tmp_path / "out")
+    other = perigee.load(tmp_path / "a.toml", {"port.bottleneck.queue": "0.3 bdp"})
+    second = other.run_all(seeds=[2, 3, 4], out=tmp_path / "short")
+    within = perigee.compare(tmp_path / "out")
+    assert {d.metric for d in within} == {"goodput_mbps", "rtt_mean_ms", "rtt_p95_ms", "retransmits"}
+    assert {(d.a, d.b) for d in within} == {("newreno", "cubic")}, "in the order of tables"
+    across = perigee.compare(first, second, pairs=[("cubic", "newreno")], metrics=["rtt_mean_ms"])
+    values = {(r.cc, r.seed): r.summary["rtt_mean_ms"] for r in first}
+    shallow = {(r.cc, r.seed): r.summary["rtt_mean_ms"] for r in second}
+    assert across[0].differences == {s: values["cubic", s] - shallow["newreno", s] for s in (2, 3)}
+    assert len(perigee.compare(first, second)) > 4
+    lines = cli("compare", "out", "--metric", "rtt_mean_ms", "--csv").stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("metric,a,b,seeds,mean,low,high,p,")
+    assert "\\toprule" in cli("compare", "out", "--latex").stdout
+    assert "95 % interval" in cli("compare", "out", "short").stdout
+    for words, said in (
+        (("out", "--pair", "cubic"), "two schemes separated by a comma"),
+        (("out", "--pair", "cubic,bbr"), "no run of the scheme 'bbr'; there are runs of newreno, cubic"),
+        (("out", "--metric", "speed"), "no column 'speed'"),
+        (("out", "--csv", "--latex"), "exclude each other"),
+        (("out", "short", "--pair", "cubic,bbr"), "no run of 'bbr'"),
+    ):
+        ended = cli("compare", *words)
+        assert ended.returncode == 2
+        assert said in ended.stderr
+
+
+def test_the_report_names_a_leader_only_where_seeds_allow_it(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(LOSSY, encoding="utf-8")
+    results = perigee.load(tmp_path / "a.toml").run_all(seeds=[1, 2, 3, 4, 5], out=tmp_path / "out")
+    found = leaders(results, ["rtt_p95_ms", "path_changes"], {"rtt_p95_ms": "p95"}, {"cubic": "Cubic"})
+    test = perigee.paired(results, "cubic", "newreno", "rtt_p95_ms")
+    assert found.best.get("rtt_p95_ms") == test.ahead
+    assert len(found.sentences) == 1
+    assert ("is ahead of each other" in found.sentences[0]) == (test.ahead is not None)
+    assert leaders(results[:1], ["rtt_p95_ms"], {}, {}).best == {}, "one run"

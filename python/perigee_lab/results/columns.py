@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MORE, LESS = "more", "less"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -22,6 +24,8 @@ class Column:
     heading: str = ""
     """Heading in the table of the terminal and of the report; empty = only in summary.csv."""
     form: str = "{:.2f}"
+    better: str = ""
+    """`MORE` or `LESS` where that is better; empty where neither is."""
 
 
 RTT_OVER = "Over all samples of all flows, or the mean of the flows' values: rtt_over says which."
@@ -87,6 +91,7 @@ COLUMNS = (
         "handed over, so that a short window can exceed the rate of the path; a warning states it.",
         heading="goodput\nMbit/s",
         form="{:.2f}",
+        better=MORE,
     ),
     Column(
         "share",
@@ -97,11 +102,13 @@ COLUMNS = (
         "shared ports count once.",
         heading="of achiev-\nable",
         form="{:.1%}",
+        better=MORE,
     ),
     Column(
         "net_share",
         "",
         "The same with a payload share of 1448/1500 for all schemes: header and telemetry are a cost.",
+        better=MORE,
     ),
     Column(
         "payload_share",
@@ -141,6 +148,7 @@ COLUMNS = (
         f"run: of its flows over TCP, without them of its probes. {RTT_OVER}",
         heading="mean RTT\nms",
         form="{:.1f}",
+        better=LESS,
     ),
     Column(
         "rtt_median_ms",
@@ -148,6 +156,7 @@ COLUMNS = (
         f"Half of the samples are at most this, exact to a microsecond. {RTT_OVER}",
         heading="median\nms",
         form="{:.1f}",
+        better=LESS,
     ),
     Column(
         "rtt_p95_ms",
@@ -155,6 +164,7 @@ COLUMNS = (
         f"95 % of the samples are at most this. {RTT_OVER}",
         heading="p95\nms",
         form="{:.1f}",
+        better=LESS,
     ),
     Column(
         "rtt_p99_ms",
@@ -162,6 +172,7 @@ COLUMNS = (
         f"99 % of the samples are at most this. {RTT_OVER}",
         heading="p99\nms",
         form="{:.1f}",
+        better=LESS,
     ),
     Column(
         "base_rtt_ms",
@@ -176,11 +187,13 @@ COLUMNS = (
         f"Delay inflation: mean over samples of RTT over the base RTT when the packet was sent. {RTT_OVER}",
         heading="delay\ninflation",
         form="{:.3f}",
+        better=LESS,
     ),
     Column(
         "inflation_min",
         "",
         f"Mean RTT over the smallest base RTT of the flow's samples. {RTT_OVER}",
+        better=LESS,
     ),
     Column(
         "rtt_samples",
@@ -195,6 +208,7 @@ COLUMNS = (
         rows="run",
         heading="mean\nqueue ms",
         form="{:.2f}",
+        better=LESS,
     ),
     Column(
         "retransmits",
@@ -202,16 +216,19 @@ COLUMNS = (
         "Data packets sent again, whole run; not of what programs send, which nobody counts.",
         heading="retrans-\nmits",
         form="{:.0f}",
+        better=LESS,
     ),
     Column(
         "retransmit_pct",
         "%",
         "The same, of all data packets sent.",
+        better=LESS,
     ),
     Column(
         "timeouts",
         "",
         "Retransmission timeouts, whole run.",
+        better=LESS,
     ),
     Column(
         "jain",
@@ -221,6 +238,7 @@ COLUMNS = (
         rows="run",
         heading="Jain",
         form="{:.3f}",
+        better=MORE,
     ),
     Column(
         "jain_s",
@@ -268,7 +286,7 @@ COLUMNS = (
         rows="flow",
     ),
     *(
-        Column(f"{name}{column}", unit, meaning.format(words), "run")
+        Column(f"{name}{column}", unit, meaning.format(words), "run", better=LESS if unit == "s" else "")
         for name, words in COMPLETIONS
         for column, unit, meaning in TIMES
     ),
@@ -293,24 +311,28 @@ COLUMNS = (
         "s",
         "Time from the flow's start to the beginning of playback. Of a run: mean over its videos that played.",
         rows="run, flow (video)",
+        better=LESS,
     ),
     Column(
         "stalls",
         "",
         "Times that a video stood still for want of data after it had begun, whole run. Of a run: sum over its videos.",
         rows="run, flow (video)",
+        better=LESS,
     ),
     Column(
         "stalled_s",
         "s",
         "Time in all of these stalls, one that the end of the run cuts included. Of a run: sum over its videos.",
         rows="run, flow (video)",
+        better=LESS,
     ),
     Column(
         "stalled_pct",
         "%",
         "Rebuffering ratio: time in stalls, of that and the media time played. Of a run: mean over its videos.",
         rows="run, flow (video)",
+        better=LESS,
     ),
     Column(
         "video_mbps",
@@ -318,6 +340,7 @@ COLUMNS = (
         "Mean rate of the qualities fetched: bits of the segments that arrived over their media time. Of a run: mean "
         "over its videos.",
         rows="run, flow (video)",
+        better=MORE,
     ),
     Column(
         "switches",
@@ -337,6 +360,7 @@ COLUMNS = (
         "Packets of a call that came too late to be played (later than the first of their talk spurt by more than "
         "the playout buffer), of those that arrived. Of a run: mean over its calls.",
         rows="run, flow (voice)",
+        better=LESS,
     ),
     Column(
         "mouth_ear_ms",
@@ -344,6 +368,7 @@ COLUMNS = (
         "Mean time from mouth to ear of the packets played: speech in a packet, look-ahead of the codec, delay of the "
         "first packet of the talk spurt, playout buffer. Of a run: mean over its calls.",
         rows="run, flow (voice)",
+        better=LESS,
     ),
     Column(
         "mos",
@@ -351,12 +376,14 @@ COLUMNS = (
         "Mean opinion score, 1 to 4.5, by the E-model of ITU-T G.107, simplified: R = 93.2 - Idd(mouth_ear_ms) - "
         "Ie,eff(packets lost or late; codec's Ie and Bpl of G.113, random losses). Of a run: mean over its calls.",
         rows="run, flow (voice)",
+        better=MORE,
     ),
     Column(
         "mos_min",
         "",
         "That of the worst call.",
         rows="run",
+        better=MORE,
     ),
     Column(
         "lost_probes",
@@ -375,6 +402,7 @@ COLUMNS = (
         "Mbit/s",
         "Sum of their goodputs: UDP payload that arrived in their windows.",
         rows="run",
+        better=MORE,
     ),
     Column(
         "loss_pct",
@@ -382,18 +410,21 @@ COLUMNS = (
         "Datagrams of a constant rate, or of a call, that were dropped, whatever the cause, of those sent and no "
         "longer under way; whole run. Of a run (this and the next three): of all with a constant rate together.",
         rows="run, flow (cbr, voice)",
+        better=LESS,
     ),
     Column(
         "delay_mean_ms",
         "ms",
         "Mean one-way delay of datagrams that arrived, sent after the warm-up.",
         rows="run, flow (cbr, voice)",
+        better=LESS,
     ),
     Column(
         "delay_max_ms",
         "ms",
         "The longest of these delays.",
         rows="run, flow (cbr, voice)",
+        better=LESS,
     ),
     Column(
         "jitter_ms",
@@ -401,6 +432,7 @@ COLUMNS = (
         "Mean difference, without sign, between the delays of datagrams of a flow that arrived one after the "
         "other (|D| of RFC 3550 section 6.4.1).",
         rows="run, flow (cbr, voice)",
+        better=LESS,
     ),
 )
 TABLE = tuple(c for c in COLUMNS if c.heading)

@@ -9,23 +9,23 @@ although the difference is significant.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perigee_lab.common.files import RecordError
-from perigee_lab.results.columns import BY_NAME
-from perigee_lab.results.run import find_records
-from perigee_lab.results.summary import experiment
+from perigee_lab.results.columns import BY_NAME, MORE, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from perigee_lab.results.run import Run
 
 FEWEST = 2
 WORDS = ("cc", "flow", "flow_cc", "seed", "rtt_over")
 LEVEL = 0.95
+ACCURACY = 0.01
+"""Half width of the interval, relative to the mean of `b`, that `more_seeds` aims at."""
+MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,26 @@ class Paired:
     effects."""
     p: float
     """Two-sided p-value of Student's paired t-test; NaN like the interval."""
+    a_mean: float = math.nan
+    b_mean: float = math.nan
+    """Means of both schemes over the shared seeds."""
+    wilcoxon_p: float = math.nan
+    """Two-sided p-value of Wilcoxon's signed-rank test; NaN like the interval."""
+    effect: float = math.nan
+    """Cohen's d of paired samples: mean over standard deviation of the differences; NaN like the interval."""
+    more_seeds: int | None = None
+    """Additional seeds for an interval of ±1 % of the mean of `b`; None if that cannot be estimated."""
+    corrected_p: float = math.nan
+    """`p` after Holm's correction for all tests of a comparison; `p` itself for a single test."""
+
+    @property
+    def ahead(self) -> str | None:
+        """The scheme that is better at a level of 5 %; None without a difference or a direction."""
+        better = BY_NAME[self.metric].better
+        equal = math.isnan(self.p)
+        if not better or self.mean == 0 or not (equal or self.corrected_p < 1 - LEVEL):
+            return None
+        return self.a if (self.mean > 0) == (better == MORE) else self.b
 
     def __str__(self) -> str:
         unit = BY_NAME[self.metric].unit
@@ -54,31 +74,6 @@ class Paired:
         return f"{head} (95 % interval {self.low:.4g} to {self.high:.4g}, p = {self.p:.2g}, {n})"
 
 
-def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "goodput_mbps") -> Paired:
-    """The difference of a column between two schemes over their shared seeds.
-
-    Args:
-        runs: The folder of a comparison, or its runs.
-        a: A scheme.
-        b: The scheme to subtract.
-        metric: A column of rows of runs.
-
-    Raises:
-        RecordError: the column or a scheme is missing, or they share fewer than two seeds.
-    """
-    if a == b:
-        raise RecordError(f"both schemes are {a}: name two")
-    if metric not in BY_NAME or "run" not in BY_NAME[metric].rows or metric in WORDS:
-        raise RecordError(f"there is no column {metric!r} of numbers in rows of runs: `perigee columns` lists them")
-    found = find_records(runs) if isinstance(runs, (str, Path)) else list(runs)
-    if len({tuple(experiment(r)) for r in found}) > 1:
-        raise RecordError(
-            "the runs are of several scenarios: their seeds do not share what is random; give those of one"
-        )
-    values = {cc: _by_seed(found, cc, metric) for cc in (a, b)}
-    return differences(values[a], values[b], metric, a, b)
-
-
 def differences(
     left: Mapping[int, float], right: Mapping[int, float], metric: str, a: str = "a", b: str = "b"
 ) -> Paired:
@@ -87,20 +82,77 @@ def differences(
     if len(shared) < FEWEST:
         counts = f"{a} has values of {len(left)} seeds, {b} of {len(right)}, both of {len(shared)}"
         raise RecordError(f"{metric}: {counts}; at least {FEWEST} are needed: `--runs 10` makes ten")
-    mean = math.fsum(shared.values()) / len(shared)
+    of_a, of_b, mean = (
+        math.fsum(values) / len(shared)
+        for values in ((left[s] for s in shared), (right[s] for s in shared), shared.values())
+    )
     if len(set(shared.values())) == 1:
-        return Paired(metric, a, b, shared, mean, math.nan, math.nan, math.nan)
+        return Paired(metric, a, b, shared, mean, math.nan, math.nan, math.nan, of_a, of_b)
     from scipy import stats
 
-    test = stats.ttest_1samp(list(shared.values()), 0)
+    steps = list(shared.values())
+    test = stats.ttest_1samp(steps, 0)
     low, high = test.confidence_interval(LEVEL)
-    return Paired(metric, a, b, shared, mean, float(low), float(high), float(test.pvalue))
+    deviation = math.sqrt(math.fsum((d - mean) ** 2 for d in steps) / (len(steps) - 1))
+    return Paired(
+        metric,
+        a,
+        b,
+        shared,
+        mean,
+        float(low),
+        float(high),
+        float(test.pvalue),
+        of_a,
+        of_b,
+        float(stats.wilcoxon(steps).pvalue),
+        mean / deviation,
+        _more_seeds(len(steps), deviation, ACCURACY * abs(of_b)),
+        float(test.pvalue),
+    )
 
 
-def _by_seed(runs: Iterable[Run], cc: str, metric: str) -> dict[int, float]:
+def _more_seeds(have: int, deviation: float, half_width: float) -> int | None:
+    """Additional samples for an interval of `half_width` at the standard deviation of those at hand."""
+    from scipy import stats
+
+    def narrow(n: int) -> bool:
+        return float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * deviation <= half_width * math.sqrt(n)
+
+    if narrow(have):
+        return 0
+    if not narrow(MOST_SEEDS):
+        return None
+    wide, enough = have, MOST_SEEDS
+    while enough - wide > 1:
+        middle = (wide + enough) // 2
+        wide, enough = (wide, middle) if narrow(middle) else (middle, enough)
+    return enough - have
+
+
+def by_seed(runs: Iterable[Run], cc: str, metric: str) -> dict[int, float]:
+    """Values of a column by seed, of the runs of a scheme that have one. Raises RecordError."""
     mine = [r for r in runs if r.cc == cc]
     if not mine:
         there = ", ".join(dict.fromkeys(r.cc for r in runs)) or "none"
         raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {there}")
     values = {r.seed: float(r.summary.get(metric, math.nan)) for r in mine}
     return {seed: v for seed, v in values.items() if not math.isnan(v)}
+
+
+def corrected(tests: Sequence[Paired]) -> list[Paired]:
+    """The tests with `corrected_p` by Holm's step-down method (Scand. J. Statist. 6, 1979)."""
+    order = sorted((i for i, t in enumerate(tests) if not math.isnan(t.p)), key=lambda i: tests[i].p)
+    found, largest = list(tests), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * tests[i].p))
+        found[i] = replace(tests[i], corrected_p=largest)
+    return found
+
+
+def heading(metric: str) -> str:
+    """Heading of a metric with its unit."""
+    column = BY_NAME[metric]
+    if column.heading:
+        return one_line(column.heading)
+    return metric

@@ -12,6 +12,7 @@ from perigee_lab.common.reading import read_text
 from perigee_lab.results import looks
 from perigee_lab.results.beside import beside, said_once
 from perigee_lab.results.columns import TABLE, one_line
+from perigee_lab.results.leaders import leaders
 from perigee_lab.results.metrics import WITHOUT_TCP, inner_legs
 from perigee_lab.results.report.marks import marks
 from perigee_lab.results.report.shares import bands, completions, plain, shares
@@ -36,6 +37,8 @@ MAX_FLOWS = 24
 BEYOND = 5
 # Number of flow names in a line.
 MAX_NAMES = 8
+WON = {"goodput_mbps": "Goodput", "rtt_mean_ms": "Mean RTT", "jain": "Fairness (Jain's index)"}
+"""Metrics whose leader is named above the table, with their names there."""
 SECTIONS = "sections.json"
 """Additional sections of the page, next to the records: each has a title, lines, a table (its first
 row are the heads) and a figure."""
@@ -153,8 +156,11 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
         {"cc": cc, "label": labels.get(cc, cc), "cells": [shown(summaries, c.name, c.form) for c in known]}
         for cc, summaries in schemes.items()
     ]
+    ahead = leaders(runs, [c.name for c in known], WON, labels)
     return {
         "heads": [one_line(c.heading) for c in known],
+        "best": [ahead.best.get(c.name) for c in known],
+        "won": ahead.sentences,
         "meanings": [c.meaning for c in known],
         "rows": rows,
         "runs": len({r.seed for r in runs}),

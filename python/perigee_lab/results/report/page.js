@@ -82,13 +82,20 @@
       const name = html("th", line);
       swatch(name, i);
       name.append(r.label);
-      r.cells.forEach((c) => {
+      r.cells.forEach((c, k) => {
         // The interval is below the mean, to keep the table within the page.
         const [mean, interval] = c.split(" ± ");
         const cell = html("td", line, mean);
+        if (data.table.best[k] === r.cc) cell.className = "best";
         if (interval !== undefined) html("small", cell, `± ${interval}`);
       });
     });
+    if (data.table.won.length) {
+      const won = html("p");
+      won.className = "won";
+      won.textContent = `${data.table.won.join(". ")}.`;
+      $("#summary .scroll").before(won);
+    }
     if (data.table.beside.length) {
       const list = html("ul");
       list.className = "beside";
@@ -97,7 +104,8 @@
     }
     const remarks = data.table.remarks.map((r) => `${r[0].toUpperCase()}${r.slice(1)}. `).join("");
     $("#summary-note").textContent =
-      `${remarks}Mean RTT and inflation are both means over samples: where the base RTT changes, their quotient is not its mean.`;
+      `${remarks}${data.table.best.some((cc) => cc) ? "Bold: ahead of each other scheme in paired t-tests over shared seeds (5 %, Holm's correction). " : ""}` +
+      `Mean RTT and inflation are both means over samples: where the base RTT changes, their quotient is not its mean.`;
     const all = html("details", $("#summary"));
     html("summary", all, "What the columns mean");
     const list = html("dl", all);
