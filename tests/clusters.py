@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Dask clusters for tests: schedulers and workers as processes, with the TLS that Perigee requires."""
+"""Dask clusters for tests: schedulers and workers as processes, with the required TLS."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Cluster:
     def worker(
         self, limit: Callable[[], None] | None = None, env: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Starts a worker without a nanny, so that the process that is started also runs the tasks."""
+        """Starts a worker without a nanny, so that the started process runs the tasks."""
         words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
         process = self._start(words, preexec_fn=limit, env=env)
         self.processes.append(process)

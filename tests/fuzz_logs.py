@@ -68,7 +68,10 @@ SEEDS = {
 
 
 def _read_sample(path: Path) -> None:
-    """Reads an undamaged sample; an interval is given only for logs without times, since others reject it."""
+    """Reads an undamaged sample.
+
+    An interval is given only for logs without times, since others reject it.
+    """
     try:
         read_log(path, Asked())
     except LogError:

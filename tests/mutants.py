@@ -349,7 +349,10 @@ def stop(*_: object) -> None:
 
 
 def build(packages: list[str]) -> tuple[dict[str, dict[str, str]], list[tuple[str, int]]]:
-    """Builds packages; returns test programs by package and name, and the places of compiler errors."""
+    """Builds packages.
+
+    Returns test programs by package and name, and the places of compiler errors.
+    """
     which = [word for p in packages for word in ("-p", p)]
     args = [
         "cargo",
@@ -379,7 +382,10 @@ def build(packages: list[str]) -> tuple[dict[str, dict[str, str]], list[tuple[st
 
 
 def build_together(numbered: dict[int, Mutant]) -> tuple[dict[str, dict[str, str]], set[int]]:
-    """Builds all mutants at once; returns the test programs, and the mutants that do not compile."""
+    """Builds all mutants at once.
+
+    Returns the test programs, and the mutants that do not compile.
+    """
     unviable: set[int] = set()
     while True:
         left = {n: m for n, m in numbered.items() if n not in unviable}
@@ -398,7 +404,7 @@ def build_together(numbered: dict[int, Mutant]) -> tuple[dict[str, dict[str, str
 
 
 def calls(mutant: Mutant | None, program: str) -> list[list[str]]:
-    """Arguments for the calls of a test program, starting with the unit tests of the mutant's own module."""
+    """Arguments for calls of a test program, starting with unit tests of the mutant's module."""
     if mutant is None or program:
         return [[]]
     module = re.sub(r"(/mod)?\.rs$", "", mutant.file.split("/src/")[1]).split("/")[0]
@@ -507,7 +513,7 @@ def run(groups: dict[str, list[Mutant]], args: argparse.Namespace) -> None:
 
 
 def run_alone(todo: list[Mutant], log: Log) -> None:
-    """Runs mutants outside functions, or in functions that the compiler evaluates, with one build each."""
+    """Runs mutants outside functions, or in compile-time functions, in separate builds."""
     if not todo:
         return
     sync({})
@@ -532,7 +538,10 @@ def reason(mutant: Mutant, rules: list[dict]) -> str | None:
 
 
 def write_table(groups: dict[str, list[Mutant]]) -> int:
-    """Writes the page; returns the number of mutants without a result, or missed without a reason."""
+    """Writes the page.
+
+    Returns the number of mutants without a result, or missed without a reason.
+    """
     known, open_ends = results(), 0
     rules = tomllib.loads(REASONS.read_text())["missed"] if REASONS.exists() else []
     rows, lists, total = [], [], Counter()

@@ -177,7 +177,10 @@ def read(path: Path) -> Text:
 
 
 def blocks(text: Text) -> Iterator[tuple[int, str]]:
-    """Runs of adjacent lines, with the number of the first; text in backticks is replaced by blanks."""
+    """Runs of adjacent lines, with the number of the first.
+
+    Text in backticks is replaced by blanks.
+    """
     first, last, joined = 0, -1, ""
     for number, line in [*sorted(text.lines.items()), (0, "")]:
         if number == last + 1 and number:
@@ -289,7 +292,7 @@ def git(*words: str, folder: Path | None = None) -> str | None:
 
 
 def base() -> str | None:
-    """The commit for comparison: where this branch left main, or otherwise the parent of the last commit."""
+    """The commit for comparison: where this branch left main, or the last commit's parent."""
     head = git("rev-parse", "HEAD")
     for branch in ("origin/main", "main"):
         found = git("merge-base", "HEAD", branch)

@@ -65,7 +65,7 @@ class Packet:
 
 
 def packets(capture: bytes) -> Iterator[Packet]:
-    """The segments in a little-endian pcapng file with IPv4 packets, no link headers and times in ns."""
+    """Segments in a little-endian pcapng file of IPv4 without link headers, with times in ns."""
     at = 0
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of docs/reference/queues.md, the page of queue disciplines, from the heads of their files.
+"""Generator of docs/reference/queues.md from the heads of the queue disciplines' files.
 
 python docs/make/disciplines.py (part of `make docs`)
 """

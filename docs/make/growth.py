@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of the figure of the growth of costs and of the table in design/performance.md, from a benchmark.
+"""Generator of the figure of the growth of costs, and of the table in design/performance.md.
 
 perigee bench $(python docs/make/growth.py --cases) --json > growth.json
 python docs/make/growth.py growth.json docs/explanation/growth.png

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of the tables in design/astraea-policy.md: tests passed by trainings with several seeds, and values.
+"""Generator of the tables in design/astraea-policy.md: tests passed by trainings, with values.
 
 python docs/make/policy_tables.py astraea runs/train/astraea-1/best.policy runs/train/astraea-2/best.policy …
 python docs/make/policy_tables.py astraea_leo runs/train/astraea-leo-1/best.policy …

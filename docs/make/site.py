@@ -129,7 +129,7 @@ def commands() -> str:
 
 
 def python() -> str:
-    """The page of Python: the public names of `perigee`, from their docstrings, and modules named in the pages."""
+    """The page of Python: docstrings of `perigee`, and of modules named in the pages."""
     import perigee_lab as perigee
 
     parts = ["# Python", "", "Everything that `import perigee_lab as perigee` offers.", ""]

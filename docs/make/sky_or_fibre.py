@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of the table in docs/explanation/sky.md: distances above which satellites are faster than fibre.
+"""Distances above which satellites are faster than fibre, for docs/explanation/sky.md.
 
 python docs/make/sky_or_fibre.py
 """

@@ -81,7 +81,7 @@ def _git(*words: str) -> str:
 
 
 def pairs(old: list[Claim], new: list[Claim]) -> list[tuple[Claim | None, Claim | None]]:
-    """Pairs claims of a page with their successors, which have the same text or, failing that, similar text."""
+    """Pairs claims of a page with their successors, which have the same text or similar text."""
     left = list(new)
     out: list[tuple[Claim | None, Claim | None]] = []
     by_words = {c.words: c for c in new}

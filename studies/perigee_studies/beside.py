@@ -41,7 +41,10 @@ class Compared:
 
 
 def cases(experiment: Experiment, ask: Ask) -> list[Case]:
-    """All cases of an experiment; at the quick size or with other schemes, only those of the figure."""
+    """All cases of an experiment.
+
+    At the quick size or with other schemes, only those of the figure.
+    """
     ours = experiment.cases(ask)
     more: list[Case] = []
     if ask.size is not Size.QUICK and not ask.cc:

@@ -148,7 +148,7 @@ def report(
 
 
 def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:
-    """Names by the size at which they are run: that of the published tables, unless one is given."""
+    """Names by the size of their runs: that of published tables, unless one is given."""
     from perigee_studies import conclude, published
 
     if size not in {None, "quick", "default", "full"}:

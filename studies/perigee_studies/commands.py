@@ -183,7 +183,10 @@ def _explain_by_runs(
 
 
 def _nothing_beside(names: Sequence[str], ask: Ask, variants: Collection[str]) -> str | None:
-    """The error message if there is nothing to run or no variant with a given name; otherwise None."""
+    """The error message if there is nothing to run or no variant with a given name.
+
+    Otherwise None.
+    """
     there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], ask)})
     if not there:
         return f"no explanation of {', '.join(names)} rests on variants"

@@ -106,7 +106,7 @@ def checksum(file: Path) -> str:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Reads the notes that `tabulate` has written on an experiment, and checks its tables against them.
+    """Reads the notes of `tabulate` on an experiment, and checks its tables against them.
 
     Raises:
         ConcludeError: a file is missing or damaged; the message starts with its name.

@@ -197,7 +197,10 @@ class Runner:
 
 
 def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
-    """Wall-clock time in s of an experiment's runs in sequence; None if that of any run is unknown."""
+    """Wall-clock time in s of an experiment's runs in sequence.
+
+    None if that of any run is unknown.
+    """
     each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
     known = [cost_s for cost_s in each if cost_s is not None]
     return sum(known) if known and len(known) == len(each) else None

@@ -86,7 +86,10 @@ def schemes(frame: pd.DataFrame) -> list[str]:
 def by_scheme(
     frame: pd.DataFrame, column: str, ccs: Sequence[str], how: str = "median", over: str | None = None, /, **where: Any
 ) -> list[tuple[str, float]]:
-    """(label, value) of each scheme, for `verdicts.order`; `over` as in `average`, for means only."""
+    """(label, value) of each scheme, for `verdicts.order`.
+
+    `over` as in `average`, for means only.
+    """
     from perigee_studies.style import label
 
     if how == "median":

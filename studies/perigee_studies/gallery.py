@@ -232,7 +232,7 @@ def _box(text: str) -> str:
 
 
 def _filters() -> str:
-    """Style rules by which an unchecked box hides the rows of its kind or verdict, without a script."""
+    """Style rules by which an unchecked box hides rows of its kind or verdict, without a script."""
     words = [_word(w) for w in (*(k.value for k in Kind), *SHOWN)]
     return "".join(f"body:has(#show-{w}:not(:checked)) tr.{w} {{ display: none; }}\n" for w in words)
 

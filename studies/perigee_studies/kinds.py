@@ -42,7 +42,7 @@ PUBLISHED = (Kind.NUMBER, Kind.STATEMENT)
 
 
 def of(experiment: str, verdicts: Iterable[Verdict], others: Mapping[str, Experiment], tables: Tables) -> list[Kind]:
-    """The kind of each claim, or SAME if the earlier paper has the claim with the same published value.
+    """The kind of each claim, or SAME if the earlier paper has it with the same published value.
 
     LeoTCP is the earlier name of OrbCC; its experiments with the names of OrbCC's also have OrbCC's
     claims.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Model of an experiment: the cases that are run, the tables computed from them, published claims, and figures."""
+"""Model of an experiment: cases to run, tables computed from them, published claims, figures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class Keep:
 
 @dataclass(frozen=True)
 class Case:
-    """A simulation: a scenario with overrides, a scheme and a seed. `labels` identify it in tables."""
+    """A simulation: a scenario with overrides, a scheme and a seed.
+
+    `labels` identify it in tables.
+    """
 
     scenario: str
     cc: str

@@ -52,7 +52,7 @@ THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).r
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
-    """Writes STUDY-EXPERIMENT.md with figures for each experiment with results, and README.md about all.
+    """Writes STUDY-EXPERIMENT.md and figures for experiments with results, and README.md.
 
     The pages of experiments without results, or with damaged results, are kept; README.md includes
     them.
@@ -133,7 +133,10 @@ def _size(page: str) -> str:
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
-    """Copies the figures of an experiment; returns files by name. Existing figures are referenced in place."""
+    """Copies the figures of an experiment; returns files by name.
+
+    Existing figures are referenced in place.
+    """
     files = {}
     for picture in sorted((results / e.name).glob("*.png")):
         own = docs / f"{e.name.replace('/', '-')}-{picture.name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Published tables next to the pages, from which verdicts, pages and gallery are updated without runs.
+"""Published tables next to the pages, from which these are updated without runs.
 
 `docs/studies/data/STUDY-EXPERIMENT/` has the tables and `about.json`. Figures that need data which
 is not published (time series over recorded paths) are not redrawn; the existing figures are kept.
@@ -52,7 +52,10 @@ def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
 
 
 def size_of(name: str, docs: Path) -> Size | None:
-    """Size of an experiment's published tables; None if there are no tables, or their size is unknown."""
+    """Size of an experiment's published tables.
+
+    None if there are no tables, or their size is unknown.
+    """
     try:
         about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
         return Size(about["size"])

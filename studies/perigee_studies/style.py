@@ -168,7 +168,7 @@ def mark(axis: Any, artist: Any) -> None:
 
 
 def tick(axis: Any, x: float, half: float, level: float) -> None:
-    """Draws a published value over a bar: black with a white edge, which is visible on any colour."""
+    """Draws a published value over a bar, black with a white edge, visible on any colour."""
     for width, colour in ((2.8, "white"), (1.3, "black")):
         (drawn,) = axis.plot(
             [x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5
@@ -248,7 +248,7 @@ def framed(axis: Any, row: int, column: int) -> None:
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
-    """Writes NAME.svg, NAME.pdf and NAME.png without dates, so that equal data yields equal files."""
+    """Writes NAME.svg, NAME.pdf and NAME.png without dates: equal data yields equal files."""
     import matplotlib.pyplot as plt
 
     inner(folder)

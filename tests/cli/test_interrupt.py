@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Ctrl-C, two processes in one folder, unwritable files: each yields one clear line and no partial files."""
+"""Ctrl-C, two processes in one folder, unwritable files: one clear line, no partial files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Folders from other people: links redirect no write; pipes, devices and endless files are rejected."""
+"""Folders from other people: links redirect no write.
+
+Pipes, devices and endless files are rejected.
+"""
 
 from __future__ import annotations
 

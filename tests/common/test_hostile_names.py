@@ -265,7 +265,7 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
 
 
 def test_no_command_runs_code_of_a_scenario(theirs: Path, cli: Cli) -> None:
-    """Runs all commands that take a scenario, with scenarios that name code in every key that permits it."""
+    """Runs all commands that take a scenario, with code named in every key that permits it."""
     sky = SKY.replace(
         "preset =", 'attach = "evil.py:choose"\nroute = "evil.py:choose"\nisls = "evil.py:choose"\npreset ='
     )

@@ -160,7 +160,7 @@ def test_functions_belong_to_their_keys(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_while_a_function_is_asked_ends_quietly(tmp_path: Path) -> None:
-    """The thread of the timeline, which is not joined, must not call an interpreter that has exited."""
+    """The timeline's thread, which is not joined, must not call an interpreter that has exited."""
     program = """
 import sys, time
 import perigee_lab as perigee

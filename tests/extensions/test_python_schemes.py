@@ -193,7 +193,10 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
 
 
 def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
-    """The class is named in the scenario or on the command line; both reject a file without the class."""
+    """The class is named in the scenario or on the command line.
+
+    Both reject a file without the class.
+    """
     text = "import perigee_lab\nclass Mine(perigee_lab.CongestionControl):\n    pass\n"
     (tmp_path / "mine.py").write_text(text)
     scenario = tmp_path / "s.toml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python code named in a scenario, in a record or in a file of a study runs only with permission."""
+"""Python code named in scenarios, records or files of studies runs only with permission."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OWN = SMALL.replace('cc = ["cubic", "newreno"]\n', "").replace('cc = "*"', 'cc =
 
 
 class Folder:
-    """A folder from someone else: a scenario with a sky, one with a scheme, and the code that both name."""
+    """Another user's folder: a scenario with a sky, one with a scheme, and the code of both."""
 
     def __init__(self, path: Path) -> None:
         """Writes the files."""

@@ -80,7 +80,10 @@ def test_nor_do_they_in_workers_of_jobs(foreign: Path) -> None:
 
 
 def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
-    """Workers are started as by Dask's local cluster; a spawned process imports the same package."""
+    """Workers are started as by Dask's local cluster.
+
+    A spawned process imports the same package.
+    """
     program = (
         "import sys; sys.path[0] = sys.prefix\n"
         "from perigee_lab.common import interpreter; import multiprocessing as m\n"
@@ -94,7 +97,7 @@ def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
 
 
 def test_what_pythonpath_names_is_found(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A user's module is found in a folder of PYTHONPATH, and in the current folder if PYTHONPATH names it."""
+    """A user's module is found in folders of PYTHONPATH, also in the current one if it is named."""
     own = tmp_path_factory.mktemp("own")
     text = "from perigee_lab import CongestionControl\nclass Mine(CongestionControl):\n    pass\n"
     (own / "my_own_module.py").write_text(text, encoding="utf-8")
@@ -187,7 +190,7 @@ def test_values_of_the_files_own_sweep_are_not_the_users(theirs: Path, cli: Cli,
 
 
 def test_schemes_that_a_scenario_names_are_not_the_users(theirs: Path) -> None:
-    """`validate --against linux` passes the names that it found in the scenario to the plan in this way."""
+    """`validate --against linux` passes names found in the scenario to the plan like this."""
     path = theirs / "s.toml"
     path.write_text(SMALL.replace('"newreno"', '"evil.py:X"'), encoding="utf-8")
     scenario = perigee.load(path)

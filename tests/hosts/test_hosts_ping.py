@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Pings before a run with real hosts: wrong connections end the run with an error that names them."""
+"""Pings before a run with real hosts: wrong connections end it with an error that names them."""
 
 from __future__ import annotations
 

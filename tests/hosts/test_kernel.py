@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kernels of real hosts: the inputs determine the key, cached kernels are checked, errors are one line.
+"""Kernels of real hosts: inputs determine the key, the cache is checked, errors are one line.
 
 A source tree of a dozen lines stands for Linux, so that a full build takes a second. Tests of the
 real kernel are skipped if none is built (`make kernel`).

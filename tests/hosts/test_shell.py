@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee shell`: a terminal on a real host. Tests that boot a kernel are skipped if none is built."""
+"""`perigee shell`: a terminal on a real host.
+
+Tests that boot a kernel are skipped if none is built.
+"""
 
 from __future__ import annotations
 

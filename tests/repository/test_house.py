@@ -201,7 +201,7 @@ def test_rooms_of_python_know_only_those_below() -> None:
 
 
 def modules_imported(tree: ast.AST, known: set[str]) -> set[str]:
-    """Modules of `known` that a module imports, at its top or in functions, except for types only."""
+    """Modules of `known` that a module imports anywhere, except for types only."""
     found = set()
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":

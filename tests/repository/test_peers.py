@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Benchmarks against other programs: existing builds of these are used, and only our case files are compiled."""
+"""Benchmarks against other programs: existing builds are used, only case files are compiled."""
 
 from __future__ import annotations
 

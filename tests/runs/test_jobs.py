@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Jobs that are saved, run elsewhere or resumed after a kill, and yield the same tables in each case."""
+"""Jobs: saved, run elsewhere, or resumed after a kill, they yield the same tables."""
 
 from __future__ import annotations
 

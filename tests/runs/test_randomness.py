@@ -138,7 +138,7 @@ def test_users_of_a_full_gateway_share_it_where_their_packets_have_jitter(cli: C
 
 @pytest.mark.slow
 def test_a_parking_lot_no_longer_resonates() -> None:
-    """Compares the ratio of Cubic's long flow to the best short one at two RTTs that differ by 0.2 %."""
+    """Ratio of Cubic's long flow to the best short one, at two RTTs that differ by 0.2 %."""
 
     def ratio(rtt: str, seed: int, **sets: object) -> float:
         given = {"source.parking_lot.rtt": rtt, "port.all.queue": "0.2 bdp", "run.duration": "120 s", **sets}

@@ -34,7 +34,7 @@ PRESET = SHELL.replace("SATELLITES", 'preset = "starlink-shell1"')
 
 @pytest.fixture(scope="session")
 def elements(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1584 element sets of three lines each, from 2000-01-01, created through a state folder of Hypatia."""
+    """1584 element sets of three lines of 2000-01-01, created with a state folder of Hypatia."""
     folder = tmp_path_factory.mktemp("elements")
     text = PRESET.replace('duration = "5 s"', 'duration = "1 s"').replace(
         "[node.london]", "[node.london]\nkind = 'station'"
@@ -60,7 +60,7 @@ def with_epoch(lines: list[str], first: int, epoch: str) -> list[str]:
 
 
 def decayed(lines: list[str], first: int) -> list[str]:
-    """Makes the set that starts at line `first` five days older, with more drag than any satellite."""
+    """Makes the set at line `first` five days older, with more drag than any satellite."""
     changed = with_epoch(lines, first, "99361")
     line = changed[first - 1]
     changed[first - 1] = checksum(line[:53] + " 99999+1" + line[61:])

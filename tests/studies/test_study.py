@@ -101,7 +101,10 @@ def test_bounds_that_nobody_published_are_tested_by_the_interval() -> None:
 
 
 def test_orders_of_several_runs_are_tested_run_by_run() -> None:
-    """Components that runs have in common are not noise between runs; a difference within the noise is a tie."""
+    """Components that runs have in common are not noise between runs.
+
+    A difference within the noise is a tie.
+    """
     shared = np.array([10.0, 50.0, 20.0, 90.0, 40.0])
     slightly = shared + np.array([0.9, 1.0, 1.1, 1.0, 1.0])
     noise = shared + np.array([-9.0, 12.0, -8.0, 11.0, 1.0])
@@ -385,7 +388,10 @@ def test_the_front_page_says_what_the_pages_count() -> None:
 
 @pytest.mark.parametrize("name", sorted(p.name for p in (Path(__file__).parents[2] / "docs/studies/data").iterdir()))
 def test_pages_say_what_their_tables_say(name: str) -> None:
-    """Verdicts, values and explanations are computed again; text that was typed in or is stale differs."""
+    """Verdicts, values and explanations are computed again.
+
+    Text that was typed in or is stale differs.
+    """
     docs = Path(__file__).parents[2] / "docs/studies"
     experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
     page = (docs / f"{name}.md").read_text(encoding="utf-8")
@@ -439,7 +445,7 @@ def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -
 
 
 def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> None:
-    """Variants at another size than the figure would differ from it in more than the varied setting."""
+    """Variants at another size than the figure would differ in more than the varied setting."""
     docs = Path(__file__).parents[2] / "docs/studies"
     for name, size in (("hypatia-rtts", "full"), ("hypatia-vegas", "default")):
         shutil.copytree(docs / "data" / name, tmp_path / "pages/data" / name)
@@ -505,7 +511,7 @@ def test_nothing_is_run_where_variants_have_no_tables_to_stand_beside(cli: Cli, 
 
 
 def test_claims_that_any_scheme_would_meet_are_found_out() -> None:
-    """With schemes exchanged, a claim on a number fails under another name, and a claim that all schemes meet holds."""
+    """With schemes exchanged, a claim on a number fails; a claim that all schemes meet holds."""
     import pandas as pd
 
     def verdicts(t: dict[str, pd.DataFrame]) -> list[Verdict]:
@@ -551,7 +557,7 @@ def test_a_corrected_value_stands_beside_the_printed_one() -> None:
 
 
 def test_the_cost_of_telemetry_needs_no_rival() -> None:
-    """With `--cc orbcc` and no other scheme, the cost of the bytes is known, but not the benefit."""
+    """With `--cc orbcc` alone, the cost of the bytes is known, but not the benefit."""
     import pandas as pd
 
     whats = ("no bytes", "bytes, full echo", "bytes, bottleneck echo")

@@ -259,7 +259,7 @@ def _with_published_numbers() -> list[str]:
 
 @pytest.mark.parametrize("name", _with_published_numbers())
 def test_published_numbers_stand_in_the_figures(name: str) -> None:
-    """They are finite markers or curves in our axes, in at least one of the experiment's figures."""
+    """They are finite markers or curves in our axes, in at least one figure."""
     import matplotlib.pyplot as plt
 
     experiment = experiments()[name]
@@ -277,7 +277,7 @@ def test_published_numbers_stand_in_the_figures(name: str) -> None:
 
 
 def test_a_mean_over_a_swept_parameter_has_the_interval_of_its_runs() -> None:
-    """The effect of the RTT on a ratio is the same in each repetition, and does not widen the interval."""
+    """The RTT's effect on a ratio is the same in each repetition, and widens no interval."""
     rows = [(s, rtt_ms, base + s / 100) for s in (1, 2, 3) for rtt_ms, base in ((20, 0.9), (100, 0.5), (200, 0.1))]
     frame = pd.DataFrame(rows, columns=["seed", "rtt_ms", "ratio"])
     by_run, pooled = frames.average(frame, "ratio", "rtt_ms"), frames.average(frame, "ratio")

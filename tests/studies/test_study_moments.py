@@ -53,7 +53,7 @@ def test_the_schedule_is_the_one_that_is_simulated() -> None:
 
 
 def outcome(seed: int, back_s: dict[bool, int]) -> Outcome:
-    """A run with the full rate from `back_s` after a change, sharp or not, and half of it before."""
+    """A run with the full rate from `back_s` after a change (sharp or not), and half before."""
     t = np.arange(1.0, 301.0)
     periods = moments.schedule(seed)
     goodput = np.zeros(len(t))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Acceptance tests of schemes on shipped paths, against measurements with the kernel: loss, RTT steps, outages."""
+"""Acceptance tests of schemes on shipped paths, against measurements with the kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def goodput_mbps(run: perigee.Run, begin_s: float, end_s: float) -> float:
 
 
 def recovery(run: perigee.Run, step_s: float, link_mbps: float) -> tuple[float, float]:
-    """After a step, the lowest mean over half a second, and the time until the rate is 0.85 of the link again."""
+    """After a step: lowest mean over 0.5 s, and time until the rate is 0.85 of the link again."""
     flows = run.to_pandas("flows")
     t = flows["t_ns"] / 1e9
     after = flows[(t > step_s + 0.1) & (t <= step_s + 15)]
@@ -65,7 +65,10 @@ def test_random_loss_stops_only_who_takes_it_for_congestion(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_bbr3_under_random_loss_over_seeds(tmp_path: Path) -> None:
-    """Single runs vary by 2.1 Mbit/s (standard deviation). The kernel has 78.5, 76.9 and 77.5 Mbit/s."""
+    """Single runs vary by 2.1 Mbit/s (standard deviation).
+
+    The kernel has 78.5, 76.9 and 77.5 Mbit/s.
+    """
     done = perigee.load(MICRO / "random-loss.toml").run_all(cc=["bbr3"], seeds=range(1, 13), out=tmp_path / "r")
     assert np.mean([goodput_mbps(r, 5, 60) for r in done]) == pytest.approx(77.6, rel=0.025)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate`: cells, verdicts, curves, and a few cells that must be within the tolerances."""
+"""`perigee validate`: cells, verdicts, curves, and a few cells that must be within tolerances."""
 
 from __future__ import annotations
 

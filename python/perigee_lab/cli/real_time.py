@@ -48,7 +48,10 @@ def shell_at(node: str, environment: Sequence[str]) -> tuple[tuple[str, ...], bo
 
 
 def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, places: Sequence[str] = ()) -> int:
-    """Runs programs or a shell in real time; returns the exit code of the last one. `places`: see `Emulation`."""
+    """Runs programs or a shell in real time; returns the exit code of the last one.
+
+    `places`: see `Emulation`.
+    """
     for place in places:
         if (wrong := wrong_place(place)) is not None:
             stop(wrong)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_arrow(columns: Iterable[Column]) -> pa.Table:
-    """Columns as an Arrow table: coded texts become dictionaries, and rows without a value become null."""
+    """Columns as an Arrow table, with coded texts as dictionaries and missing values as null."""
     import pyarrow as pa
 
     arrays = {}

@@ -44,7 +44,7 @@ def command(module: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def spawning() -> Iterator[None]:
-    """Within the block, also in started processes, multiprocessing starts interpreters like `command`.
+    """Makes multiprocessing start interpreters like `command`, also in started processes.
 
     Python 3.10 has no variable for this: there a shell script replaces the interpreter.
     """
@@ -80,7 +80,7 @@ def spawning() -> Iterator[None]:
 
 
 def clean(path: list[str]) -> list[str]:
-    """The absolute entries of a `sys.path`, without the current folder unless PYTHONPATH names it."""
+    """Absolute entries of a `sys.path`, without the current folder unless PYTHONPATH names it."""
     here = _current()
     named = {os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p}
     kept = [p for p in path if os.path.isabs(p) and (here is None or p in named or not _same(p, here))]
@@ -95,7 +95,7 @@ def leave_current_folder_out() -> None:
 
 
 class _Elsewhere(MetaPathFinder):
-    """Imports matplotlib from within this folder, as matplotlib first reads settings of the current one.
+    """Imports matplotlib from this folder, since it first reads settings in the current folder.
 
     Settings can name code: a backend is a module, and TeX takes a preamble.
     """

@@ -117,7 +117,10 @@ def _imported(content: bytes, path: Path, package: str) -> list[str]:
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module of `from … import`; empty if beyond the top-level package, which is a Python error."""
+    """The module of `from … import`.
+
+    It is empty if the module is beyond the top-level package, which is a Python error.
+    """
     above = package.split(".") if package else []
     if node.level > len(above):
         return ""
@@ -159,7 +162,7 @@ class _Finder(MetaPathFinder):
         return spec
 
     def _refuse(self, fullname: str, path: Sequence[str] | None) -> None:
-        """Raises ImportError for a module that exists here without a hash and is not found elsewhere."""
+        """Raises ImportError for a module that has no hash here and is not found elsewhere."""
         root = self.of.file.parent
         base = root.joinpath(*fullname.split("."))
         there = [p for s in (".py", ".pyc", *EXTENSION_SUFFIXES) if (p := base.with_name(base.name + s)).is_file()]

@@ -134,7 +134,10 @@ def now() -> Permission:
 
 @contextmanager
 def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
-    """Within the block, code found in scenarios runs if `permission` allows it; yields rejections."""
+    """Within the block, code found in scenarios runs if `permission` allows it.
+
+    Yields rejections.
+    """
     refused: list[UntrustedError] = []
     tokens = _now.set(permission), _refused.set(refused)
     try:

@@ -185,7 +185,7 @@ def on_off(words: Sequence[str]) -> OnOff:
 
 
 def request(words: Sequence[str]) -> Request:
-    """Parses a client from its number of objects, period, and the size and think time of each object."""
+    """Parses a client: number of objects, period, and size and think time of each object."""
     wanted, period, *drawn = map(int, words)
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     return Request(wanted=wanted, period_ns=max(period, SHORTEST_NS), objects=pairs)

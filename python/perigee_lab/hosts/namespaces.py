@@ -58,7 +58,10 @@ COMMAND = (
 )
 """Command that starts this file."""
 AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
-"""The same command for root; its arguments are existing places of hosts: HOST=netns:NAME, HOST=interface:NAME."""
+"""The same command for root.
+
+Its arguments are existing places of hosts: HOST=netns:NAME, HOST=interface:NAME.
+"""
 NAMED = Path("/run/netns")
 # prctl(2), linux/capability.h
 PR_CAPBSET_READ, PR_CAPBSET_DROP, CAP_SYS_CHROOT = 23, 24, 18

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMMANDS = (COMMAND, AS_ROOT)
-"""Commands that create the hosts: as a user, and where some hosts are existing places of this machine."""
+"""Commands that create the hosts: as a user, and with existing places of this machine as hosts."""
 # Priority among real-time threads (sched(7)), below those of the system.
 PRIORITY = 10
 # Settings that forbid user namespaces, with the forbidding value and the remedy.
@@ -70,7 +70,10 @@ def why_not() -> str | None:
 
 
 def without_effect(toml: str) -> str | None:
-    """The first key of a resolved scenario that hosts in real time ignore; None if there is none."""
+    """The first key of a resolved scenario that hosts in real time ignore.
+
+    None if there is none.
+    """
     if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
         return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
     return None

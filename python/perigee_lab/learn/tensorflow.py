@@ -195,7 +195,7 @@ def tensors(prefix: Path) -> dict[str, Array]:
 
 
 def _scopes(found: dict[str, Array], inputs: int) -> dict[str, list[str]]:
-    """Layers (names of matrices) of networks with this number of inputs and one output, by scope."""
+    """Layers (names of matrices) of networks with these inputs and one output, by scope."""
     matrices = [n for n, a in found.items() if a.ndim == 2 and n.split("/")[-1] not in SLOTS]
     by_scope: dict[str, list[str]] = {}
     for name in matrices:

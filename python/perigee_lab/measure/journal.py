@@ -49,7 +49,10 @@ class Journal:
     """The measurements of a campaign."""
 
     def __init__(self, folder: Path, campaign_text: str) -> None:
-        """Opens or creates the journal. Raises MeasureError if the folder has another campaign; OSError."""
+        """Opens or creates the journal.
+
+        Raises MeasureError if the folder has another campaign; OSError.
+        """
         self.folder = folder / FOLDER
         inner(self.folder)
         own = self.folder / CAMPAIGN
@@ -74,7 +77,10 @@ class Journal:
         return read_parts(self.folder.parent, f"{cycle:05d}-{group:02d}-*-{step:04d}.npz")
 
     def began_ns(self, without: Sequence[int] = ()) -> int | None:
-        """Start of the first group that is not in `without`, in ns since 1970; None = none has started."""
+        """Start of the first group that is not in `without`, in ns since 1970.
+
+        None if no such group has started.
+        """
         return next((int(x["began_ns"]) for x in self.lines if x["group"] not in without), None)
 
     def keep(self, part: Part) -> None:

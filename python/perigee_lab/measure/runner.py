@@ -115,7 +115,10 @@ class Runner:
             )
 
     def _once(self, cycle: int, group: int, steps: list[Step]) -> None:
-        """Runs the steps of a group concurrently. Raises the error of the first step that failed."""
+        """Runs the steps of a group concurrently.
+
+        Raises the error of the first step that failed.
+        """
         if len(steps) == 1 and steps[0].do == "pause":
             self.stop.wait((steps[0].duration or 0) / 1e9)
             return

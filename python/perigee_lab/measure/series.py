@@ -123,7 +123,7 @@ def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
 
 
 def _deviation(values: Floats) -> float:
-    """Robust standard deviation: that of a normal variable with the same median absolute deviation."""
+    """Standard deviation of a normal variable with the same median absolute deviation."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 

@@ -62,7 +62,10 @@ def trains_of(columns: Mapping[str, Ints], about: Mapping[str, Any]) -> Trains:
 
 
 def _rate(left: Ints, came: Ints, wire_bytes: int) -> tuple[float, float]:
-    """Rate in Mbit/s between the first and last arrival, and the spread; NaN for too few packets."""
+    """Rate in Mbit/s between the first and last arrival, and the spread.
+
+    NaN for too few packets.
+    """
     took, gone = int(np.ptp(came)) if len(came) else 0, int(np.ptp(left)) if len(left) else 0
     if len(came) < FEWEST_PACKETS or took <= 0 or gone <= 0:
         return float("nan"), float("nan")

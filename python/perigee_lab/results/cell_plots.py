@@ -153,7 +153,7 @@ def _write_numbers(axes: Any, grid: list[list[float]], low: float, high: float) 
 
 
 def _panels(sweep: Sweep, drawn: set[str], most: int) -> tuple[list[dict[str, Any]], int]:
-    """Combinations of the varying keys that are not on an axis, at most `most`, and their total number.
+    """Up to `most` combinations of the varying keys that are not on an axis, and their number.
 
     Swept seeds are no key here: means and intervals are computed over them.
     """

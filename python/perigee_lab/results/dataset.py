@@ -95,7 +95,7 @@ def write_table(table: pa.Table, folder: Path, keys: Sequence[str]) -> Path:
 
 
 def partitions(table: pa.Table, keys: Sequence[str]) -> list[str]:
-    """The keys by which a table is partitioned: as many as possible while files have a useful size."""
+    """Keys by which a table is partitioned: as many as keep files at a useful size."""
     chosen: list[str] = []
     files = 1
     for key in keys:
@@ -126,7 +126,7 @@ def dataset(folder: Path) -> Any:
 
 
 def _rows(folder: Path) -> pa.Table:
-    """Rows of a folder without a dataset, such as an older sweep or the records of `perigee run`."""
+    """Rows of a folder without a dataset: an older sweep, or records of `perigee run`."""
     if (folder / INDEX).exists():
         sweep = open_sweep(folder)
         return table_of(sweep.rows, sweep.keys)
@@ -160,7 +160,10 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
 
 
 def unmet(folder: Path, conditions: Sequence[str]) -> str:
-    """Message that explains why no row satisfies all conditions; names the first that no row satisfies."""
+    """Message that explains why no row satisfies all conditions.
+
+    Names the first that no row satisfies.
+    """
     data = dataset(folder)
     for text in conditions:
         if data.count_rows(filter=_condition(text, data)) == 0:

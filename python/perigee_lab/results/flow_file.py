@@ -38,7 +38,9 @@ def is_needed(runs: int, flows: int) -> bool:
 
 
 def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list[Row]]]) -> Path | None:
-    """Writes the file if needed, otherwise removes an earlier one; `parts` compute the rows of each run.
+    """Writes the file if needed, otherwise removes an earlier one.
+
+    `parts` compute the rows of each run.
 
     An OSError names the file.
     """

@@ -140,7 +140,7 @@ class Manifest(Mapping[str, Any]):
         return key if isinstance(key, str) else None
 
     def differences(self, other: Manifest) -> list[str]:
-        """Keys that have other values in another run's manifest, except those of machine and time."""
+        """Keys that differ from another run's manifest, except those of machine and time."""
         ignored = {*OF_THE_MOMENT, "tables"}
         if self.record_format != other.record_format:
             ignored |= {"record_format", "events"}

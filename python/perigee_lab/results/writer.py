@@ -204,7 +204,10 @@ def fresh_partial(folder: Path, *, force: bool) -> Path:
 
 
 def publish(partial: Path, folder: Path) -> None:
-    """Renames a complete folder to its final name; the previous folder is removed only afterwards."""
+    """Renames a complete folder to its final name.
+
+    The previous folder is removed only afterwards.
+    """
     old = folder.with_name(folder.name + OLD)
     if os.path.lexists(folder):
         removed(old)

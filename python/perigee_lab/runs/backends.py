@@ -35,7 +35,7 @@ class Backend:
 
     @property
     def has_hosts(self) -> bool:
-        """Whether the hosts are real: they run programs, exist on this machine only, and can fail."""
+        """Whether hosts are real: they run programs, exist only on this machine, can fail."""
         return False
 
     @property
@@ -52,11 +52,17 @@ class Backend:
         return {"backend": self.name, **self.options()}
 
     def about(self) -> dict[str, object] | None:
-        """The manifest's `kernel`, which has all that determines the behaviour of hosts; None = no hosts."""
+        """The manifest's `kernel`, which has all that determines the behaviour of hosts.
+
+        None = no hosts.
+        """
         return None
 
     def why_not(self, _toml: str) -> str | None:
-        """Message about a key of a resolved scenario that has no effect here; None = there is none."""
+        """Message about a key of a resolved scenario that has no effect here.
+
+        None = there is none.
+        """
         return None
 
     def running(self) -> AbstractContextManager[None]:
@@ -128,7 +134,7 @@ class Emulation(Backend):
         return True
 
     def options(self) -> dict[str, bool | Path | list[str]]:
-        """The command that creates the hosts, the flows on them, and the hosts behind interfaces."""
+        """The command that creates the hosts, their flows, and hosts behind interfaces."""
         apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
         command = [*COMMANDS[bool(self.places)], *self.places]
         return {"command": command, "all_flows": self.all_flows, "apart": apart}
@@ -171,5 +177,5 @@ def linux(kernel: str | None = None) -> Linux:
 
 
 def schemes_of_modules(kernel: Kernel) -> list[str]:
-    """Names of the additional congestion controls: by convention, Linux implements `mine` in tcp_mine.c."""
+    """Names of additional congestion controls; by convention, tcp_mine.c implements `mine`."""
     return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]

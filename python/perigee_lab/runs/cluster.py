@@ -156,7 +156,7 @@ class ClusterExecutor:
                 raise RecordError(other_core(worker, about))
 
     def _sign(self, task: Task) -> str:
-        """Creates a file by which a worker detects whether it shares the folder of a task's result."""
+        """Creates a file by which workers detect that they share the result's folder."""
         folder = task.sink.target.parent
         while not folder.exists():
             folder = folder.parent
@@ -327,7 +327,10 @@ class ClusterExecutor:
             self.on_progress(self.done + parts)
 
     def _look_for_room(self) -> None:
-        """Takes back the groups of dead workers. Raises RecordError if no worker with room appears."""
+        """Takes back the groups of dead workers.
+
+        Raises RecordError if no worker with room appears.
+        """
         there = set(self.cluster.workers())
         self.known |= there
         for key, group in list(self.running.items()):
@@ -363,7 +366,10 @@ class ClusterExecutor:
 
 
 def seen(target: Path) -> bool:
-    """Whether a result is in its place; network file systems show the files of other machines with a delay."""
+    """Whether a result is in its place.
+
+    Network file systems show the files of other machines with a delay.
+    """
     for _ in range(parcels.TRIES):
         if parcels.is_there(target):
             return True

@@ -41,7 +41,10 @@ class Connection:
     """A connection to a scheduler."""
 
     def __init__(self, address: str, owned: Any = None) -> None:
-        """Connects; `owned` is the cluster that was started for this call. Raises RecordError without an answer."""
+        """Connects; `owned` is the cluster that was started for this call.
+
+        Raises RecordError without an answer.
+        """
         self.address, self.owned = address, owned
         if owned is None:
             _reach(address, CONNECT_S)
@@ -102,7 +105,7 @@ class Connection:
         return time.monotonic() - self.alone_since
 
     def refuse_without_jobs(self) -> None:
-        """Raises RecordError if the batch queue has accepted none of the jobs that start workers."""
+        """Raises RecordError if the batch queue has accepted no job that starts workers."""
         jobs = getattr(self.owned, "workers", {}).values()
         if jobs and all(j.status.name == "created" for j in jobs):
             raise RecordError("the queue refused every job that was to become a worker; what it says is above")
@@ -161,7 +164,10 @@ def _reach(address: str, patience_s: float) -> None:
 
 
 def _expect_greeting(connection: socket.socket, address: str) -> None:
-    """Raises RecordError if another program listens on the port. A busy scheduler may answer late."""
+    """Raises RecordError if another program listens on the port.
+
+    A busy scheduler may answer late.
+    """
     heard = b""
     with suppress(TimeoutError):
         while len(heard) < 256 and GREETING not in heard:
@@ -308,7 +314,7 @@ def _queued(jobs: int | None) -> Any:
 
 
 def _secured() -> dict[str, Any]:
-    """TLS for workers of a batch queue, with the user's certificates or with new ones for this call.
+    """TLS for workers of a batch queue, with the user's certificates or new ones for this call.
 
     New certificates are in files that only the user can read, in the shared folder of the queue or
     in the working folder of its jobs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Cost estimates of plans: core-hours, storage, and wall-clock time on this and on other machines."""
+"""Cost estimates of plans: core-hours, storage, and wall-clock time here and on other machines."""
 
 from __future__ import annotations
 

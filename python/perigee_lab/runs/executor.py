@@ -109,7 +109,10 @@ class Executor:
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks. If it ends early, so do the runs, and the completed tasks have been reported."""
+        """Runs all tasks.
+
+        If it ends early, so do the runs, and the completed tasks have been reported.
+        """
         self.waiting = deque(groups_of(tasks))
         try:
             for _ in range(min(self.cores, len(self.waiting))):
@@ -192,7 +195,7 @@ class Executor:
                 self.on_outcome(Outcome(task, error, message.get("cost_s", 0.0)))
 
     def _lost(self, worker: _Worker) -> None:
-        """Handles a worker that exited: its tasks have failed, and another worker takes its place."""
+        """Handles a worker that exited: fails its tasks, and replaces it."""
         self.selector.unregister(worker.answers)
         self.workers.remove(worker)
         worker.process.communicate()

@@ -92,7 +92,10 @@ class Job:
         return list(dict.fromkeys([*self.files, *code]))
 
     def key(self, cc: str) -> str:
-        """Key of the result of one scheme; results with the same key have the same tables in this build."""
+        """Key of the result of one scheme.
+
+        Results with the same key have the same tables in this build.
+        """
         others = {*self.schemes} - {cc}
         code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
         hosts = [] if self.kernel is None else [self.kernel]

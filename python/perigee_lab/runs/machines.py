@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Placement of tasks on the cores of this machine or on a cluster, for all commands that run scenarios."""
+"""Placement of tasks on cores of this machine or on a cluster, for all commands with runs."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def is_there(target: Path) -> bool:
 
 @contextmanager
 def scratch(target: Path) -> Iterator[Path]:
-    """A folder next to `target` (on the same file system), private to this attempt and removed at the end."""
+    """A temporary folder next to `target` (on the same file system), private to this attempt."""
     folder = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}{PARTIAL}")
     patiently(lambda: folder.mkdir(parents=True))
     try:
@@ -78,7 +78,10 @@ def forget_scratch(target: Path) -> None:
 
 
 def place(made: Path, target: Path, *, force: bool) -> bool:
-    """Moves a result to its place atomically; returns False if another attempt was first, unless `force`."""
+    """Moves a result to its place atomically.
+
+    Returns False if another attempt was first, unless `force`.
+    """
     with naming(target):
         patiently(lambda: target.parent.mkdir(parents=True, exist_ok=True))
         if made.is_file():
@@ -125,7 +128,10 @@ class Expected:
 
 
 def pack(made: Path, name: str | None = None) -> bytes:
-    """Packs a file or folder, with the name of the result. Adds no compression, since tables are compressed."""
+    """Packs a file or folder, with the name of the result.
+
+    Adds no compression, since tables are compressed.
+    """
     data = io.BytesIO()
     header = {} if name is None else {NAME: name}
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=header) as archive:

@@ -121,7 +121,7 @@ def _one(
 
 @contextmanager
 def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
-    """Folder of a result in progress, next to its place or in the temporary folder of this machine."""
+    """Folder of a result in progress, next to its place or in a temporary folder."""
     if shared:
         with parcels.scratch(target) as folder:
             yield folder

@@ -16,7 +16,7 @@ _FOLDERS = {
 
 
 def found(path: Path) -> Path:
-    """`path` if it exists, otherwise that scenario of an installed distribution if there is one, or `path`."""
+    """`path`, or if it does not exist, that scenario of an installed distribution, if any."""
     parts = path.parts
     if len(parts) < 3 or parts[0] != "scenarios" or path.exists():
         return path

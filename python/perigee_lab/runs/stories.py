@@ -63,7 +63,10 @@ class Program:
         }
 
     def sha256(self) -> str | None:
-        """Hash of the binary; None if it is not found. Commands that a shell runs are not covered."""
+        """Hash of the binary; None if it is not found.
+
+        Commands that a shell runs are not covered.
+        """
         found = shutil.which(self.words[0], path=SEARCHED) if "/" not in self.words[0] else self.folder / self.words[0]
         try:
             return None if found is None else hashlib.sha256(Path(found).read_bytes()).hexdigest()
@@ -116,7 +119,7 @@ class Story:
 
     @property
     def exit_code(self) -> int:
-        """The exit code in a shell: 128 + signal if the program was killed, 124 if the end of the run stopped it."""
+        """The exit code in a shell: 128 + signal, or 124 if the end of the run stopped it."""
         if self.code is None:
             return STOPPED
         return self.code if self.code >= 0 else 128 - self.code

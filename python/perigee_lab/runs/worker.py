@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Worker process (see `common.interpreter`) with jobs on standard input and outcomes on a descriptor.
+"""Worker process (see `common.interpreter`): jobs on standard input, outcomes on a descriptor.
 
 Messages are lines of JSON. A worker runs one group of tasks at a time: the schemes of a job, whose
 network is built once, on the number of threads that the parent requests (the simulator releases the
@@ -166,7 +166,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _die_with_parent() -> None:
-    """Linux only: ends this process with its parent, even if a plug-in prevents it from reading its input."""
+    """Ends this process with its parent, even if a plug-in blocks it; Linux only."""
     if sys.platform == "linux":
         import ctypes
 

@@ -108,7 +108,7 @@ def survey(
     *,
     alone: bool = False,
 ) -> list[PairPaths]:
-    """The paths of these pairs (nodes, cities or "lat, lon"), or without pairs, of the scenario's flows.
+    """The paths of pairs (nodes, cities or "lat, lon"), by default of the scenario's flows.
 
     Terminals choose satellites for the pairs of the scenario and for these pairs, or with `alone`,
     only for these. `remark` receives warnings. Without a label, each pair is labelled by its
@@ -180,7 +180,7 @@ def contrast(first: PairPaths, second: PairPaths) -> Contrast | None:
 
 
 def hop_name(hop: Hop) -> str:
-    """Label of a hop: a satellite with its plane and an arrow for its direction, or a relay with a dot."""
+    """Label of a hop: a satellite with plane and direction arrow, or a relay with a dot."""
     if hop["ascending"] is None:
         return f"•{hop['name']}"
     arrow = "↑" if hop["ascending"] else "↓"
@@ -197,7 +197,10 @@ def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
 
 
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """Writes RTT and number of links over time, one row per step and pair. An `OSError` names the file."""
+    """Writes RTT and number of links over time, one row per step and pair.
+
+    An `OSError` names the file.
+    """
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["from", "to", "attach", "t_s", "rtt_ms", "links"])

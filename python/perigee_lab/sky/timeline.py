@@ -31,7 +31,10 @@ MAX_DRAWN = 8
 
 
 def plotted_step(duration_s: float) -> float:
-    """Time between samples of a figure; it does not affect outages and path changes, which are exact."""
+    """Time between samples of a figure.
+
+    It does not affect outages and path changes, which are exact.
+    """
     return max(STEP_S, duration_s / MAX_SAMPLES)
 
 
@@ -166,7 +169,7 @@ def load_timeline(path: str | Path) -> Timeline:
 
 
 def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
-    """Plots base RTT, rate and number of links in one colour per pair, with outages and path changes."""
+    """Plots base RTT, rate and links in one colour per pair, with outages and path changes."""
     import matplotlib.pyplot as plt
 
     from perigee_lab.results.plots import COLOURS

@@ -76,7 +76,10 @@ class WeatherError(PerigeeError):
 
 @dataclass(frozen=True)
 class Climate:
-    """Log-normal rain attenuation A in dB at a place; ln A has mean `m` and standard deviation `sigma`."""
+    """Log-normal rain attenuation A in dB at a place.
+
+    Ln A has mean `m` and standard deviation `sigma`.
+    """
 
     m: float
     sigma: float
@@ -134,7 +137,7 @@ def series(c: Climate, steps: int, *, step_s: float, seed: int, start_share: flo
 
 
 def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) -> Floats:
-    """Attenuation in dB at each step, from the values of the process and of the elevation at each step.
+    """Attenuation in dB at each step, from the process and the elevation at that step.
 
     The keys of `climates` are elevations in degrees, between which m, sigma and the fraction of
     rain are interpolated.

@@ -157,7 +157,10 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
 
 
 def _everything(asked: Asked) -> list[Cell]:
-    """All cells that can be run; with real hosts, those of Linux's curves that their kernel can run."""
+    """All cells that can be run.
+
+    With real hosts, those of Linux's curves that their kernel can run.
+    """
     if asked.linux is None:
         return [*kernel.read(), *ns3.read(), *inet.read()]
     return list(kernel.on_hosts(kernel.read(), _names(asked.linux.kernel), schemes_of_modules(asked.linux.kernel)))

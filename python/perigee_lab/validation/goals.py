@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Goals of the validation, and how far they are met: fractions of good verdicts, in total and by group.
+"""Goals of the validation: required fractions of good verdicts, in total and by group.
 
 No parameter is fitted to the measured cells, but where a quantity was outside its tolerance, the
 mechanism that causes the difference was searched for. The fraction of a single group indicates how
@@ -73,7 +73,7 @@ def goals(found: Sequence[Verdict]) -> list[Goal]:
 
 
 def by_group(found: Sequence[Verdict]) -> list[Goal]:
-    """Fractions of comparisons that are within the tolerance or the interval of chance, by group."""
+    """Fractions of comparisons within the tolerance or the interval of chance, by group."""
     judged = [v for v in found if v.quantity != "order"]
     groups = dict.fromkeys(v.group for v in judged)
     return [_goal(g, 0.97, [v.good for v in judged if v.group == g]) for g in groups]
@@ -88,14 +88,14 @@ def _near(found: Iterable[Verdict], share: float, wanted: Callable[[Verdict], bo
 
 
 def _roughly(v: Verdict) -> bool:
-    """Whether a verdict is good, or is about a count within the tolerances of the first validation."""
+    """Whether a verdict is good, or is a count within the first validation's tolerances."""
     few = abs(v.error) <= ROUGH_FEW
     within = v.reference / ROUGH_SHARE <= v.ours <= v.reference * ROUGH_SHARE
     return v.good or (not v.unit and (few or within))
 
 
 def _single(found: Sequence[Verdict]) -> list[bool]:
-    """Whether both quantities are near the reference, for each cell with one flow and no random loss.
+    """Whether both quantities are near, for each cell with one flow and no random loss.
 
     The intervals of chance are ignored.
     """

@@ -32,7 +32,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a flow in a window: the reference's value, and ours before INET's TCP was modelled."""
+    """A quantity of a flow in a window: the reference, and ours before INET's TCP was modelled."""
 
     flow: str
     quantity: str

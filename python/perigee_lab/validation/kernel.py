@@ -318,7 +318,7 @@ def link_of(found: dict[str, Any], name: str) -> int:
 
 
 def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
-    """Verdicts on the goodput of each flow, on mean queueing delay, and on the losses of single flows."""
+    """Verdicts on goodput per flow and mean queueing delay, and on losses of single flows."""
     share = GOODPUT_STATIC if cell.group in STATIC else GOODPUT_ELSEWHERE
     verdicts = []
     for i, flow in enumerate(cell.flows):

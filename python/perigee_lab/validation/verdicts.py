@@ -64,7 +64,7 @@ class Explained:
     heading: str
 
     def covers(self, v: Verdict) -> bool:
-        """Whether the explanation applies to this verdict, whose value must be the explained one."""
+        """Whether the explanation applies to this verdict and to its value."""
         return (v.cell, v.quantity) == (self.cell, self.quantity) and abs(v.ours - self.expected) <= self.band
 
 
@@ -185,6 +185,9 @@ def compared(
     tolerance: float,
     by_chance: bool,
 ) -> Verdict:
-    """A verdict on means; `place`: cell, group, scheme. With `by_chance`, the interval may exceed the tolerance."""
+    """A verdict on means; `place`: cell, group, scheme.
+
+    With `by_chance`, the interval may exceed the tolerance.
+    """
     spread = interval(got, wanted) if by_chance else 0.0
     return Verdict(*place, *quantity, mean(got), mean(wanted), tolerance, spread)

@@ -70,7 +70,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def arrived_bytes(o: Outcome) -> Floats:
-    """Bytes that have arrived at the client at each sample, in order or not, from the server's counters.
+    """Bytes that have arrived at the client at each sample, from the server's counters.
 
     These are all packets sent, minus those lost or in flight.
     """
@@ -134,7 +134,7 @@ def _upto_mb(o: Outcome, megabytes: float) -> int:
 
 
 def _dips(got: Floats) -> list[tuple[float, float]]:
-    """Times and lengths in s of dips below a fifth of the mean throughput, in means over half a second."""
+    """Times and lengths in s of dips: means over half a second below a fifth of the mean."""
     half = SAMPLES_PER_SECOND // 2
     if len(got) <= half:
         return []

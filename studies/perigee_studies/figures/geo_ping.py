@@ -82,7 +82,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def _lengths(o: Outcome) -> list[int]:
-    """Lengths of loss events, from the losses of links between samples, joined if they are consecutive."""
+    """Lengths of loss events, from losses of links between samples, joined if consecutive."""
     slots: dict[int, int] = {}
     for t_s, _, _, packets in o.digest.events:
         slot = int((t_s - 1e-6) / SLOT_S)

@@ -38,7 +38,10 @@ OBJECT_MB, START_MB = 1, 50
 
 
 def cases(ask: Ask) -> list[Case]:
-    """End to end; split with buffers of 2 to 16 MB; with the largest, also with all handshakes in sequence."""
+    """Downloads end to end, and split with buffers of 2 to 16 MB.
+
+    With the largest buffer, also with all handshakes in sequence.
+    """
     runs = range(1, ask.count(1, 5, 20) + 1)
     buffers = ask.pick((2, 16), BUFFERS_MB, BUFFERS_MB)
     out = []

@@ -99,7 +99,7 @@ def _labels(name: str, run: int) -> dict[str, object]:
 
 
 def ping_row(o: Outcome) -> dict[str, Any]:
-    """Share of RTTs within the range of 99 % of the published ones (`BODY_MS`), and mean of all RTTs."""
+    """Share of RTTs within `BODY_MS`, the range of 99 % of the published ones, and mean RTT."""
     rtt = o.digest.columns["rtt_ns"][0] / 1e6
     known = rtt[~np.isnan(rtt)]
     low, high = BODY_MS[0] - pings.ROUNDING_MS, BODY_MS[1] + pings.ROUNDING_MS

@@ -90,7 +90,10 @@ NUMBERS = (
 
 
 def cases(ask: Ask) -> list[Case]:
-    """Downloads of `geo/downloads` for each set-up; for the published set-up, they are the same runs."""
+    """Downloads of `geo/downloads` for each set-up.
+
+    For the published set-up, they are the same runs.
+    """
     runs = range(1, ask.count(2, 20, 40) + 1)
     ccs = ask.schemes(downloads.SCHEMES)
     return [

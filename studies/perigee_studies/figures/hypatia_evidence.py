@@ -77,7 +77,7 @@ def rtt_cases(ask: Ask) -> list[Case]:
 
 
 def explain_tables(t: Tables, variants: Tables) -> dict[str, str]:
-    """For each scheme, the effect of the rules and the remaining distance to the published totals."""
+    """For each scheme, the effect of the rules and the remaining difference from the totals."""
     from perigee_studies.figures.hypatia_tables import TABLES, TOWNS
 
     runs, other = t["runs"], variants["runs"]

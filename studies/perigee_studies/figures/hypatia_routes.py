@@ -113,7 +113,7 @@ def draw_pings(t: Tables) -> dict[str, Any]:
 
 
 def _pings(t: Tables, shown: list[str], km: int) -> Any:
-    """Plots RTTs of the pairs at one distance, with marks at handovers, and the planes of both ends."""
+    """Plots RTTs of pairs at one distance, with marks at handovers, and planes of both ends."""
     rtts, routes = frames.pick(t["rtts"], km=km), frames.pick(t["routes"], km=km)
     figure, axes = style.panels(len(shown), 2, width=2.4, height=2.1, sharex=True)
     for j, town in enumerate(shown):

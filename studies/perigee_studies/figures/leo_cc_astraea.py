@@ -62,7 +62,7 @@ def inter_cases(ask: Ask) -> list[Case]:
 
 
 def intra_cases(ask: Ask) -> list[Case]:
-    """The longer RTTs of its training, with flows that start together, without cuts, or with a notice of each cut."""
+    """The longer RTTs of its training: with a common start, without cuts, or with notices."""
     from perigee_studies.figures.leo_cc_fairness import intra_cases as figure
 
     return _variants(

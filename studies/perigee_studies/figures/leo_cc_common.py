@@ -41,5 +41,8 @@ def lowest_over_base(d: Digest) -> float:
 
 
 def bdp_bytes(rtt_ms: float, bdp: float = 1.0) -> int:
-    """Converts a number of BDP at 100 "mbit" to bytes; as in the testbed, a "mbit" has 2^20 bits."""
+    """Converts a number of BDP at 100 "mbit" to bytes.
+
+    As in the testbed, a "mbit" has 2^20 bits.
+    """
     return int(bdp * int(100 * 2**20 * rtt_ms / 1e3 / 8))

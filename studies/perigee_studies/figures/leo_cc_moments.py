@@ -80,7 +80,10 @@ def climbs(before: Period, now: Period) -> bool:
 
 
 def _seconds(d: Digest, p: Period) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Goodput in each second of a period, over the rate of the period; empty if the run is shorter."""
+    """Goodput in each second of a period, over the rate of the period.
+
+    Empty if the run is shorter.
+    """
     mask = (d.t_s > p.begin_s) & (d.t_s <= p.begin_s + PERIOD_S)
     here: np.ndarray[Any, np.dtype[np.float64]] = np.nan_to_num(d.mbps(0))[mask] / p.rate_mbps
     return here if len(here) == PERIOD_S else here[:0]
@@ -145,7 +148,7 @@ def _at(t: Tables, cc: str, begin_s: int, column: str, loss: int = 0) -> Estimat
 
 
 def _over(t: Tables, cc: str, *columns: str, loss: int = 0) -> list[Estimate]:
-    """Means over the schedules that have moments of each kind, for comparison schedule by schedule."""
+    """Means over schedules with moments of each kind, for comparison schedule by schedule."""
     runs = frames.pick(t["runs"], cc=cc, loss=loss)
     if not len(runs) or not set(columns) <= set(runs.columns):
         return [value(float("nan"))] * len(columns)

@@ -55,7 +55,7 @@ def both(ask: Ask) -> list[Case]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """The tables of OrbCC's experiment, the distance of the path from its shortest, and the text's moments."""
+    """Tables as in OrbCC's experiment, distances of the path, and the text's moments."""
     both = orbcc.tables(found, moments.RUN if any(o.case.seed == moments.RUN for o in found) else 2)
     rows = [{"lowest_over_base": lowest_over_base(o.digest), **moments.of_run(o)} for o in found]
     for column in rows[0] if rows else ():

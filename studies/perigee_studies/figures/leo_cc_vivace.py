@@ -34,7 +34,7 @@ def evidence(
     verdicts: Callable[[Tables], list[Verdict]],
     where: Callable[[Case], bool] = lambda _: True,
 ) -> Evidence:
-    """Runs of each of Vivace's points with the other programs, and its claims computed with each."""
+    """Runs of Vivace's points with the other programs, and its claims by program."""
 
     def cases(ask: Ask) -> list[Case]:
         mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "vivace" and where(c)]

@@ -80,7 +80,7 @@ def evidence(figure: Callable[[Ask], list[Case]], nearest: str, shortest: str, l
 
 
 def _over(case: Case, name: str) -> Case:
-    """The same policy over half of the shell, which is rotated from run to run instead of starting at another time."""
+    """The same policy over half of the shell, rotated between runs instead of shifted in time."""
     prefix = "source.constellation."
     sky = {key.removeprefix(prefix): v for key, v in case.sets.items() if key.startswith(prefix)}
     rest = {key: v for key, v in case.sets.items() if not key.startswith(prefix)}

@@ -90,7 +90,7 @@ def _deployments(ask: Ask) -> Iterator[tuple[int, float, dict[str, object]]]:
 
 
 def together_cases(ask: Ask) -> list[Case]:
-    """The watching rules with both flows from the start, so that neither flow finds a full queue."""
+    """The watching rules with both flows from the start, so that no flow finds a full queue."""
     watched = [c for c in cases(ask) if c.labels["part"] == PARTIAL and c.labels["rule"] in ("cubic", "leocc")]
     return varied((c for c in watched if c.labels["share"] == SHARES[1]), TOGETHER, {"flow.1.start": "50 ms"})
 
@@ -121,7 +121,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims on the fairness and timeouts of the rules at every fraction of ports, and on their cost under losses."""
+    """Claims on the rules' fairness and timeouts, and on their cost under losses."""
     runs = t["runs"]
     out = []
     here = frames.pick(runs, part=PARTIAL)
@@ -167,7 +167,7 @@ def _losses(t: Tables) -> list[Verdict]:
 
 
 def _explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Explains starvation under the watching rules, from windows and from runs without late flows."""
+    """Explains starvation under the watching rules by windows and runs without late flows."""
     runs = frames.pick(t["runs"], part=PARTIAL)
     early = frames.pick(variants["runs"], variant=TOGETHER)
     losses = frames.pick(t["runs"], part=LOSSES)
@@ -188,7 +188,7 @@ def _explain(t: Tables, variants: Tables) -> dict[str, str]:
 
 
 def _starved(runs: pd.DataFrame, early: pd.DataFrame, rule: str) -> str:
-    """Text on a watching rule, with and without telemetry at the bottleneck, and without late flows."""
+    """Text on a watching rule, by telemetry at the bottleneck, and without late flows."""
     mine = frames.pick(runs, rule=rule)
     seen, blind = (mine[mine["bottleneck"] == there] for there in (1, 0))
     early = early[(early["bottleneck"] == 0) & (early["rule"] == rule)]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Hops between major cities over OrbCC's constellation; OrbCC's telemetry is designed for "about 10"."""
+"""Hops between major cities over OrbCC's constellation.
+
+OrbCC's telemetry is designed for "about 10".
+"""
 
 from __future__ import annotations
 

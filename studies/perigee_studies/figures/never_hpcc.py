@@ -103,7 +103,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims by path: OrbCC has more goodput, less delay and fairer shares than each predecessor."""
+    """Claims by path: OrbCC has more goodput, less delay, fairer shares than predecessors."""
     runs, out = t["runs"], []
     for path in dict.fromkeys(runs["path"]):
         here = frames.pick(runs, path=path)

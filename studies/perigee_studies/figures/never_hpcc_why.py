@@ -40,7 +40,7 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
 def evidence(
     figure: Callable[[Ask], list[Case]], verdicts: Callable[[Tables], list[Verdict]], paths: tuple[str, ...]
 ) -> Evidence:
-    """The first runs on some paths with each variant, and conclusions on goodput, delay and fairness."""
+    """The first runs on some paths with each variant, and conclusions from them."""
 
     def cases(ask: Ask) -> list[Case]:
         some = [c for c in figure(ask) if c.labels["path"] in paths and int(c.labels["run"]) <= RUNS]

@@ -96,7 +96,7 @@ def verdicts(t: Tables) -> list[Verdict]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Plots the goodput of the far flow over that of the near flow, one point per run, and both goodputs."""
+    """Plots far over near goodput, one point per run, and both goodputs."""
     runs = t["runs"]
     ends, names = list(dict.fromkeys(runs["ends"])), [s for s in SCHEMES if s in set(runs["scheme"])]
     figure, axes = style.panels(2, len(ends), width=3.2, height=0.27 * len(names) + 1.0)

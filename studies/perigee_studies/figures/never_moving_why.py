@@ -45,7 +45,7 @@ def evidence(
     ends: Mapping[str, tuple[str, str, str]],
     claims: Callable[[Tables], list[Verdict]],
 ) -> Evidence:
-    """Variants of the first runs between the first ends, with conclusions on hypotheses and claims."""
+    """Variants of the first runs between the first ends, and conclusions from them."""
     first = next(iter(ends))
 
     def cases(ask: Ask) -> list[Case]:

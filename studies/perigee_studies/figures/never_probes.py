@@ -123,7 +123,7 @@ DEEP = "5 BDP"
 
 
 def deep_cases(ask: Ask) -> list[Case]:
-    """Without outages, over a queue that can hold all data in flight, so that no probe finds it full."""
+    """Without outages, over a queue for all data in flight, which no probe finds full."""
     some = [c for c in cases(ask) if c.labels["path"] == "none" and c.labels["probes"] != TOLD]
     mine = [c for c in some if 1 < int(c.labels["flows"]) <= 5 and int(c.labels["run"]) <= DEEP_RUNS]
     return varied(mine, DEEP, {"port.all.queue": f"{queue_packets(50, 5)} packets"})
@@ -134,7 +134,7 @@ LITTLE_PCT = 1
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Explains results of each variant by path and number of flows, and with a queue that is never full."""
+    """Explains results of variants by path and number of flows, and with a deep queue."""
     deep = variants["runs"]
     calm, wild = (deep[deep["retransmit_pct"] < LITTLE_PCT], deep[deep["retransmit_pct"] >= LITTLE_PCT])
     room = (

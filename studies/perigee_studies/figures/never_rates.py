@@ -70,7 +70,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims by scheme: the share of the full rate is at least that of the scaled rate, minus 5 %."""
+    """Claims by scheme: the share of the full rate is at least that of the scaled, minus 5 %."""
     out = []
     for cc in dict.fromkeys(t["runs"]["scheme"]):
         here = frames.pick(t["runs"], scheme=cc)

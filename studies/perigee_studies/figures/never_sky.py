@@ -73,7 +73,7 @@ def tables(found: Sequence[Outcome]) -> Tables:
 
 
 def verdicts(t: Tables) -> list[Verdict]:
-    """Claims on the gain of each scheme over the scheme that it extends, and on the fairness of its flows."""
+    """Claims on each scheme's gain over the one that it extends, and on its fairness."""
     runs, out = t["runs"], []
     for pair in dict.fromkeys(runs["pair"]):
         for n in sorted(set(runs["flows"])):

@@ -42,7 +42,7 @@ BOTTLENECK = 4
 
 
 def overhead_cases(ask: Ask) -> list[Case]:
-    """Paths of 1 to 12 links under the schedules of E1; the two flows of E4; the constellation of E9."""
+    """1 to 12 links under the schedules of E1; two flows of E4; the constellation of E9."""
     hops, runs = ask.pick((1, 6, 12), (1, 3, 6, 9, 12), (1, 2, 3, 4, 6, 8, 10, 12)), ask.count(1, 4, 5)
     length = f"{ask.count(60, 150, 300)} s"
     out = []
@@ -77,7 +77,10 @@ def _variants(file: str, labels: dict[str, Any], run: int, sets: dict[str, objec
 
 
 def partial_cases(ask: Ask) -> list[Case]:
-    """Cases in which 0 to 8 of 8 ports, drawn without replacement, write telemetry; also the other schemes."""
+    """Cases in which 0 to 8 of 8 ports, drawn without replacement, write telemetry.
+
+    Also the other schemes.
+    """
     out = []
     for run in range(1, ask.count(2, 5, 10) + 1):
         ports = [f"{'s' if k == 0 else f'r{k}'}->{'d' if k == LINKS - 1 else f'r{k + 1}'}" for k in range(LINKS)]
@@ -176,7 +179,7 @@ def _mine_and_best(here: pd.DataFrame, variant: str) -> list[tuple[str, float]]:
 
 
 def draw_partial(t: Tables) -> dict[str, Any]:
-    """Plots goodput, delay and fairness by the share of instrumented ports and by the state of the bottleneck."""
+    """Plots goodput, delay and fairness by instrumented share and state of the bottleneck."""
     runs = t["runs"]
     figure, axes = style.panels(3, 1, width=2.9, height=2.6)
     mine = runs[runs["what"] == "orbcc"]
@@ -279,7 +282,7 @@ def explain_overhead(t: Tables, _: Tables) -> dict[str, str]:
 
 
 def explain_partial(t: Tables, _: Tables) -> dict[str, str]:
-    """Explains the effect of the reserved bytes on goodput, and of the variation between runs on the rest."""
+    """Explains the effects of reserved bytes and of the variation between runs."""
     share = t["runs"].groupby("what")["payload_share"].mean()
     reserved = (
         "Packets reserve the bytes of telemetry for all hops whether ports write them or not: the payload has "

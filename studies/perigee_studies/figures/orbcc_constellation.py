@@ -153,7 +153,7 @@ def _shared(o: Outcome) -> float:
 
 
 def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Plots heat maps of delay and ratio, with the worst of all pairs below them, and the text's values."""
+    """Plots heat maps of delay and ratio, with the worst pair below and the text's values."""
     at = STUDIES.index(study)
     delays = {cc: values[at] for cc, values in MOST.items()}
 

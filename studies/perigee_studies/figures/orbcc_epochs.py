@@ -57,7 +57,7 @@ def _at(case: Case, name: str, begin: str, sets: dict[str, str]) -> list[Case]:
 
 
 def words(t: Tables, variants: Tables) -> dict[str, str]:
-    """Position of the published shares among those of a day, and results at hours that have these shares."""
+    """Position of the published shares among a day's, and results at hours with these shares."""
     from perigee_studies.figures.orbcc_constellation import CROSSING, DELAY, GOODPUT_MBPS, RATIO
 
     found = variants["runs"]

@@ -208,7 +208,7 @@ def variants(ask: Ask) -> list[Case]:
 
 
 def explain(t: Tables, variants: Tables) -> dict[str, str]:
-    """Explains the position of the queue, the effect of a smaller buffer, and the cost of OrbCC's target."""
+    """Explains the queue's position, smaller buffers, and the cost of OrbCC's target."""
 
     def of(runs: pd.DataFrame, column: str, digits: int, **where: object) -> str:
         return frames.in_words(frames.average(runs[runs["run"] <= VARIANT_RUNS], column, **where), digits)

@@ -151,7 +151,10 @@ def _many(o: Outcome) -> dict[str, Any]:
 
 
 def draw_many(t: Tables) -> dict[str, Any]:
-    """Plots goodput against delay, best at the upper right; bars are one standard deviation over runs."""
+    """Plots goodput against delay, best at the upper right.
+
+    Bars are one standard deviation over runs.
+    """
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
         x, y = one["delay"], one["goodput"]

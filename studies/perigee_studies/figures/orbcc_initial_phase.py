@@ -89,7 +89,7 @@ def _overall(flows: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _reach(o: Outcome, second: int) -> float:
-    """Seconds until the flows that join at a second have 90 % of their share, in means over 0.5 s."""
+    """Seconds until flows that join at a second have 90 % of their share, as 0.5 s means."""
     d, who = o.digest, list(JOINS[second])
     share = PAYLOAD_MBPS / (who[-1] + 1)
     for k in range(20):

@@ -92,7 +92,7 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
-    """Plots fairness against goodput after both changes, RTTs with the paper's, and one run over time."""
+    """Plots fairness against goodput after changes, RTTs with the paper's, one run over time."""
     return lambda t: {"handover": _handover(t["runs"], study), "run": _over_time(t)}
 
 

@@ -126,7 +126,10 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
 
 
 def queue_bytes(path: Path) -> float:
-    """Size of the queue; if unknown, two bandwidth-delay products at the usual rate and the median RTT."""
+    """Size of the queue.
+
+    If unknown, two bandwidth-delay products at the usual rate and the median RTT.
+    """
     if path.queue_bytes is not None:
         return path.queue_bytes
     return 2 * path.usual_bps / 8 * float(np.median([ms for _, ms in path.base])) / 1e3

@@ -254,7 +254,10 @@ def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
 
 
 def _base_of(path: Path, load: Load) -> Floats:
-    """Base RTT during a flow; for a flow at another time than the probes, the usual base or the flow's minimum."""
+    """Base RTT during a flow.
+
+    For a flow at another time than the probes, the usual base or the flow's minimum.
+    """
     if load.together:
         return path.base_at(load.t_s)
     usual = float(np.median(path.base_at(np.linspace(0, path.duration_s, 1000))))

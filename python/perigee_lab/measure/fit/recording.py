@@ -137,7 +137,10 @@ def _plain(file: Path, scratch: Path) -> Path:
 
 
 def _span(file: Path, kind: str, given: Given) -> float:
-    """Time that a file covers, in s. Errors of the file are left to the core, which reads it next."""
+    """Time that a file covers, in s.
+
+    Errors of the file are left to the core, which reads it next.
+    """
     if file.stat().st_size > MAX_BYTES:
         raise MeasureError(f"{file}: it is longer than {MAX_BYTES >> 20} MB; take a part of it")
     words = file.read_text(encoding="utf-8", errors="replace").split()

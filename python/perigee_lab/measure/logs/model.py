@@ -109,7 +109,10 @@ def zone_of(text: str) -> tzinfo:
 
 
 def instant_ns(text: str, asked: Asked, where: str) -> int:
-    """Parses date and time as ns since 1970. Raises LogError without a valid time or a time zone."""
+    """Parses date and time as ns since 1970.
+
+    Raises LogError without a valid time or a time zone.
+    """
     # Python reads at most six digits of a second.
     short = re.sub(r"(\.\d{6})\d+", r"\1", text.strip().replace("Z", "+00:00"))
     try:

@@ -232,7 +232,10 @@ def _as_received(sent: transfer.Series) -> transfer.Series:
 
 
 def _series(message: Mapping[str, Any]) -> transfer.Series:
-    """Decodes a series of the other end, whose kernel may have other fields. Raises MeasureError."""
+    """Decodes a series of the other end, whose kernel may have other fields.
+
+    Raises MeasureError.
+    """
     try:
         t = [int(v) for v in message["t_ns"]]
         total = [int(v) for v in message["total"]]

@@ -35,7 +35,10 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
 def tcp_info(sock: socket.socket) -> list[int]:
-    """TCP_INFO in the order of NAMES; -1 for fields that this kernel lacks. Empty on other systems."""
+    """TCP_INFO in the order of NAMES; -1 for fields that this kernel lacks.
+
+    Empty on other systems.
+    """
     if not LINUX:
         return []
     try:
@@ -58,7 +61,9 @@ def schemes() -> list[str]:
 
 
 def choose(sock: socket.socket, cc: str | None) -> str:
-    """Sets the congestion control of a socket, if `cc` is not None; returns the name of the one in use.
+    """Sets the congestion control of a socket, if `cc` is not None.
+
+    Returns the name of the one in use.
 
     Raises ValueError if it is not available.
     """
@@ -107,7 +112,9 @@ def want_arrivals(sock: socket.socket) -> None:
 
 
 def arrival(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """Arrival of a packet by this machine's monotonic clock, in ns; the present time without a timestamp.
+    """Arrival of a packet by this machine's monotonic clock, in ns.
+
+    Without a timestamp, this is the present time.
 
     The kernel's timestamps are by the wall clock. The age of the packet is subtracted from the
     present monotonic time, so that a step of the wall clock matters only if it happens within these

@@ -266,7 +266,7 @@ class Pinger:
                 self.rejoining.start()
 
     def _again(self) -> None:
-        """Opens a new session in a thread of its own, so that probes continue and are counted as lost."""
+        """Opens a new session in a thread; probes continue, and are counted as lost."""
         with contextlib.suppress(OSError, MeasureError):
             self.coming.put(self._join())
 

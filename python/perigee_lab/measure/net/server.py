@@ -214,7 +214,7 @@ class Server:
                 self.connections.release()
 
     def _greeted(self, sock: socket.socket) -> tuple[Channel, dict[str, Any]]:
-        """Receives the greeting and the first message, within the timeout for unauthenticated clients."""
+        """Receives greeting and first message before the timeout for unauthenticated clients."""
         sock.settimeout(self.limits.patience_s)
         guard = threading.Timer(self.limits.patience_s, _cut, (sock,))
         guard.daemon = True
@@ -376,7 +376,10 @@ def _cut(sock: socket.socket) -> None:
 
 
 def _bound(host: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """Binds both sockets to one port, for IPv6 and IPv4 if both are available. Raises MeasureError."""
+    """Binds both sockets to one port, for IPv6 and IPv4 if both are available.
+
+    Raises MeasureError.
+    """
     try:
         dual = not host and socket.has_dualstack_ipv6()
         family = socket.AF_INET6 if dual or ":" in host else socket.AF_INET

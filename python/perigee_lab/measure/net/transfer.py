@@ -70,7 +70,9 @@ class _Clock:
 
 
 def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns: int | None, limit_ns: int) -> Series:
-    """Sends an amount, or for a time, and shuts down the sending direction; takes at most `limit_ns`.
+    """Sends an amount, or for a time, and shuts down the sending direction.
+
+    Takes at most `limit_ns`.
 
     The series continues until everything is acknowledged.
     """
@@ -154,7 +156,7 @@ def receive(
     begin_ns: int | None = None,
     bytes_per_s: int | None = None,
 ) -> Series:
-    """Receives until the other end has sent everything, but at most `most_bytes` and for at most `limit_ns`.
+    """Receives until the other end has sent everything, up to `most_bytes` and `limit_ns`.
 
     With `bytes_per_s`, reading is limited to this rate: TCP's receive window then also limits the
     sender, except for the amount that fits the socket buffer at the start.

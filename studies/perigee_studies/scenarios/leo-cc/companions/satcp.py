@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Relay of handover notices to SaTCP's module, like that of its authors (docs/how-to/hosts-kernel.md).
+"""Relay of handover notices to SaTCP's module, as its authors' (docs/how-to/hosts-kernel.md).
 
 The module listens to netlink family 31 in the kernel's first network namespace, for "1" (a handover
 is near) and "0" (it is over). A notice before the end of another handover extends it.
