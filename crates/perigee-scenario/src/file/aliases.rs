@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Former names in scenario files: they hold for one version, with a warning that has the new name.
+//! Former names in scenario files: accepted for one version, with a warning that states the new
+//! name.
 
 use crate::file::tree::{Raw, Table};
 
 /// A name that has changed.
 struct Old {
-    /// Tables in which it appears; `*` is any.
+    /// Tables in which the name appears; `*` matches any.
     within: &'static [&'static str],
     /// Former name.
     old: &'static str,
-    /// Present name.
+    /// Current name.
     new: &'static str,
-    /// Values that are written differently now.
+    /// Values that have been renamed.
     values: &'static [(&'static str, New)],
 }
 
-/// A value as it is written now.
+/// Current form of a value.
 #[derive(Clone, Copy)]
 enum New {
     Bool(bool),
@@ -51,7 +52,7 @@ const OLD: &[Old] = &[
     renamed(&["link"], "laser", "isl"),
 ];
 
-/// Gives everything its present name; returns a warning for each that had another.
+/// Replaces former names by current ones; returns a warning for each.
 pub fn apply(table: &mut Table) -> Vec<String> {
     let mut remarks = Vec::new();
     for old in OLD {
@@ -103,8 +104,8 @@ fn rename(table: &mut Table, old: &Old, remarks: &mut Vec<String>) {
     remarks.push(format!(
         "{place}: {before} is now written {now}; the next version no longer knows the old name"
     ));
-    // An override by the old name takes precedence over the new one in the file, and the other way
-    // round.
+    // An override by the former name takes precedence over the current name in the file, and vice
+    // versa.
     let twin = table.0.iter().enumerate().position(|(i, e)| i != at && e.key.replace('-', "_") == old.new);
     if let Some(twin) = twin {
         if table.0[twin].place.is_above(&place) {

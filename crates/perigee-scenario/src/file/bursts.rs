@@ -17,7 +17,7 @@ parameters! {
 }
 
 impl Bursts {
-    /// The process.
+    /// Random process of the bursts.
     pub fn process(&self) -> fading::Bursts {
         fading::Bursts { loss: [self.loss_outside, self.loss_inside], stay: [self.apart, self.length] }
     }

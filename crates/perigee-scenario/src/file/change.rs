@@ -12,14 +12,14 @@ use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
-/// Directions of a link that a change affects.
+/// Directions of a link affected by a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Both.
+    /// Both directions.
     Both,
-    /// That of the data.
+    /// Direction of the data.
     Forward,
-    /// That of the ACKs.
+    /// Direction of the ACKs.
     Reverse,
 }
 
@@ -35,25 +35,25 @@ impl FromPart for Direction {
     }
 }
 
-/// When changes happen.
+/// Times of the changes.
 #[derive(Clone, Debug)]
 pub enum When {
-    /// Once.
+    /// Once, at this time.
     At(Nanos),
-    /// First time and distance; drawn again each time.
+    /// First time and interval; values are drawn again each time.
     Every(Nanos, Nanos),
-    /// From a file.
+    /// Times from a file.
     File(PathBuf),
-    /// As a published study drew it.
+    /// As drawn in a published study.
     Recipe {
-        /// Its name.
+        /// Name of the study.
         study: String,
-        /// With its random losses.
+        /// Whether to include its random losses.
         loss: bool,
     },
 }
 
-/// Quantities that change, and their new values.
+/// Changing quantities and their new values.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)] // the keys document each
 pub struct Changes {
@@ -103,7 +103,7 @@ impl Change {
     }
 }
 
-/// For a `[[change]]` or `[schedule]` that specifies how to change, but not what.
+/// Rejects a `[[change]]` or `[schedule]` that does not specify what to change.
 pub(crate) fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str]) {
     if !keys.iter().any(|k| c.has(k)) {
         let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));

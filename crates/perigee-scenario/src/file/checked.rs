@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A section with only valid keys and values, and its keys without effect.
+//! Checked section: only valid keys and values, and the keys without effect.
 
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Value of a key.
+/// Content of a key.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// A value within its bounds.
@@ -19,22 +19,22 @@ pub enum Part {
     One(Arc<Checked>),
     /// Sections by name, in file order.
     Named(Vec<(String, Arc<Checked>)>),
-    /// A list of sections.
+    /// Several sections, as a list.
     List(Vec<Arc<Checked>>),
     /// Parameters, checked against their table.
     Params(Given),
     /// Parameters by scheme.
     ByScheme(BTreeMap<String, Given>),
-    /// Keys that are swept, in file order.
+    /// Keys to sweep, in file order.
     Sweep(Vec<Axis>),
-    /// Transport options, and those by scheme.
+    /// Transport options of all flows, and those by scheme.
     Tcp(Given, BTreeMap<String, Given>),
 }
 
 /// A section with only valid keys and values.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// Where it starts.
+    /// Place at which it starts.
     pub place: Place,
     /// Dotted key.
     pub path: String,
@@ -44,17 +44,17 @@ pub struct Checked {
     pub(crate) idle: Vec<Idle>,
 }
 
-/// A key that was written and has no effect.
+/// A key that is present but has no effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Idle {
     pub problem: Problem,
-    /// Its cause was written above it: in an override, or in a file that extends the one with the
-    /// key.
+    /// Whether the cause is at a higher level: in an override, or in a file that extends the one
+    /// with the key.
     pub gives_way: bool,
 }
 
 impl Checked {
-    /// An absent section: every key has its default.
+    /// An absent section, in which every key has its default.
     pub fn absent(section: &'static Section, parent: &Checked) -> Self {
         Checked::new(section, None, &parent.place, section.name)
     }
@@ -69,7 +69,7 @@ impl Checked {
         Checked { place, path, section, kind, parts: BTreeMap::new(), idle: Vec::new() }
     }
 
-    /// The name of its kind; empty where it has none.
+    /// Name of its kind; empty if the section has no kinds.
     pub fn kind(&self) -> &'static str {
         self.kind.map_or("", |k| k.name)
     }
@@ -79,7 +79,7 @@ impl Checked {
         self.section.keys.iter().chain(own).find(|k| k.name == key)
     }
 
-    /// Value of a key of the section's type, or its default, and where it was written.
+    /// Value of a key, or its default, and its place.
     pub(crate) fn part<'a>(&'a self, row: &Key) -> Option<(Cow<'a, Part>, &'a Place)> {
         if let Some((part, place)) = self.written(row.name) {
             return Some((Cow::Borrowed(part), place));
@@ -92,12 +92,12 @@ impl Checked {
         Some((Cow::Owned(part), &self.place))
     }
 
-    /// Written value of a key, and its place.
+    /// Value of a key as written, and its place.
     pub(crate) fn written(&self, key: &str) -> Option<(&Part, &Place)> {
         self.parts.get(key).map(|(part, place)| (part, place))
     }
 
-    /// Written value of a key that is a word, or its default.
+    /// Value of a key that is a word, as written or by default.
     pub(crate) fn word(&self, key: &str) -> Option<String> {
         match self.part(self.row(key)?)?.0.as_ref() {
             Part::Value(Val::Text(word)) => Some(word.clone()),
@@ -105,12 +105,12 @@ impl Checked {
         }
     }
 
-    /// It is in the file.
+    /// Whether the key is in the file.
     pub fn has(&self, key: &str) -> bool {
         self.parts.contains_key(key)
     }
 
-    /// Where `key` was written, else where the section starts.
+    /// Place of `key`, or of the section if the key is absent.
     pub fn place_of(&self, key: &str) -> &Place {
         self.parts.get(key).map_or(&self.place, |(_, place)| place)
     }
@@ -123,8 +123,8 @@ impl Checked {
 }
 
 impl Checked {
-    /// Notes the keys with conditions that do not hold. A value set by a profile is a default,
-    /// which has no effect until they do.
+    /// Records the keys whose conditions do not hold. A value from a profile is a default, which
+    /// has no effect until they do.
     pub(crate) fn look_for_idle(&mut self, table: &Table) {
         let mut found = Vec::new();
         for (&name, (_, place)) in self.parts.iter().filter(|(_, (_, place))| !place.is_default()) {
@@ -144,8 +144,7 @@ impl Checked {
         self.idle.extend(found);
     }
 
-    /// The first condition of a key that does not hold, and where the key that it is about was
-    /// written.
+    /// First condition of a key that does not hold, and the place of the key it refers to.
     fn unmet(&self, spec: &Key) -> Option<(Only, Option<&Place>)> {
         let word = |key: &str| match self.word(key) {
             Some(word) if function(&word).is_some() => A_FUNCTION.to_string(),
@@ -165,8 +164,8 @@ impl Checked {
         spec.only.iter().find(|only| !holds(only)).map(|only| (*only, place(only)))
     }
 
-    /// Collects the keys without effect, here and below: as problems, or as warnings where
-    /// something above took their place.
+    /// Collects the keys without effect, here and in subsections: as problems, or as warnings if
+    /// something at a higher level overrides them.
     pub(crate) fn gather(&self, problems: &mut Vec<Problem>, remarks: &mut Vec<Problem>) {
         for idle in &self.idle {
             match idle.gives_way {
@@ -185,7 +184,7 @@ impl Checked {
     }
 }
 
-/// A dotted key.
+/// Joins a path and a key.
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() {
         key.into()
@@ -194,7 +193,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// A key as the grammar writes it.
+/// Key in the spelling of the grammar.
 pub(crate) fn normal(section: &Section, name: &str) -> String {
     let name = name.replace('-', "_");
     if section.name == "scenario" && name == "link" {

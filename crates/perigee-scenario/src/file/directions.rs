@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[port.terminal.up]` is the table of the port `terminal.up`.
+//! Nested port tables for directions: `[port.terminal.up]` becomes the table of the port
+//! `terminal.up`.
 
 use crate::file::tree::{Entry, Raw, Table};
 
-/// Tables `up` and `down` within those of ports become tables of their own, after those that hold
-/// them.
+/// Moves tables `up` and `down` out of the port tables that contain them, to follow those.
 pub fn apply(table: &mut Table) {
     for entry in table.0.iter_mut().filter(|e| e.key == "port" || e.key == "link") {
         let Raw::Table(ports) = &mut entry.item.value else { continue };
@@ -19,7 +19,7 @@ pub fn apply(table: &mut Table) {
                     std::mem::take(&mut t.0).into_iter().partition(is_way);
                 t.0 = rest;
                 inner = ways;
-                // A table that was written only to hold these has no keys of its own.
+                // A table written only to contain these has no keys of its own.
                 if t.0.is_empty() && !inner.is_empty() {
                     flat.extend(named(&port.key, inner));
                     continue;

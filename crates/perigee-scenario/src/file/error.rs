@@ -11,11 +11,11 @@ use std::sync::Arc;
 pub enum Origin {
     /// A scenario file: its name as given, and its folder (paths in the file are relative to it).
     File {
-        /// As the user wrote it.
+        /// Name as given by the user.
         name: String,
         /// Folder of the file.
         folder: PathBuf,
-        /// Number of files that extend it, one the other.
+        /// Number of files between it and the one that was loaded, along `extends`.
         depth: usize,
     },
     /// `--set key=value`, or a keyword argument in Python; the text is `key=value`.
@@ -34,7 +34,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Values written here take precedence over those written at `other`: overrides over files, a
+    /// Whether values at this place take precedence over those at `other`: overrides over files, a
     /// file over the one it extends.
     pub fn is_above(&self, other: &Place) -> bool {
         let rank = |origin: &Origin| match origin {
@@ -45,7 +45,7 @@ impl Place {
         rank(&self.origin) < rank(&other.origin)
     }
 
-    /// It was not written by the user: it is a profile's.
+    /// Whether the value comes from a profile, not from the user.
     pub fn is_default(&self) -> bool {
         matches!(self.origin.as_ref(), Origin::Profile(_))
     }
@@ -62,20 +62,20 @@ impl fmt::Display for Place {
     }
 }
 
-/// One thing that is wrong.
+/// A single error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where, if it is at one place.
+    /// Place, if it can be located.
     pub place: Option<Place>,
     /// Dotted key, such as `port.bottleneck.rate`; empty for the entire file.
     pub key: String,
     /// The problem, as text.
     pub message: String,
-    /// The value as written.
+    /// The value found, as written.
     pub found: Option<String>,
     /// Allowed values.
     pub allowed: Option<String>,
-    /// Probable intention, or remedy.
+    /// Probable intention, or a remedy.
     pub hint: Option<String>,
 }
 
@@ -91,12 +91,12 @@ impl Problem {
             hint: None,
         }
     }
-    /// At `place`.
+    /// Sets the place.
     pub fn at(mut self, place: &Place) -> Self {
         self.place = Some(place.clone());
         self
     }
-    /// The value found.
+    /// Sets the value found.
     pub fn found(mut self, text: impl Into<String>) -> Self {
         self.found = Some(text.into());
         self
@@ -114,7 +114,7 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// One line of visible characters, whatever keys and files are called.
+    /// One line of visible characters, whatever the names of keys and files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = String::new();
         if let Some(place) = &self.place {
@@ -137,7 +137,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A [`Problem`] as machines read it (`perigee check --json`).
+/// Machine-readable form of a [`Problem`] (`perigee check --json`).
 #[derive(Serialize)]
 struct Flat<'a> {
     file: Option<&'a str>,
@@ -171,7 +171,7 @@ impl Serialize for Problem {
     }
 }
 
-/// Everything that is wrong with a scenario; never empty.
+/// All errors of a scenario; never empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct ScenarioError(pub Vec<Problem>);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Types of the fields of sections: the values from which each is read, and how.
+//! Types of section fields: the values from which each can be read, and the conversion.
 
 use crate::file::checked::{Checked, Given, Part};
 use crate::file::error::Place;
@@ -12,7 +12,7 @@ use perigee_units::{BitRate, Nanos, Size};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A type with a table of keys; also a list of it, or one of each name.
+/// A type with a table of keys, or a list or map of such types.
 pub trait Table {
     /// The table.
     const TABLE: &'static Section;
@@ -32,12 +32,12 @@ impl<T: Table> Table for Vec<(String, T)> {
 
 /// A field of a section's type.
 pub trait Field: Sized {
-    /// The [`Shape`]s of the values from which it can be read.
+    /// [`Shape`]s of the values from which the type can be read.
     const SHAPES: u64;
-    /// Its key may be absent and have no default.
+    /// Whether its key may be absent without having a default.
     const OPTIONAL: bool;
 
-    /// Its value in a section that the grammar has checked.
+    /// Reads the value from a section that has been checked against the grammar.
     fn read(section: &Checked, row: &Key) -> Self;
 }
 
@@ -60,14 +60,14 @@ impl<T: FromPart> Field for Option<T> {
     }
 }
 
-/// A type that is read from the value of a key.
+/// A type that can be read from the value of a key.
 pub trait FromPart: Sized {
-    /// The [`Shape`]s of the values from which it can be read.
+    /// [`Shape`]s of the values from which the type can be read.
     const SHAPES: u64;
-    /// Its value where the key is absent, if it has one for that.
+    /// Value if the key is absent, for types that have one.
     const EMPTY: Option<fn() -> Self> = None;
 
-    /// Reads it; `None` for values of other shapes.
+    /// Converts a value; `None` for other shapes.
     fn from_part(part: &Part, place: &Place) -> Option<Self>;
 }
 
@@ -174,7 +174,7 @@ impl FromPart for Vec<Axis> {
     }
 }
 
-/// The parameters of one scheme, or transport options.
+/// Parameters of a scheme, or transport options.
 impl FromPart for Given {
     const SHAPES: u64 = Shape::Params as u64;
     const EMPTY: Option<fn() -> Self> = Some(Given::new);
@@ -188,7 +188,7 @@ impl FromPart for Given {
     }
 }
 
-/// The parameters of each scheme.
+/// Parameters by scheme.
 impl FromPart for BTreeMap<String, Given> {
     const SHAPES: u64 = Shape::ByScheme as u64;
     const EMPTY: Option<fn() -> Self> = Some(BTreeMap::new);
@@ -202,7 +202,7 @@ impl FromPart for BTreeMap<String, Given> {
     }
 }
 
-/// Transport options of all flows, and of those of each scheme.
+/// Transport options of all flows, and those by scheme.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOfAll {
     /// `[tcp]`.
@@ -225,12 +225,12 @@ impl FromPart for TcpOfAll {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
-/// A file that is named, and where.
+/// A file named by a key, and the place of the key.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// From where the scenario was loaded.
+    /// Path relative to where the scenario was loaded.
     pub path: PathBuf,
-    /// Where it was named.
+    /// Place of the key.
     pub place: Place,
 }
 

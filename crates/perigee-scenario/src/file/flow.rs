@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[flow]]`: who sends what to whom.
+//! `[[flow]]`: traffic between nodes.
 
 use crate::file::apps;
 use crate::file::checked::Given;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// UDP has neither a congestion control nor transport options.
 const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice"])];
-/// Programs decide themselves when they send, and what.
+/// The start and contents of programs' traffic are determined by the programs.
 const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
 const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "programs"])];
 
@@ -40,7 +40,7 @@ parameters! {
     tcp: Given = tcp_options("transport options of this flow"), only TCP;
 }
 
-/// A flow, or several alike.
+/// A flow, or several identical ones.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // the keys document each
 pub struct FlowSpec {
@@ -50,7 +50,7 @@ pub struct FlowSpec {
     pub cc: String,
     pub hosts: Option<Hosts>,
     pub app: App,
-    /// Time between arrivals and size of each, where the flow stands for many.
+    /// Interarrival time and size of transfers, if the entry represents many flows.
     pub arrivals: Option<(Law, Law)>,
     pub start: Nanos,
     pub stagger: Nanos,
@@ -66,18 +66,19 @@ pub struct FlowSpec {
 /// Pattern of pairs of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// A random permutation without fixed points: every node sends to one and receives from one.
+    /// A random permutation without fixed points: every node sends to one node and receives from
+    /// one.
     Permutation,
     /// Every other node sends to this one.
     AllToOne(String),
-    /// `count` pairs, each as likely as the product of its nodes' weights.
+    /// `count` pairs, each with a probability proportional to the product of its nodes' weights.
     Gravity,
     /// The rows of a file.
     Matrix(Vec<Demand>),
 }
 
 impl FlowSpec {
-    /// The schemes that it names, `"*"` among them.
+    /// Schemes named by the flow, which may include `"*"`.
     pub fn schemes(&self) -> Vec<&String> {
         match &self.split {
             Some(split) if !split.cc.is_empty() => split.cc.iter().collect(),
@@ -86,7 +87,7 @@ impl FlowSpec {
     }
 }
 
-/// The schemes that a flow names, or what stands for them in a flow that needs none.
+/// Schemes named by a flow, or a placeholder for a flow that needs none.
 pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
     match flow.app.without_tcp() {
         Some(app) => vec![app],
@@ -95,7 +96,7 @@ pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
 }
 
 impl Flow {
-    /// `nodes` are those of a constellation.
+    /// Builds the flow; `nodes`: those of a constellation.
     pub(crate) fn spec(self, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> FlowSpec {
         let pattern = match &self.matrix {
             Some(file) => matrix::read(&self.written, file, duration, problems).map(Pattern::Matrix),
@@ -104,7 +105,7 @@ impl Flow {
         let ends = self.ends(problems);
         let apps::Spec { mut app, arrivals } = apps::read(&self.written, problems);
         if let Some(Pattern::Matrix(rows)) = &pattern {
-            // Flows with a rate are sent at that rate.
+            // Demands with a rate are sent at that rate.
             app = rows.iter().find_map(Demand::app).unwrap_or(app);
         }
         let split = split::read(&self.written, &ends, problems);

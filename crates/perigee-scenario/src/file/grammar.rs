@@ -7,18 +7,18 @@ use std::fmt;
 /// A table of the file.
 #[derive(Debug)]
 pub struct Section {
-    /// Its key.
+    /// Key of the table.
     pub name: &'static str,
     /// One line for the reference.
     pub help: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
-    /// Kinds of it, one at a time, each with keys of its own.
+    /// Kinds of the section, mutually exclusive, each with additional keys.
     pub kinds: Option<&'static Kinds>,
 }
 
 impl Section {
-    /// Its keys and those of all its kinds.
+    /// Keys of the section and of all its kinds.
     pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> + use<'_> {
         self.keys.iter().chain(self.kinds.iter().flat_map(|k| k.of).flat_map(|kind| kind.keys))
     }
@@ -27,46 +27,46 @@ impl Section {
 /// Kinds of a section.
 #[derive(Debug)]
 pub struct Kinds {
-    /// The selection among them.
+    /// How a kind is selected.
     pub by: By,
-    /// Their names, descriptions and keys.
+    /// Names, descriptions and keys of the kinds.
     pub of: &'static [&'static Section],
 }
 
 /// Selection of a kind.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
-    /// This key of the section names it.
+    /// By the value of this key.
     Word(&'static str),
-    /// The key that is called as the kind is given.
+    /// By the presence of a key with the name of the kind.
     Presence,
 }
 
-/// A row of a section.
+/// A key of a section.
 #[derive(Debug)]
 pub struct Key {
-    /// As written in files, with underscores; a hyphen is accepted in their place.
+    /// Name in files, with underscores; hyphens are accepted in their place.
     pub name: &'static str,
     /// Its content.
     pub content: Content,
-    /// Used when it is absent.
+    /// Value if the key is absent.
     pub default: Option<&'static str>,
-    /// It must be given.
+    /// Whether the key must be given.
     pub required: bool,
     /// One line for the reference.
     pub help: &'static str,
-    /// It has an effect only where all of these hold.
+    /// Conditions, all of which must hold for the key to have an effect.
     pub only: &'static [Only],
 }
 
 impl Key {
-    /// With the conditions under which it has an effect.
+    /// The same key with conditions for having an effect.
     pub const fn only(self, only: &'static [Only]) -> Key {
         Key { only, ..self }
     }
 }
 
-/// Condition on another key of its section for a key to have an effect.
+/// Condition on another key of the section for a key to have an effect.
 #[derive(Clone, Copy, Debug)]
 pub enum Only {
     /// That key has one of these values; [`A_FUNCTION`] stands for any Python function.
@@ -79,7 +79,7 @@ pub enum Only {
     Absent(&'static str),
 }
 
-/// Stands for the name of a function among words.
+/// Placeholder for the name of a function in a list of words.
 pub const A_FUNCTION: &str = "file.py:name";
 
 impl fmt::Display for Only {
@@ -94,7 +94,7 @@ impl fmt::Display for Only {
 }
 
 impl Only {
-    /// Where the key has no effect.
+    /// Description of the cases in which the key has no effect.
     pub(crate) fn where_not(&self) -> String {
         match self {
             Only::With(key, words) => format!("without {key} = {}", quoted(words)),
@@ -105,7 +105,7 @@ impl Only {
     }
 }
 
-/// Words as written in a file.
+/// Words in quotes, as written in a file.
 pub(crate) fn quoted(words: &[&str]) -> String {
     words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ")
 }
@@ -115,11 +115,11 @@ pub(crate) fn quoted(words: &[&str]) -> String {
 pub enum Content {
     /// A value.
     Value(Kind),
-    /// The name of a queue discipline, with parameters that are keys of the same section.
+    /// Name of a queue discipline, whose parameters are keys of the same section.
     Discipline(Kind),
     /// A section.
     One(&'static Section),
-    /// Sections under names that the user chooses.
+    /// Sections with user-defined names.
     Named(&'static Section),
     /// A list of sections.
     List(&'static Section),
@@ -131,12 +131,12 @@ pub enum Content {
     ByScheme,
     /// Keys of the scenario, each with a list of values.
     Sweep,
-    /// Parameters of the scheme that this other key of the section names.
+    /// Parameters of the scheme named by another key of the section.
     SchemeOf(&'static str),
 }
 
 impl Content {
-    /// The [`Shape`] of its values.
+    /// [`Shape`] of the values.
     pub(crate) const fn shape(&self) -> u64 {
         match self {
             Content::Value(kind) | Content::Discipline(kind) => kind.shape(),
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// A section that can be left out: none of its keys is required.
+    /// Whether it is a section without required keys, which may be omitted.
     pub(crate) const fn is_all_optional(&self) -> bool {
         let Content::One(section) = self else { return false };
         let mut i = 0;
@@ -161,5 +161,5 @@ impl Content {
     }
 }
 
-/// Where a section keeps the parameters of its queue discipline.
+/// Key under which a section stores the parameters of its queue discipline.
 pub const DISCIPLINE_PARAMS: &str = "parameters of the discipline";

@@ -21,7 +21,7 @@ parameters! {
 impl Handover {
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         let c = &self.written;
-        // A base's draw yields to a file of the scenario that extends it.
+        // A file of outages in a scenario overrides the draw of the base file that it extends.
         let of_one_file = c.place_of("file").origin == c.place_of("outage").origin;
         if self.file.is_some() && c.has("outage") && of_one_file {
             let p = c.problem("outage", "given together with a file of outages");

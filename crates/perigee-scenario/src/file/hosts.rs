@@ -13,7 +13,7 @@ parameters! {
 }
 
 impl Hosts {
-    /// Each real host has a kernel of its own.
+    /// Whether each real host has its own kernel.
     pub fn own_kernels(&self) -> bool {
         self.kernel == "own"
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[jitter]`: the RTT of a path as a measured distribution, and rare losses.
+//! `[jitter]`: the RTT of a path from a measured distribution, and rare losses.
 
 use crate::file::change::Direction;
 use crate::file::error::Problem;
@@ -9,8 +9,8 @@ use crate::file::parameters::parameters;
 use crate::file::rows::SOME_TIME;
 use perigee_units::{parse_time, Nanos};
 
-/// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in
-/// 625 to 1500 ms, 0.001 % in 1700 to 2200 ms.
+/// Geostationary service in a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in 625
+/// to 1500 ms, 0.001 % in 1700 to 2200 ms.
 const GEO: &[(f64, u64)] =
     &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
 
@@ -34,17 +34,17 @@ parameters! {
     loss_slot: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"), only LOSS_EVENTS;
 }
 
-/// `[jitter]` with the quantiles that its keys name.
+/// `[jitter]` with the quantiles named by its keys.
 #[derive(Clone, Debug)]
 pub struct Jitter {
-    /// As written.
+    /// Keys as written.
     pub keys: JitterKeys,
-    /// (share of the samples, RTT), rising in both.
+    /// (fraction of samples, RTT), increasing in both.
     pub quantiles: Vec<(f64, Nanos)>,
 }
 
 impl Jitter {
-    /// From its keys.
+    /// Builds the distribution from its keys.
     pub fn new(keys: JitterKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let c = &keys.written;
         let (key, rows) = match (&keys.preset, &keys.rtt[..], &keys.added[..]) {
@@ -70,7 +70,7 @@ impl Jitter {
         }
     }
 
-    /// The quantiles are those of a delay added to the RTT of the path.
+    /// Whether the quantiles are those of a delay added to the RTT of the path.
     pub fn is_added(&self) -> bool {
         !self.keys.added.is_empty()
     }

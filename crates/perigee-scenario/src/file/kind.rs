@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kinds of values of a scenario: how each is read, its allowed values, and its form in the
-//! JSON Schema.
+//! Kinds of scenario values: how each is parsed, the allowed values, and the JSON Schema.
 
 use crate::file::error::{Place, Problem};
 use crate::file::suggestions;
@@ -14,7 +13,7 @@ use serde_json::{json, Value as Json};
 pub enum Kind {
     /// true or false.
     Bool,
-    /// A whole number.
+    /// An integer.
     Int(i64, i64),
     /// A finite number.
     Number(f64, f64),
@@ -54,31 +53,31 @@ pub enum Kind {
     Instant,
     /// The path of a file, relative to the scenario.
     File,
-    /// One of that kind, or a list of them.
+    /// One value of a kind, or a list of them.
     OneOrMany(&'static Kind),
 }
 
-/// A value between two bounds; equal bounds mean no chance is involved.
+/// A value drawn between two bounds; equal bounds mean a fixed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw<T> {
-    /// Smallest.
+    /// Minimum.
     pub low: T,
-    /// Largest.
+    /// Maximum.
     pub high: T,
 }
 
 impl<T: Copy + PartialEq> Draw<T> {
-    /// Always `value`.
+    /// A fixed value.
     pub fn fixed(value: T) -> Self {
         Draw { low: value, high: value }
     }
-    /// The value, if it is always the same.
+    /// The value, if it is fixed.
     pub fn as_fixed(&self) -> Option<T> {
         (self.low == self.high).then_some(self.low)
     }
 }
 
-/// A value that was read and is within its bounds.
+/// A parsed value within its bounds.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // the kinds above, with SI units
 pub enum Val {
@@ -99,7 +98,7 @@ pub enum Val {
     Many(Vec<Val>),
 }
 
-/// Forms of a key's content, a bit each: values, then sections and parameters.
+/// Forms of a key's content, one bit each: values, then sections and parameters.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the values above, and the contents of a key
 pub enum Shape {
@@ -126,11 +125,11 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Several of a shape are its bit, shifted by this.
+    /// Shift of a shape's bit that marks several values of the shape.
     pub const MANY: u32 = 20;
 }
 
-/// Why a value was rejected.
+/// Reason for rejecting a value.
 #[derive(Debug)]
 pub struct Refusal {
     message: String,
@@ -159,7 +158,7 @@ impl From<ParseError> for Refusal {
 }
 
 impl Kind {
-    /// The [`Shape`] of its values.
+    /// [`Shape`] of the values.
     pub(crate) const fn shape(&self) -> u64 {
         let shape = match self {
             Kind::Bool => Shape::Bool,
@@ -186,7 +185,7 @@ impl Kind {
         shape as u64
     }
 
-    /// Reads `item`.
+    /// Parses `item`.
     ///
     /// # Errors
     /// With place, found value and allowed values.
@@ -199,7 +198,7 @@ impl Kind {
         })
     }
 
-    /// Reads a default of the grammar's own tables.
+    /// Parses a default from the grammar's own tables.
     pub fn read_default(&self, text: &str) -> Val {
         let raw = match self {
             Kind::Bool => Raw::Bool(text == "true"),
@@ -222,7 +221,7 @@ impl Kind {
             (Kind::OneOrMany(kind), one) => Ok(Val::Many(vec![kind.value(one)?])),
             (Kind::Bool, Raw::Bool(b)) => Ok(Val::Bool(*b)),
             (Kind::Int(min, max), Raw::Int(i)) => within(*i, *min, *max).map(Val::Int),
-            // 1e3 is a whole number to a person.
+            // 1e3 is accepted as an integer.
             (Kind::Int(min, max), Raw::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {
                 within(*x as i64, *min, *max).map(Val::Int)
             }
@@ -319,7 +318,7 @@ impl Kind {
         }
     }
 
-    /// The JSON Schema of such a value.
+    /// JSON Schema of such a value.
     pub fn json_schema(&self) -> Json {
         match self {
             Kind::Bool => json!({"type": "boolean"}),
@@ -352,12 +351,12 @@ impl Kind {
     }
 }
 
-/// The name is that of a plug-in: `file.py:Class`. Whether it exists, the caller checks.
+/// Whether the name is that of a plug-in: `file.py:Class`. The caller checks that it exists.
 pub fn is_plugin(name: &str) -> bool {
     name.split_once(':').is_some_and(|(from, what)| !from.is_empty() && !what.is_empty())
 }
 
-/// File and name of a user-supplied function.
+/// File and name of a user-defined function.
 pub fn function(text: &str) -> Option<(&str, &str)> {
     let (file, name) = text.rsplit_once(':')?;
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -371,12 +370,12 @@ impl Refusal {
     }
 }
 
-/// Bounds of the parameters of a law.
+/// Limits of the parameters of a law.
 const LONGEST_LAW: Nanos = Nanos::from_secs(86_400);
 const LARGEST_LAW: u64 = 1_000_000_000_000;
 const LAWS: &str = "\"uniform(LOW, HIGH)\", \"exponential(MEAN)\" or \"pareto(MEAN, SHAPE)\"";
 
-/// A law of random values; `one` reads a quantity.
+/// Parses a law of random values; `one` parses a quantity.
 fn law(text: &str, one: impl Fn(&str) -> Result<f64, Refusal>) -> Result<Val, Refusal> {
     let inside = |name: &str| text.trim().strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
     let two = |t: &str| {
@@ -407,7 +406,7 @@ fn law(text: &str, one: impl Fn(&str) -> Result<f64, Refusal>) -> Result<Val, Re
     Ok(Val::Law(law))
 }
 
-/// Faster than any link that exists; a typing error beyond.
+/// Maximum rate: faster than any existing link, so that anything above is a typing error.
 pub const MAX_RATE: BitRate = BitRate(10_000_000_000_000);
 
 fn finite(x: f64) -> Result<f64, Refusal> {
@@ -435,7 +434,7 @@ fn within<T: PartialOrd + std::fmt::Display>(v: T, min: T, max: T) -> Result<T, 
     Ok(v)
 }
 
-/// [`within`] for a quantity that is shown in units of another size than it is kept in.
+/// [`within`] for a quantity that is displayed in other units than it is stored in.
 fn in_units(v: f64, (min, max): (f64, f64), (size, unit): (f64, &str)) -> Result<f64, Refusal> {
     let shown = |x: f64| format!("{} {unit}", x / size);
     if v < min {
@@ -530,7 +529,7 @@ fn scheme(text: &str, word: &str) -> Result<Val, Refusal> {
     Err(Refusal { message: "no such congestion control".into(), hint: suggestions::hint(text, ids) })
 }
 
-/// A problem at `place` about the value of `key`.
+/// Creates a problem at `place` with the value of `key`.
 pub fn problem(key: impl Into<String>, place: &Place, message: impl Into<String>) -> Problem {
     Problem::new(key, message).at(place)
 }

@@ -8,35 +8,35 @@ use perigee_timeline::App;
 use perigee_units::{files, names, BitRate, Nanos};
 use std::path::Path;
 
-/// A row.
+/// A row of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Names of the nodes.
     pub ends: (String, String),
-    /// Rate of a flow that keeps it, or …
+    /// Rate of a constant-rate flow, or
     pub rate: Option<BitRate>,
-    /// … this many flows of the entry's application.
+    /// number of flows of the entry's application.
     pub flows: u64,
-    /// When it starts; default: that of the entry.
+    /// Start; default: that of the entry.
     pub start: Option<Nanos>,
-    /// When it stops.
+    /// Stop.
     pub stop: Option<Nanos>,
 }
 
-/// Bytes of a packet of flows with a rate.
+/// Packet size of flows with a rate, in bytes.
 const PACKET_BYTES: u32 = 1500;
-/// Rates above are mistyped.
+/// Maximum rate; anything above is a typing error.
 const MOST_MBPS: f64 = 1e7;
 
 impl Demand {
-    /// The application that sends at its rate.
+    /// Application that sends at this rate.
     pub fn app(&self) -> Option<App> {
         let interval = u64::from(PACKET_BYTES) * 8_000_000_000 / self.rate?.0.max(1);
         Some(App::Cbr { interval: Nanos(interval.max(1)), size: PACKET_BYTES })
     }
 }
 
-/// The rows of the file that a flow's `matrix` names.
+/// Rows of the file named by a flow's `matrix`.
 pub(crate) fn read(
     c: &Checked,
     path: &Path,

@@ -7,7 +7,7 @@ use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
 use std::path::PathBuf;
 
-/// A terminal has one dish.
+/// A terminal has one dish, so only stations have these keys.
 pub(crate) const STATION: &[Only] = &[Only::With("kind", &["station"])];
 
 parameters! {
@@ -24,33 +24,33 @@ parameters! {
     weather: Option<PathBuf> = optional(Kind::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\"");
 }
 
-/// A node on the ground: of `[node.NAME]`, or one of `[[nodes]]`.
+/// A node on the ground: from `[node.NAME]`, or from `[[nodes]]`.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
     /// Name.
     pub name: String,
-    /// terminal, station or host.
+    /// Kind: terminal, station or host.
     pub kind: String,
     /// City, or latitude and longitude in degrees.
     pub position: Position,
-    /// Metres above the ellipsoid.
+    /// Height above the ellipsoid in metres.
     pub height_m: f64,
-    /// Smallest elevation, where it is not that of the constellation.
+    /// Minimum elevation, if it differs from that of the constellation.
     pub mask_deg: Option<f64>,
-    /// Dishes of a station, where they are limited.
+    /// Number of dishes of a station, if limited.
     pub dishes: Option<u32>,
-    /// For traffic patterns.
+    /// Weight in traffic patterns.
     pub weight: f64,
-    /// File of its weather.
+    /// Weather file of the node.
     pub weather: Option<PathBuf>,
-    /// Where it was written.
+    /// Place of the node in the scenario.
     pub place: Place,
 }
 
 /// Position of a node.
 #[derive(Clone, Debug)]
 pub enum Position {
-    /// A city of the list.
+    /// A city by name.
     City(String),
     /// Degrees north and east.
     Degrees(f64, f64),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[notices]`: notices of handovers, outages and reconfigurations to schemes and programs.
+//! `[notices]`: announcements of handovers, outages and reconfigurations to schemes and programs.
 
 use crate::file::kind::{Draw, Kind};
 use crate::file::parameters::parameters;
@@ -7,7 +7,7 @@ use crate::file::rows::{ANY_TIME, SHORT_DRAW};
 use perigee_timeline::Notices;
 use perigee_units::Nanos;
 
-/// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
+/// Number of quantiles that represent a distribution of prediction errors; both signs are used.
 const ERROR_QUANTILES: u64 = 64;
 
 parameters! {
@@ -21,7 +21,7 @@ parameters! {
 }
 
 impl NoticeSpec {
-    /// For the simulator; `None` = no notices.
+    /// Notices in the form of the simulator; `None` = no notices.
     pub fn notices(&self) -> Option<Notices> {
         let (low, high) = (self.error.low.0, self.error.high.0);
         let errors = (0..ERROR_QUANTILES).flat_map(|k| {

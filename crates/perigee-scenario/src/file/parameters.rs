@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One declaration of a section's keys gives its type, its grammar, and so its JSON Schema and page
-//! of the reference.
+//! Declaration of a section's keys, from which its type, its grammar, its JSON Schema and its
+//! reference page are derived.
 
 /// Declares a section as a type: a row `field: Type = form(kind, default or nothing, help)` for
-/// each key, where the form is a function of [`rows`](crate::file::rows), and the condition under
-/// which the key has an effect. A key with another name than the field is given after `as`. An
-/// `Option` is `Some` where the key was written. A type that the row's kind cannot give, or a key
-/// without default in a type that needs a value, does not compile.
+/// each key, where the form is a function of [`rows`](crate::file::rows), and the conditions for
+/// the key to have an effect. If the key and the field have different names, the key follows after
+/// `as`. An `Option` is `Some` if the key was written. A type that cannot be read from the row's
+/// kind, or a type that needs a value for a key without default, does not compile.
 macro_rules! parameters {
     (
         $(#[$doc:meta])*

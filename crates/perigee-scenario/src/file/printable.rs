@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The check that keys and texts are one line of visible characters, wherever they appear: they
-//! become names in tables, pages, scripts and terminals. Input and source text of programs is
-//! content, and may be anything.
+//! Check that keys and texts are single lines of visible characters: they become names in tables,
+//! pages, scripts and terminals. Input and source text of programs is content, and may be anything.
 
 use crate::file::error::{Place, Problem};
 use crate::file::programs::Program;
 use crate::file::tree::{Item, Raw, Table};
 use perigee_units::names;
 
-/// Keys of `[[program]]` that are content.
+/// Keys of `[[program]]` with content.
 const CONTENT: [&str; 3] = ["command", "input", "environment"];
 
-/// Rejects a tree with a key or text that is not.
+/// Rejects a tree with an invalid key or text.
 ///
 /// # Errors
 /// The first one, with its place.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transport profiles: named sets of defaults, `[tcp] profile = "…"`. A profile fills in values
-//! that the scenario leaves open, before anything is interpreted; explicit values of the file or an
-//! override stay. The resolved scenario in the manifest shows the outcome.
+//! that the scenario does not set, before anything is interpreted; explicit values of the file or
+//! an override are kept. The resolved scenario in the manifest contains the result.
 //!
-//! The default is `linux`: Linux 6.12, to which every option's own default corresponds.
+//! The default is `linux`: Linux 6.12, which is also the default of each option.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::suggestions;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub enum Preset {
     /// On or off.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A number.
     Float(f64),
@@ -23,15 +23,15 @@ pub enum Preset {
     Text(&'static str),
 }
 
-/// One row of a profile.
+/// A setting of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Dotted key of the scenario. Keys below `source.X` hold only where the scenario has that
+    /// Dotted key of the scenario. Keys below `source.X` apply only if the scenario has that
     /// source.
     pub key: &'static str,
     /// Its value.
     pub value: Preset,
-    /// Where that comes from.
+    /// Source of the value.
     pub source: &'static str,
 }
 
@@ -40,16 +40,16 @@ pub struct Setting {
 pub struct Profile {
     /// Name in scenario files.
     pub id: &'static str,
-    /// One line.
+    /// One-line description.
     pub help: &'static str,
     /// Its settings.
     pub settings: &'static [Setting],
-    /// Another profile, for keys that it does not set itself.
+    /// Profile that supplies the keys not set by this one.
     pub base: Option<&'static str>,
 }
 
 impl Profile {
-    /// All that it sets, its own before that of its base.
+    /// All settings, its own before those of its base.
     pub fn all(&self) -> impl Iterator<Item = &'static Setting> {
         let base = self.base.and_then(profile).map_or(&[] as &[Setting], |b| b.settings);
         let own = self.settings;
@@ -70,7 +70,7 @@ const fn text(key: &'static str, value: &'static str, source: &'static str) -> S
     Setting { key, value: Preset::Text(value), source }
 }
 
-/// Every profile; the first is the default.
+/// All profiles; the first is the default.
 pub const PROFILES: &[Profile] = &[
     Profile { id: "linux", help: "Linux 6.12: the defaults of all options", settings: &[], base: None },
     Profile {
@@ -105,7 +105,7 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// Where most rows come from.
+/// Source of most rows.
 const ORBCC: &str = "Avian688/orbtcpExperiments";
 const INET: &str = "INET 4.5: not implemented there";
 const PACED: &str = "Avian688/tcpPaced 2b591cf: a timer of one interval per packet";
@@ -273,15 +273,15 @@ const STUDY_LEO_CC: &[Setting] = &[
     text("cc.astraea.step", "20 ms", "Aruuni/mininettestbed"),
 ];
 
-/// The profile of that name.
+/// Profile with this name.
 pub fn profile(id: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|p| p.id == id)
 }
 
-/// Fills in values that the scenario leaves open; returns the profile's name.
+/// Fills in values that the scenario does not set; returns the profile's name.
 ///
 /// # Errors
-/// When `tcp.profile` is not the name of a profile.
+/// If `tcp.profile` is not the name of a profile.
 pub fn apply(table: &mut Table) -> Result<&'static str, ScenarioError> {
     let Some(entry) = lookup(table, &["tcp", "profile"]) else { return Ok(PROFILES[0].id) };
     let ids = || PROFILES.iter().map(|p| p.id);
@@ -319,13 +319,14 @@ fn lookup<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Entry> {
     }
 }
 
-/// The file sets this key. `[link.X]` is `[port.X]`.
+/// Whether the file sets this key. `[link.X]` is equivalent to `[port.X]`.
 fn is_said(table: &Table, keys: &[&str]) -> bool {
     let link: Vec<&str> = std::iter::once("link").chain(keys[1..].iter().copied()).collect();
     lookup(table, keys).is_some() || (keys[0] == "port" && lookup(table, &link).is_some())
 }
 
-/// Puts a default before the contents of the file: of two sections of one name the later counts.
+/// Inserts a default before the contents of the file: of two sections with the same name the later
+/// one takes precedence.
 fn fill(table: &mut Table, keys: &[&str], value: Preset, place: &Place) {
     let Some((first, rest)) = keys.split_first() else { return };
     if !table.0.iter().any(|e| same(&e.key, first)) {

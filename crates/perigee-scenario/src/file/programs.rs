@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[[program]]`: what runs on a node, where hosts are real.
+//! `[[program]]`: programs on real hosts.
 
 use crate::file::error::{Place, Problem};
 use crate::file::flow::FlowSpec;
@@ -26,7 +26,7 @@ parameters! {
     input: Option<String> = optional(Kind::Text, "its standard input as text"), only &[Only::Absent("stdin")];
 }
 
-/// A program that runs on a node.
+/// A program on a node.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // the keys document each
 pub struct ProgramSpec {
@@ -39,12 +39,12 @@ pub struct ProgramSpec {
     pub folder: PathBuf,
     pub input: Option<Input>,
     pub first_namespace: bool,
-    /// Where its node was written.
+    /// Place of its node in the scenario.
     pub place: Place,
 }
 
 impl ProgramSpec {
-    /// The file that it reads.
+    /// File read by the program, if any.
     pub fn file(&self) -> Option<PathBuf> {
         match &self.input {
             Some(Input::File(path)) => Some(path.clone()),
@@ -56,13 +56,14 @@ impl ProgramSpec {
 /// Input of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file of this machine.
+    /// A file on this machine.
     File(PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
 }
 
-/// Writes the folder of the file into programs without one: resolved scenarios are read elsewhere.
+/// Writes the folder of the file into programs without one: resolved scenarios are loaded from
+/// other folders.
 pub fn name_folders(table: &mut Table) {
     let lists = table.0.iter_mut().filter(|e| e.key == Program::SECTION.name);
     for item in lists.flat_map(|e| match &mut e.item.value {
@@ -103,7 +104,7 @@ impl Program {
     }
 }
 
-/// One text is a line for the shell, unless it is the plain name of a program.
+/// A single text is a shell command line, unless it is the plain name of a program.
 pub fn words(given: Vec<String>) -> Vec<String> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     match &given[..] {
@@ -112,7 +113,7 @@ pub fn words(given: Vec<String>) -> Vec<String> {
     }
 }
 
-/// Programs need something that carries their packets.
+/// Checks that a flow carries the packets of programs.
 pub fn check(programs: &[ProgramSpec], flows: &[FlowSpec], problems: &mut Vec<Problem>) {
     let carrier = flows.iter().find(|f| f.app == App::Programs);
     if let (Some(program), None) = (programs.first(), carrier) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[run]`: length, seed and recording.
+//! `[run]`: duration, seed and recording.
 
 use crate::file::error::Problem;
 use crate::file::kind::Kind;

@@ -14,7 +14,7 @@ pub fn json_schema() -> Json {
     let mut schema = section(&Top::SECTION);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Perigee scenario");
-    // `extends` may supply keys that a file leaves out, so nothing is required of a single file.
+    // `extends` may supply keys that a file omits, so a single file has no required keys.
     if let Some(object) = schema.as_object_mut() {
         object.remove("required");
     }
@@ -43,7 +43,7 @@ fn section(s: &Section) -> Json {
     schema
 }
 
-/// The keys of the kinds of a section: of any that has the key.
+/// Keys of a section's kinds: of every kind that has the key.
 fn of_kinds(s: &Section) -> Map<String, Json> {
     let mut all: Map<String, Json> = Map::new();
     for kind in s.kinds.iter().flat_map(|k| k.of) {
@@ -59,7 +59,7 @@ fn of_kinds(s: &Section) -> Map<String, Json> {
     all
 }
 
-/// Rules that exclude keys which a kind of the section does not have.
+/// Rules that exclude keys not valid for a kind of the section.
 fn kind_rules(s: &Section) -> Vec<Json> {
     let Some(kinds) = s.kinds else { return Vec::new() };
     let rule = |kind: &&'static Section| {
@@ -84,8 +84,8 @@ fn kind_rules(s: &Section) -> Vec<Json> {
     kinds.of.iter().map(rule).collect()
 }
 
-/// Keys that exclude each other. (Other requirements of a key may be met in a file that this one
-/// extends.)
+/// Keys that exclude each other. (Other conditions of a key may be met in a file extended by this
+/// one.)
 fn absence(k: &Key) -> Option<Json> {
     k.only.iter().find_map(|only| match only {
         Only::Absent(other) => Some(json!({"not": {"required": [k.name, other]}})),
@@ -104,7 +104,7 @@ fn key(k: &Key) -> Json {
         Content::Named(s) => {
             let mut one = section(s);
             if s.name == "port" {
-                // Of a constellation: the same keys for one direction.
+                // For ports of a constellation: the same keys for one direction.
                 let own = one.clone();
                 for way in ["up", "down"] {
                     one["properties"][way] = own.clone();
@@ -134,7 +134,7 @@ fn key(k: &Key) -> Json {
             json!({
                 "type": "object",
                 "properties": schemes.collect::<Map<_, _>>(),
-                // Classes in Python, which declare theirs.
+                // Python classes, which declare their own parameters.
                 "patternProperties": {"^[A-Z][A-Za-z0-9_]*$": {"type": "object"}},
                 "additionalProperties": false,
             })
@@ -161,7 +161,7 @@ fn key(k: &Key) -> Json {
     schema
 }
 
-/// Meaning of a key, and its conditions.
+/// Meaning of a key, with its conditions.
 fn meaning(k: &Key) -> String {
     let only: Vec<String> = k.only.iter().map(|only| only.to_string()).collect();
     if only.is_empty() {
@@ -189,13 +189,13 @@ fn param(p: &ParamSpec) -> Json {
     schema
 }
 
-/// The JSON Schema of each parameter of a queue discipline.
+/// JSON Schema of the parameters of queue disciplines.
 fn discipline_params() -> Vec<(String, Json)> {
     let schema = |[name, allowed, default, help]: [String; 4]| {
         let of: Vec<&ParamSpec> = perigee_queue::owners(&name).filter_map(|d| d.parameter(&name)).collect();
         let mut schema = param(of[0]);
         if let Some(object) = schema.as_object_mut() {
-            // A port's own discipline decides; the description has the values.
+            // They depend on the port's discipline; the description lists the values.
             for key in ["default", "minimum", "maximum"].into_iter().filter(|_| of.len() > 1) {
                 object.remove(key);
             }
@@ -206,7 +206,7 @@ fn discipline_params() -> Vec<(String, Json)> {
     disciplines::rows().into_iter().map(schema).collect()
 }
 
-/// The unit of a parameter and the text after it; nothing where there is none.
+/// The parameter's unit and the text after it; empty without a unit.
 fn in_unit(p: &ParamSpec, then: &str) -> String {
     if p.unit.is_empty() {
         String::new()
@@ -215,7 +215,7 @@ fn in_unit(p: &ParamSpec, then: &str) -> String {
     }
 }
 
-/// The reference of all keys, in Markdown.
+/// Reference of all keys, in Markdown.
 pub fn reference() -> String {
     let mut out = String::from(
         "# Scenario file\n\nTOML. Quantities carry their unit (`\"100 Mbit\"`, `\"50 ms\"`, `\"1 bdp\"`). Every key can be \

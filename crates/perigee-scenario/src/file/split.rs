@@ -8,34 +8,34 @@ use perigee_timeline::Leg;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Where a flow is split, and how.
+/// Split of a flow at proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Nodes with a proxy, from sender to receiver.
     pub via: Vec<String>,
-    /// Congestion control of each leg; empty = the flow's.
+    /// Congestion control of each leg; empty = that of the flow.
     pub cc: Vec<String>,
     /// Capacity of a proxy's buffer, in bytes.
     pub buffer: u64,
-    /// A proxy answers a SYN at once.
+    /// Whether a proxy answers a SYN immediately.
     pub spoof: bool,
-    /// Legs between proxies are standing connections.
+    /// Whether legs between proxies are permanent connections.
     pub standing: bool,
 }
 
-/// A flow that is a leg.
+/// Position of a leg in a split flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegPlace {
     /// Name of the flow that was split.
     pub flow: String,
-    /// From 0.
+    /// Number of the leg, from 0.
     pub number: usize,
     /// Settings of the split.
     pub split: Split,
 }
 
 impl LegPlace {
-    /// For the simulator; the leg is flow `index`.
+    /// Leg in the form of the simulator; the leg is flow `index`.
     pub fn leg(&self, index: usize) -> Leg {
         Leg {
             before: (self.number > 0).then(|| index as u32 - 1),
@@ -47,7 +47,7 @@ impl LegPlace {
     }
 }
 
-/// The keys `via…` of a `[[flow]]`.
+/// Reads the keys `via…` of a `[[flow]]`.
 pub fn read(c: &Arc<Checked>, ends: &Option<(String, String)>, problems: &mut Vec<Problem>) -> Option<Split> {
     if c.kind() != Bulk::SECTION.name {
         return None;

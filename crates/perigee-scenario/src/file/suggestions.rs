@@ -3,7 +3,7 @@
 
 use strsim::osa_distance;
 
-/// The candidate nearest to `word`, if one is near enough to be a slip of the fingers.
+/// Candidate nearest to `word`, if it is close enough to be a typing error.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     candidates
@@ -14,7 +14,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// `did you mean "…"?`, where there is a near candidate.
+/// `did you mean "…"?`, if there is a near candidate.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, candidates).map(|c| format!("did you mean {c:?}?"))
 }

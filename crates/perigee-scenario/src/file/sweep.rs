@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[sweep]`: keys of the scenario, each with the values that it takes, one after the other.
+//! `[sweep]`: keys of the scenario, each with a list of values.
 
 use crate::file::error::Problem;
 use crate::file::tree::{Axis, Raw, Table};
@@ -15,7 +15,7 @@ pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Vec<Axi
 
 fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &mut Vec<Problem>) {
     for e in &table.0 {
-        // A key in quotes is a full key at the top, and one part below it.
+        // A quoted key is a full key at the top level, and one part of a key below it.
         let part =
             if prefix.is_empty() || !e.key.contains('.') { e.key.clone() } else { format!("{:?}", e.key) };
         let key = if prefix.is_empty() { part } else { format!("{prefix}.{part}") };
@@ -35,7 +35,7 @@ fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &
     }
 }
 
-/// The warning about a sweep in a run that is not a sweep.
+/// Warning about a sweep in a run that is not a sweep.
 pub(crate) fn remark(sweep: &[Axis]) -> Option<String> {
     let first = sweep.first()?;
     Some(format!(

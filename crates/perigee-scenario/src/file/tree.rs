@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TOML text → a tree in which every value knows where it was written; `extends` and overrides are
-//! merged here, before anything is interpreted.
+//! Parsed TOML as a tree in which every value has the place where it was written; `extends` and
+//! overrides are merged here, before anything is interpreted.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use perigee_units::files;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// Files may extend each other this deep; deeper means a circle.
+/// Maximum depth of `extends`; more indicates a cycle.
 const MAX_EXTENDS: usize = 8;
-/// A scenario file is written by hand; anything longer is something else.
+/// Maximum size of a scenario file: it is written by hand, and a larger file is something else.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// A value and where it was written.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Where.
+    /// Place.
     pub place: Place,
     /// The value.
     pub value: Raw,
 }
 
-/// A value before it is interpreted.
+/// A value before interpretation.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // TOML's own types
 pub enum Raw {
@@ -38,14 +38,14 @@ pub enum Raw {
     Table(Table),
 }
 
-/// A table: keys in the order in which they were written.
+/// A table: keys in the order of the file.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Table(pub Vec<Entry>);
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// As written.
+    /// Key as written.
     pub key: String,
     /// Place of the key.
     pub place: Place,
@@ -54,7 +54,7 @@ pub struct Entry {
 }
 
 impl Table {
-    /// The same without the values at these dotted keys.
+    /// A copy without the values at these dotted keys.
     pub fn without(&self, keys: &[String]) -> Table {
         let mut left = self.clone();
         if !keys.is_empty() {
@@ -101,15 +101,15 @@ impl Table {
 /// A key of `[sweep]` and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Dotted key, parts with dots in quotes.
+    /// Dotted key; parts that contain dots are in quotes.
     pub key: String,
-    /// Values in TOML, as an override takes them.
+    /// Values as TOML, in the form of overrides.
     pub values: Vec<String>,
-    /// Its place.
+    /// Place.
     pub place: Place,
 }
 
-/// Parameters with the place of each.
+/// Parameters, each with its place.
 pub type Given = BTreeMap<String, (Param, Place)>;
 
 impl Item {
@@ -126,7 +126,7 @@ impl Item {
 }
 
 impl Raw {
-    /// As a person would write it, for messages.
+    /// Human-readable form, for messages.
     pub fn shown(&self) -> String {
         match self {
             Raw::Bool(b) => b.to_string(),
@@ -139,18 +139,18 @@ impl Raw {
     }
 }
 
-/// Reads a file, the files it extends, and the overrides (`key=value`).
+/// Loads a file, the files it extends, and the overrides (`key=value`).
 ///
 /// # Errors
-/// When a file cannot be read or parsed, or an override does not fit the tree.
+/// If a file cannot be read or parsed, or an override does not fit the tree.
 pub fn load(path: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
     finished(file(path, 0, None)?, sets)
 }
 
-/// Reads text that has no file (`folder` resolves the paths in it).
+/// Parses text that has no file (`folder` resolves the paths in it).
 ///
 /// # Errors
-/// As [`load`].
+/// As for [`load`].
 pub fn parse(text: &str, name: &str, folder: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
     finished(extended(text, name, folder, 0)?, sets)
 }
@@ -170,7 +170,7 @@ fn file(path: &Path, depth: usize, from: Option<&Place>) -> Result<Table, Scenar
         ScenarioError::from(p)
     };
     let text = match from {
-        // Shells make pipes for `<(command)`: the file of the command line may be one.
+        // Shells create pipes for `<(command)`: the file of the command line may be one.
         None if is_pipe(path) => read_pipe(path),
         _ => files::open(path).and_then(|f| {
             let size = f.metadata().map_or(0, |m| m.len());
@@ -237,7 +237,7 @@ fn parsed(text: &str, origin: &Arc<Origin>) -> Result<Table, ScenarioError> {
     Ok(table(document.get_ref(), &lines)?)
 }
 
-/// Finds line numbers.
+/// Converts offsets to line numbers.
 struct Lines<'a> {
     starts: Vec<usize>,
     origin: &'a Arc<Origin>,
@@ -259,7 +259,7 @@ fn table(source: &DeTable<'_>, lines: &Lines<'_>) -> Result<Table, Problem> {
         let place = lines.place(key.span().start);
         entries.push(Entry { key: key.get_ref().to_string(), item: item(value, &place, lines)?, place });
     }
-    // People read from top to bottom; keys on one line are sorted by name.
+    // In the order of the file; keys on the same line are sorted by name.
     entries.sort_by(|a, b| a.place.line.cmp(&b.place.line).then_with(|| a.key.cmp(&b.key)));
     Ok(Table(entries))
 }
@@ -283,7 +283,8 @@ fn item(value: &Spanned<DeValue<'_>>, key: &Place, lines: &Lines<'_>) -> Result<
     Ok(Item { place, value })
 }
 
-/// `above` wins; tables merge, everything else (lists of flows as well) is replaced entirely.
+/// Merges two tables: values in `above` take precedence, tables are merged, everything else (also
+/// lists of flows) is replaced.
 fn merge(below: &mut Table, above: Table) {
     for entry in above.0 {
         match (below.get_mut(&entry.key), entry) {
@@ -311,7 +312,7 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
         return Err(form().into());
     }
     if keys == ["extends"] {
-        // Files are merged before overrides are: it would be ignored.
+        // Files are merged before overrides are applied, so the override would be ignored.
         let p = Problem::new("extends", "belongs into the file: overrides come after it").at(&place);
         return Err(p.into());
     }
@@ -319,7 +320,7 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     put(table, &keys, value, &place).map_err(|why| Problem::new(path.trim(), why).at(&place).into())
 }
 
-/// Key and value of an override. A quoted part of the key may hold an equals sign.
+/// Key and value of an override. A quoted part of the key may contain an equals sign.
 fn override_parts(set: &str) -> Option<(&str, &str)> {
     let at = outside_quotes(set, '=').next()?;
     Some((&set[..at], &set[at + 1..]))
@@ -354,7 +355,7 @@ fn outside_quotes(text: &str, wanted: char) -> impl Iterator<Item = usize> + '_ 
     })
 }
 
-/// TOML where it is TOML, else the bare words: shells eat quotes.
+/// The value as TOML if it parses, otherwise as text: shells remove quotes.
 fn override_value(text: &str, place: &Place) -> Item {
     let line = format!("v = {text}");
     let parsed = parsed(&line, &place.origin).ok().filter(|t| t.0.len() == 1);
@@ -365,7 +366,7 @@ fn override_value(text: &str, place: &Place) -> Item {
     rooted(Item { place: place.clone(), value }, place)
 }
 
-/// Gives every value of an override the override's place.
+/// Assigns the override's place to all values of an override.
 fn rooted(mut item: Item, place: &Place) -> Item {
     item.place = place.clone();
     match &mut item.value {
@@ -389,7 +390,7 @@ fn put(table: &mut Table, keys: &[&str], value: Item, place: &Place) -> Result<(
     }
     let Some(entry) = table.get_mut(first) else { return Ok(()) };
     if rest.is_empty() {
-        // The key's own place follows: a message about it must not point into the file.
+        // The key's own place is also changed: a message about it must not point into the file.
         entry.place = place.clone();
         entry.item = value;
         return Ok(());
@@ -422,7 +423,7 @@ fn put_in_list(
     }
 }
 
-/// The path that a value names, relative to the file it was written in.
+/// Path named by a value, relative to the file in which it was written.
 pub fn resolve(place: &Place, name: &str) -> PathBuf {
     match place.origin.as_ref() {
         Origin::File { folder, .. } => folder.join(name),

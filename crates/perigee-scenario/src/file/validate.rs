@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Validation: from a tree to checked sections.
+//! Validation of a tree, which yields checked sections.
 
 use crate::file::checked::{entry, join, normal, Checked, Given, Idle, Part};
 use crate::file::disciplines;
@@ -13,13 +13,13 @@ use perigee_queue::{DisciplineInfo, DISCIPLINES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// More problems than this are not read by anybody.
+/// Maximum number of problems in a report.
 const MAX_PROBLEMS: usize = 20;
 
 /// Checks a tree against a section. Also returns warnings.
 ///
 /// # Errors
-/// Every problem found, up to a readable number.
+/// All problems found, up to a readable number.
 pub fn check(
     section: &'static Section,
     tree: &Table,
@@ -91,7 +91,8 @@ fn table_has(section: &'static Section, kind: Option<&'static Section>, table: &
     table.0.iter().any(|e| known(section, kind, &e.key).is_some_and(|k| k.name == key.name))
 }
 
-/// Without a kind (its name is wrong, which is reported elsewhere) the keys of all kinds are known.
+/// Without a kind (its name is invalid, which is reported elsewhere) the keys of all kinds are
+/// valid.
 fn known(section: &'static Section, kind: Option<&'static Section>, name: &str) -> Option<&'static Key> {
     let name = normal(section, name);
     let common = section.keys.iter().find(|k| k.name == name);
@@ -114,7 +115,7 @@ fn kind_of(section: &'static Section, table: &Table) -> Option<&'static Section>
     kinds.of.iter().copied().find(|kind| is_it(kind.name))
 }
 
-/// A key that belongs to other kinds of the section than the one that was chosen.
+/// Finds a key that belongs to other kinds of the section than the selected one.
 fn of_other_kind(
     section: &'static Section,
     kind: Option<&'static Section>,
@@ -157,7 +158,7 @@ fn unknown(section: &'static Section, kind: Option<&'static Section>, entry: &En
     p
 }
 
-/// Required keys below an absent section are missing as well: they are named, not the section.
+/// Required keys of an absent section are also missing: the keys are reported, not the section.
 fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
     let path = join(path, key.name);
     if let Content::One(section) = &key.content {
@@ -233,7 +234,7 @@ fn as_table<'a>(item: &'a Item, path: &str, out: &mut Vec<Problem>) -> Option<&'
         Raw::Table(t) => Some(t),
         other => {
             let mut p = Problem::new(path, "must be a table").at(&item.place).found(other.shown());
-            // The one table that has a plural.
+            // This is the only table with a plural form.
             if matches!(other, Raw::List(_)) && path == "source.constellation.shell" {
                 p = p.hint("several shells are written [[source.constellation.shells]]");
             }
@@ -256,7 +257,8 @@ fn list(section: &'static Section, item: &Item, path: &str, out: &mut Vec<Proble
     for (i, item) in items.iter().enumerate() {
         let path = format!("{path}.{i}");
         if let Some(t) = as_table(item, &path, out) {
-            // The item's own place may be that of the list: its first key is nearer to the point.
+            // The item's own place may be that of the list: the place of its first key is more
+            // precise.
             let place = t.0.first().map_or(&item.place, |e| &e.place);
             sections.push(Arc::new(walk(section, t, place, &path, out)));
         }
@@ -287,7 +289,7 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     Some(Part::ByScheme(found))
 }
 
-/// Parameters of a scheme of the list; those without effect next to the others are rejected.
+/// Parameters of a built-in scheme; those without effect in this combination are rejected.
 fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
     let given = params(info.params, info.files(), table, path, out);
     let values = given.iter().filter(|(name, _)| info.params.iter().any(|p| p.name == name.as_str()));
@@ -300,8 +302,8 @@ fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem
     given
 }
 
-/// A name that is no scheme of the list and looks like that of a Python class is one; whether the
-/// class declares the parameters is checked once it is loaded.
+/// Whether a name that is not a built-in scheme looks like that of a Python class; the parameters
+/// that the class declares are checked once it is loaded.
 fn is_class(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
@@ -320,12 +322,12 @@ fn of_class(table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
     given
 }
 
-/// `[tcp]`: a table in it belongs to the scheme of its name.
+/// `[tcp]`: a table in it belongs to the scheme with its name.
 fn tcp_of_all(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     let t = as_table(item, path, out)?;
     let is_scheme = |e: &Entry| matches!(e.item.value, Raw::Table(_)) && perigee_cc::info(&e.key).is_some();
     let (tables, options): (Vec<Entry>, Vec<Entry>) = t.0.iter().cloned().partition(is_scheme);
-    // The profile has been applied before.
+    // The profile has already been applied.
     let options = Table(options.into_iter().filter(|e| e.key != "profile").collect());
     let mut found = BTreeMap::new();
     for e in tables {
@@ -337,8 +339,8 @@ fn tcp_of_all(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     Some(Part::Tcp(params(perigee_tcp::OPTIONS, &[], &options, path, out), found))
 }
 
-/// Reads a table of parameters against the table of a scheme or of the transport.
-/// The value of a file's parameter is its path.
+/// Reads a table of parameters by the table of a scheme or of the transport. The value of a file
+/// parameter is its path.
 fn params(
     specs: &'static [ParamSpec],
     files: &'static [FileSpec],

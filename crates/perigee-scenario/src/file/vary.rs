@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[run] vary`: what differs between runs with different seeds.
+//! `[run] vary`: quantities that differ between runs with different seeds.
 
 use crate::file::checked::Part;
 use crate::file::error::Place;
@@ -10,24 +10,24 @@ use perigee_units::Nanos;
 /// Words of `run.vary`, in the order of [`Varied`].
 pub const VARIED: [&str; 5] = ["phase", "outages", "changes", "traffic", "packets"];
 
-/// Something that may depend on the seed.
+/// Quantity that may depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varied {
     /// Positions of the satellites at the start of the run.
     Phase,
     /// Lengths of the outages at handovers.
     Outages,
-    /// Changes that are drawn: schedules, jitter, bursts of loss.
+    /// Drawn changes: schedules, jitter, bursts of loss.
     Changes,
     /// Arrivals, and pairs of nodes.
     Traffic,
-    /// Random losses, jitter of starts, applications, schemes.
+    /// Random losses, start jitter, applications, schemes.
     Packets,
 }
 
-/// The seed with which everything is as written, and the one of what does not vary.
+/// Seed with which everything is as written, and the seed of quantities that do not vary.
 const AS_WRITTEN: u64 = 1;
-/// Orbits are shifted by less than this: the Earth turns once beneath them.
+/// Upper bound of the shift of orbits: one rotation of the Earth below them.
 const LONGEST_SHIFT_S: f64 = 86_400.0;
 const SHIFTS: u64 = 0x7068_6173_6500;
 
@@ -45,12 +45,12 @@ impl FromPart for Vary {
 }
 
 impl Vary {
-    /// The word is written.
+    /// Whether this quantity is listed.
     pub fn names(&self, what: Varied) -> bool {
         self.0.iter().flatten().any(|w| w == VARIED[what as usize])
     }
 
-    /// The seed of these draws in the run with `seed`.
+    /// Seed of these draws in the run with `seed`.
     pub fn seed_of(&self, what: Varied, seed: u64) -> u64 {
         let varies = if self.0.is_some() { self.names(what) } else { what != Varied::Phase };
         if varies {
@@ -60,7 +60,7 @@ impl Vary {
         }
     }
 
-    /// Delay of the run with `seed` in the motion of the satellites, in full seconds: a function of
+    /// Shift of the run with `seed` in the motion of the satellites, in full seconds: a function of
     /// the seed alone.
     pub fn phase(&self, seed: u64) -> Nanos {
         match self.seed_of(Varied::Phase, seed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A resolved tree back to TOML, for manifests: a record can be run again without the file it came
-//! from.
+//! Conversion of a resolved tree to TOML, for manifests: a recorded run can be repeated without its
+//! original file.
 
 use crate::file::grammar::{Content, Section};
 use crate::file::kind::{function, Kind};
@@ -8,13 +8,13 @@ use crate::file::top::Top;
 use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
-/// The tree as TOML; paths become paths from where the scenario was loaded. Keys are sorted, except
-/// for named sections: their order numbers nodes.
+/// The tree as TOML, with paths relative to where the scenario was loaded. Keys are sorted, except
+/// for named sections, whose order numbers the nodes.
 pub fn toml(table: &Table) -> String {
     toml::to_string(&tree(table, Some(&Top::SECTION))).unwrap_or_default()
 }
 
-/// One value in TOML, as an override takes it.
+/// One value as TOML, in the form of overrides.
 pub(crate) fn one(item: &Item) -> String {
     value(item, None).to_string()
 }

@@ -8,7 +8,7 @@ use crate::file::parameters::parameters;
 use perigee_timeline::App;
 use perigee_units::{BitRate, Nanos};
 
-/// Shortest time between packets: 1.2 Tbit/s in packets of 1500 bytes.
+/// Minimum interval between packets: 1.2 Tbit/s in packets of 1500 bytes.
 const SHORTEST_GAP: Nanos = Nanos(10);
 
 parameters! {

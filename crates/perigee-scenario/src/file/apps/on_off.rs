@@ -8,7 +8,8 @@ use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
 
-/// Shortest mean time of sending, and of silence: the source changes at most 5,000 times a second.
+/// Minimum mean duration of on and off periods: at most 5,000 on periods start per second on
+/// average.
 const SHORTEST: Nanos = Nanos::from_micros(100);
 
 parameters! {
@@ -21,7 +22,7 @@ parameters! {
 impl OnOff {
     pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         for (key, law) in [("on", &self.on), ("off", &self.off)] {
-            // Zero would be an endless change between the two.
+            // With zero the source would switch forever at one instant.
             if law.mean() < SHORTEST.as_secs_f64() {
                 let why = "sending and silence would follow each other without end";
                 let p = self.written.problem(key, why).allowed(format!("times of {SHORTEST} and more in the mean"));

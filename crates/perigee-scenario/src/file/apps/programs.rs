@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `app = "programs"`: what programs on real hosts send.
+//! `app = "programs"`: traffic of programs on real hosts.
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;

@@ -11,7 +11,8 @@ use perigee_units::{BitRate, Nanos};
 const SEGMENT: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(60));
 const BUFFER: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600));
 
-/// Mao et al., "Neural Adaptive Video Streaming with Pensieve", SIGCOMM 2017, section 5.1.
+/// Bitrate ladder of Mao et al., "Neural Adaptive Video Streaming with Pensieve", SIGCOMM 2017,
+/// section 5.1.
 const LADDER_KBIT: [u64; 6] = [300, 750, 1200, 1850, 2850, 4300];
 
 parameters! {

@@ -8,9 +8,9 @@ use crate::file::parameters::parameters;
 use perigee_timeline::{App, Codec, Law};
 use perigee_units::Nanos;
 
-/// Shortest mean of talk and silence: far below a syllable.
+/// Minimum mean duration of talk and silence: far below a syllable.
 const SHORTEST: Nanos = Nanos::from_millis(1);
-/// From a millisecond of speech in a packet to 200.
+/// Speech per packet: from a millisecond to 200.
 const PACKET: Kind = Kind::Time(SHORTEST, Nanos::from_millis(200));
 
 parameters! {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[schedule] recipe`: as a published study drew it.
+//! `[schedule] recipe`: changes as drawn in a published study.
 
 use crate::file::change::{Changes, When};
 use crate::file::error::Problem;

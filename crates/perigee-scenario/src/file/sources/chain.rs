@@ -9,7 +9,7 @@ use crate::file::sources::SourceSpec;
 use perigee_timeline::LinkOrder;
 use perigee_units::Nanos;
 
-/// Links of one micro topology beyond which something is mistyped.
+/// Number of links of a small topology above which it is considered a mistake.
 const MAX_LINKS: usize = 1_000_000;
 
 parameters! {

@@ -12,8 +12,8 @@ use perigee_timeline::Routing;
 use perigee_units::{BitRate, Nanos};
 use std::path::{Path, PathBuf};
 
-/// Constellations known by name (those of `perigee_orbit::motion::presets`), and other tools' skies
-/// (`perigee_orbit::interop`).
+/// Constellations known by name (those of `perigee_orbit::motion::presets`), and the skies of other
+/// tools (`perigee_orbit::interop`).
 pub const PRESETS: &[&str] = &[
     "starlink-shell1",
     "starlink-gen1",
@@ -30,15 +30,15 @@ pub const PRESETS: &[&str] = &[
     LEOEM,
 ];
 
-/// The one that makes a path log instead of a sky.
+/// The preset that generates a path log instead of a sky.
 pub const LEOEM: &str = "leoem-compat";
 
-/// "File" of a function that has none.
+/// Placeholder for the file of a function that has none.
 pub const IN_MEMORY: &str = "in-memory";
 
-/// Paths that avoid links which others fill.
+/// Condition of the keys of load-aware routes.
 const LOAD: &[Only] = &[Only::With("route", &["load-aware"])];
-/// Links between satellites that are chosen again now and then.
+/// Condition of the keys of links that are reselected over time.
 const CHOSEN_LINKS: &[Only] = &[Only::With("isls", &["nearest", A_FUNCTION]), Only::Absent("isl_list")];
 
 parameters! {
@@ -115,23 +115,22 @@ pub enum Satellites<'a> {
     Elements(&'a Path),
 }
 
-/// A Python function that a scenario names.
+/// A Python function named by a scenario.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Of `[source.constellation]`: attach, route or isls.
+    /// Key of `[source.constellation]`: attach, route or isls.
     pub key: &'static str,
-    /// Where it is defined. The place of a function that was handed over in memory is
-    /// [`IN_MEMORY`].
+    /// File that defines it; [`IN_MEMORY`] for a function passed in memory.
     pub file: PathBuf,
-    /// Its name there.
+    /// Name of the function in the file.
     pub name: String,
-    /// Where it was named.
+    /// Place of the key.
     pub place: Place,
 }
 
 impl Constellation {
     /// Origin of the satellites: a file of element sets takes precedence over a preset, so that
-    /// `--tle` needs no other change to a scenario.
+    /// `--tle` requires no other change to a scenario.
     pub fn satellites(&self) -> Satellites<'_> {
         match (&self.tle, &self.preset) {
             (Some(file), _) => Satellites::Elements(file),
@@ -140,17 +139,17 @@ impl Constellation {
         }
     }
 
-    /// It makes a path log instead of a sky.
+    /// Whether the source generates a path log instead of a sky.
     pub fn is_leoem(&self) -> bool {
         matches!(self.satellites(), Satellites::Preset(LEOEM))
     }
 
-    /// A path log's changes break what LeoEM's emulator breaks.
+    /// Whether changes of a path log cause the outages of LeoEM's emulator.
     pub fn is_broken(&self) -> bool {
         self.breaks.as_deref() == Some("emulator")
     }
 
-    /// Python functions that are named.
+    /// Python functions named by the keys.
     pub fn functions(&self) -> Vec<Function> {
         let named = |(key, text): (&'static str, &str)| {
             let (file, name) = function(text)?;
@@ -161,7 +160,7 @@ impl Constellation {
         texts.into_iter().filter_map(|(key, text)| named((key, text))).collect()
     }
 
-    /// Warnings about keys that yield to element sets.
+    /// Warnings about keys overridden by element sets.
     pub fn remarks(&self) -> Vec<String> {
         let dropped = self.dropped().filter(|other| self.gives_way(other));
         let remark = |other| {
@@ -171,13 +170,12 @@ impl Constellation {
         dropped.map(remark).collect()
     }
 
-    /// Other satellites than those of the file of element sets.
+    /// Keys of other satellites than those of the file of element sets.
     fn dropped(&self) -> impl Iterator<Item = &'static str> + '_ {
         ["preset", "shell", "shells"].into_iter().filter(|k| self.tle.is_some() && self.written.has(k))
     }
 
-    /// One line above the other in a file is a mistake; an override, or what extends a file, is
-    /// not.
+    /// Both keys in one file are a mistake; an override, or a file that extends another, is not.
     fn gives_way(&self, other: &str) -> bool {
         let (tle, dropped) = (self.written.place_of("tle"), self.written.place_of(other));
         let of_base = dropped.line.is_some() && dropped.origin != tle.origin;
@@ -206,8 +204,8 @@ impl SourceSpec for Constellation {
             _ => {}
         }
         if self.is_leoem() {
-            // It makes the path log that LeoEM would have written: satellites, routes and times are
-            // LeoEM's.
+            // Generates the path log that LeoEM would have written: satellites, routes and times
+            // are LeoEM's.
             let keys = Self::SECTION.keys.iter().map(|k| k.name).filter(|k| c.has(k));
             for key in keys.filter(|key| !["preset", "isls", "breaks"].contains(key)) {
                 let p = c.problem(key, format!("no effect with preset = {LEOEM:?}"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sources: where the network comes from. Each declares its own section of `[source]` in a file of
-//! its own; a line of `sources!` makes it known to the grammar, the schema and the reference.
-//! `world` makes its network.
+//! Sources: the origin of the network. Each declares its section of `[source]` in a separate
+//! module; a line of `sources!` registers it in the grammar, the schema and the reference. `world`
+//! builds its network.
 
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 
 /// A section of `[source]`.
 trait SourceSpec: Sized {
-    /// Returns the section as written; the grammar has checked each key by itself.
+    /// Checks the section; the grammar has already checked each key on its own.
     fn check(self, _: &mut Vec<Problem>) -> Option<Self> {
         Some(self)
     }
 
-    /// Files that it reads.
+    /// Files read by the source.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -34,7 +34,7 @@ macro_rules! sources {
             $($module: Option<$source> = one();)*
         }
 
-        /// Where the network comes from.
+        /// Origin of the network.
         #[derive(Clone, Debug)]
         #[allow(missing_docs)] // the types document each
         pub enum Source {
@@ -42,7 +42,7 @@ macro_rules! sources {
         }
 
         impl Source {
-            /// Files that it reads.
+            /// Files read by the source.
             pub fn files(&self) -> Vec<PathBuf> {
                 match self {
                     $(Source::$source(s) => s.files(),)*
@@ -80,7 +80,8 @@ pub fn read(sources: Sources, problems: &mut Vec<Problem>) -> Option<Source> {
     let names: Vec<&str> = keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
     let [_] = names[..] else {
         let all: Vec<_> = keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
-        // The one written last is the likelier mistake; overrides (no line) come after every file.
+        // The one written last is the likelier mistake; overrides (without a line) come after every
+        // file.
         let places = names.iter().map(|name| c.place_of(name));
         let place = places.max_by_key(|p| p.line.unwrap_or(usize::MAX)).unwrap_or(&c.place);
         let message = match names.len() {
@@ -94,10 +95,10 @@ pub fn read(sources: Sources, problems: &mut Vec<Problem>) -> Option<Source> {
     first(sources, problems)
 }
 
-/// Other placements set the delay of the bottleneck themselves.
+/// With other placements the RTT determines the delay of the bottleneck.
 const ON_ACCESS: &[Only] = &[Only::With("rtt_at", &["access"])];
 
-/// A round-trip time for each pair; one value holds for all.
+/// A round-trip time for each pair; a single value applies to all.
 fn one_for_each(
     c: &Checked,
     rtts: &[Nanos],

@@ -36,13 +36,13 @@ parameters! {
     queue: Option<u64> = optional(Kind::Int(1, 1_000_000_000), "packets that may wait; default: as [port.link] says");
 }
 
-/// Whether a file of links is GraphML, by its name.
+/// Whether a file of links is GraphML, judged by its name.
 pub fn is_graphml(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("graphml"))
 }
 
 impl Network {
-    /// Routes follow changes after this delay.
+    /// Delay after which routes follow changes.
     pub fn reroute(&self) -> Option<Nanos> {
         (self.reroute == "changes").then_some(self.reroute_after)
     }

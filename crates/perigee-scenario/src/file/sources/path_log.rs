@@ -31,7 +31,7 @@ impl SourceSpec for PathLog {
 }
 
 impl PathLog {
-    /// A change of satellites breaks what LeoEM's emulator breaks.
+    /// Whether a change of satellites causes the outages of LeoEM's emulator.
     pub fn is_broken(&self) -> bool {
         self.breaks == "emulator"
     }

@@ -11,7 +11,7 @@ use perigee_timeline::LinkOrder;
 use perigee_units::Nanos;
 use std::path::PathBuf;
 
-/// Steps of recorded series.
+/// Allowed steps of recorded series.
 const STEP: Kind = Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60));
 
 parameters! {
