@@ -304,7 +304,8 @@ def test_the_campaign_of_the_study_is_the_study_s() -> None:
 
 
 def test_the_campaign_of_the_page_and_its_options_are_real(cli: Cli) -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/measure.md").read_text(encoding="utf-8")
+    folder = Path(__file__).parents[2] / "docs/how-to"
+    page = "".join((folder / name).read_text(encoding="utf-8") for name in ("measure.md", "measure-campaign.md"))
     (text,) = re.findall(r"```toml\n(\[campaign\].*?)```", page, re.S)
     assert campaigns.parsed(text, "page").patience == 3600 * 10**9
     for name in ("run", "serve"):

@@ -20,7 +20,7 @@ BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
 # cover their subjects.
 GUIDES = {
     *("cluster", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning"),
-    *("measure", "plugins", "rain", "sweeps"),
+    *("measure", "measure-campaign", "measure-fit", "measure-import", "plugins", "rain", "sweeps"),
 }
 PAGES = [
     "tutorials/first-run.md",

@@ -67,7 +67,7 @@ def command(
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
         return
     doubtful = found["warnings"] or shared
-    print(f"{scenario}: " + ("can be run, but look before you trust it" if doubtful else "fine"))
+    print(f"{scenario}: " + ("OK, with warnings" if doubtful else "fine"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     if at.has_hosts:

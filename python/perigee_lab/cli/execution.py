@@ -213,7 +213,7 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
         print(line)
     remarks = _remarks(results)
     if remarks:
-        print("Look before you trust:")
+        print("Warnings:")
         for remark in remarks:
             print(f"  {remark}")
     for line in flow_file.where(folder):

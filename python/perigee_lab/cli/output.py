@@ -16,7 +16,7 @@ from perigee_lab.common.messages import complain
 def print_remarks(remarks: Sequence[str]) -> None:
     """Prints warnings about the output, each once, on the error stream."""
     for remark in dict.fromkeys(remarks):
-        complain(f"look before you trust: {remark}")
+        complain(f"warning: {remark}")
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def print_record(folder: Path) -> None:
         print(line)
     remarks = [w for r in runs for w in r.manifest.warnings]
     if remarks:
-        print("Look before you trust:")
+        print("Warnings:")
         for remark in said_once(remarks):
             print(f"  {remark}")
     for line in where(folder):
