@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Distances above which satellites are faster than fibre, for docs/explanation/sky.md.
+"""Distances above which satellites are faster than fibre, for docs/explanation/satellites-or-fibre.md.
 
 python docs/make/sky_or_fibre.py
 """

@@ -35,7 +35,7 @@ cc = "cubic"
 # The policy of ten lines from the guide.
 TEN_LINES = '''
 def choose(view):
-    """Stay while the satellite stands high, else take the highest northbound one."""
+    """Stay while the satellite is high, else take the highest northbound one."""
     held = [s for s in view.satellites if s.number == view.holding]
     if held and held[0].elevation_deg > 30:
         return held[0]
