@@ -10,7 +10,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 PYTHON_SOURCES := python studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
+.PHONY: help setup demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -50,6 +50,10 @@ demo: $(VENV)/built  ## Run London to New York with three schemes and write its 
 
 kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (some minutes, once)
 	$(BIN)/perigee kernel build
+
+gateway: $(VENV)/maturin  ## Build the gateway that splits connections (perigee gateway), into .venv/bin
+	cargo build --release --locked -p perigee-gateway
+	install -m 755 target/release/perigee-gateway target/release/perigee-delay-line $(BIN)/
 
 hosts: kernel  ## The tests of real hosts
 	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_exec.py

@@ -33,6 +33,8 @@ MAY_KNOW = {
     "backend": TRANSPORT | {"tcp", "timeline", "sim", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "guest": LOW,
+    # A program of its own, with tokio: no other crate depends on it.
+    "gateway": set(),
     "linux": TRANSPORT | {"tcp", "telemetry", "timeline", "sim", "record", "backend", "scenario", "guest", "capture"},
     "run": TRANSPORT | {"timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},

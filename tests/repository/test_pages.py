@@ -21,6 +21,7 @@ BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
 GUIDES = {
     *("cluster", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning", "maps"),
     *("measure", "measure-campaign", "measure-fit", "measure-import", "plugins", "rain", "sweeps"),
+    *("cluster", "gateway", "hosts", "hosts-kernel", "hosts-programs", "hosts-real-time", "inputs", "learning"),
 }
 PAGES = [
     "tutorials/first-run.md",

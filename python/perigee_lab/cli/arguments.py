@@ -9,10 +9,18 @@ from collections.abc import Sequence
 AT = "--at"
 # Commands whose arguments are followed by a program.
 COMMANDS = ("exec", "shell", "emulate")
+# All arguments are those of a program; its help lists them.
+PASSED_ON = "gateway"
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
-    """Packs the arguments of `COMMANDS` from the first --at on into one hidden option."""
+    """Packs the arguments of `COMMANDS` from the first --at on, or all of `PASSED_ON`, into one hidden option."""
+    if arguments and arguments[0] == PASSED_ON:
+        from perigee_lab.cli.gateway import program
+
+        # Without the program, the command has a help of its own.
+        own_help = "--help" in arguments and program() is None
+        return [PASSED_ON, "--help"] if own_help else [PASSED_ON, "--words", json.dumps(arguments[1:])]
     if not arguments or arguments[0] not in COMMANDS or AT not in arguments:
         return list(arguments)
     first = list(arguments).index(AT)

@@ -27,7 +27,17 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Results": ("report", "view", "compare", "trace", "verify"),
     "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather"),
     "Many runs": ("sweep", "results", "run-job", "study"),
-    "Real hosts and real paths": ("kernel", "exec", "shell", "emulate", "measure", "import", "fit", "dissector"),
+    "Real hosts and real paths": (
+        "kernel",
+        "exec",
+        "shell",
+        "emulate",
+        "measure",
+        "import",
+        "fit",
+        "gateway",
+        "dissector",
+    ),
     "Learned congestion control": ("train", "policy"),
     "Maintenance": ("validate", "bench", "schema", "trust"),
 }
