@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Real hosts in tests: the mark that skips without a kernel, a scenario, records of runs."""
+"""Helpers for tests of real hosts: a mark that skips without a kernel, a scenario, records."""
 
 from __future__ import annotations
 

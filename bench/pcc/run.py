@@ -3,18 +3,18 @@
 
     bench/pcc/run.py --program FOLDER [--out runs/pcc] [--seeds 2]
 
-FOLDER has the two programs of PCC-Uspace (github.com/PCCproject/PCC-Uspace) as they were built,
-`pccclient` and `pccserver`. Real hosts need their kernel (`perigee kernel build`). In virtual time
-a program has to take the time from the system's clock, not from the processor's cycle counter
-(`arch=GENERIC` in that project's makefile), and to sleep while it waits: time does not pass in a
-loop without system calls. Neither concerns its congestion control. `--label` names the build in
-results.csv.
+FOLDER has the compiled programs `pccclient` and `pccserver` of PCC-Uspace
+(github.com/PCCproject/PCC-Uspace). Real hosts need their kernel (`perigee kernel build`). In
+virtual time, a program must read the time from the system's clock instead of the processor's cycle
+counter (`arch=GENERIC` in that project's makefile), and must sleep while it waits, since no time
+passes in a loop without system calls. Neither concerns its congestion control. `--label` names the
+build in results.csv.
 
-The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it,
-which share a bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter
-of the run, and the last half counts, as there. A second of one flow at 100 Mbit/s takes half a
-minute of a processor, one of two flows at 10 two seconds. Stopping these processes (SIGSTOP) kills
-the guests.
+The set-ups are the start of one flow at the rate of the testbed of Mazilu et al., and two flows at
+a tenth of that rate, which share a bottleneck with outages of 45 to 120 ms every 15 s; as in the
+testbed, the second flow joins after a quarter of the run and the last half counts. A second of one
+flow at 100 Mbit/s takes half a minute of CPU time, a second of two flows at 10 Mbit/s takes two
+seconds. Stopping these processes (SIGSTOP) kills the guests.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PORT = 9000
 
 @dataclass(frozen=True)
 class SetUp:
-    """Flows by RTT over one bottleneck; the second starts later; seconds from `counts_s` count."""
+    """Flows, given by their RTTs, over one bottleneck; goodput counts from `counts_s` on."""
 
     rtts: tuple[str, ...]
     rate_mbps: float
@@ -54,7 +54,7 @@ SET_UPS = {
 
 
 def located(folder: Path) -> Path:
-    """The folder of both programs, as an absolute path."""
+    """The folder of the programs, as an absolute path."""
     for name in PROGRAMS:
         path = folder / name
         if not (path.is_file() and os.access(path, os.X_OK)):
@@ -63,7 +63,7 @@ def located(folder: Path) -> Path:
 
 
 def scenario(s: SetUp, seed: int, programs: Path | None) -> str:
-    """Flows over one bottleneck: the published programs, or ours without them."""
+    """A scenario with flows of the published programs, or ours without `programs`."""
     rate, joins_s = s.rate_mbps, s.length_s / 4 + 0.137 * seed
     text = f"""
 title = "Vivace"
@@ -109,14 +109,14 @@ start = "{start:.3f} s"
 
 
 def goodput_mbps(folder: Path, s: SetUp) -> list[float]:
-    """Goodput of each flow, Mbit/s; of programs with their own headers and those of UDP and IP."""
+    """Goodput of each flow in Mbit/s; that of programs includes all headers."""
     flows = open_record(folder).to_pandas("flows")
     late = flows[flows["t_ns"] > s.counts_s * 1e9]
     return [float(late[late["flow"] == k]["goodput_bps"].mean()) / 1e6 for k in range(len(s.rtts))]
 
 
 def run(programs: Path, label: str, out: Path, seeds: int, only: str | None, chosen: str | None) -> None:
-    """All set-ups with both; a row each into results.csv."""
+    """Runs all set-ups with both; writes one row for each to results.csv."""
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, s in SET_UPS.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figure kernel-cwnd.png: congestion windows of simulated and real hosts over the same network.
+"""Generator of kernel-cwnd.png: congestion windows of simulated and real hosts over one network.
 
 perigee validate --against linux --cell single-100M-50ms-1bdp --cell rtt-step --seeds 1 --out DIR
 python docs/make/kernel_curves.py DIR
@@ -25,7 +25,7 @@ MB, NS = 1e6, 1e9
 
 
 def cwnd(run: Run) -> tuple[list[float], list[float]]:
-    """Seconds and megabytes of the first flow, one value per sample."""
+    """Times in s and windows in MB of the first flow, one value per sample."""
     rows = run.to_pandas("flows")
     rows = rows[rows["flow"] == 0]
     return list(rows["t_ns"] / NS), list(rows["cwnd_bytes"] / MB)

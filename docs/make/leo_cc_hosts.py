@@ -3,9 +3,9 @@
 
 python docs/make/leo_cc_hosts.py FOLDER KERNEL LIVE [LOG...]
 
-FOLDER stores the records; completed runs are skipped. KERNEL has BBRv3's patch and SaTCP's module,
-LIVE the patch and LeoCC's module for live networks, with its companion compiled in its scenario's
-folder (docs/how-to/hosts-kernel.md). LOG are further paths logged by LeoEM.
+FOLDER stores the records; completed runs are skipped. KERNEL has BBRv3's patch and SaTCP's module;
+LIVE has the patch and LeoCC's module for live networks, whose companion must be compiled in the
+scenario's folder (docs/how-to/hosts-kernel.md). LOG are additional paths logged by LeoEM.
 """
 
 import math
@@ -35,17 +35,17 @@ LINK_MBPS = 100
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme by the simulator's name and the kernel's."""
+    """A scheme, with its names in the simulator and in the kernel."""
 
     name: str
     kernel: str
     where: str = "plain"
     """Kernel: `plain` (default), `patched` (BBRv3 and SaTCP) or `live` (LeoCC's live module)."""
     scenario: str = "real-hosts"
-    """Scenario of the real side: one with a companion if the module has one."""
+    """Scenario of the real side; it has a companion if the module has one."""
     published: str = "not in the study"
     told: tuple[str, ...] = ()
-    """Options that give the simulated side the same notice of handovers as the real one."""
+    """Options with which the simulated side gets the same notices of handovers as the real side."""
 
 
 SCHEMES = [
@@ -110,7 +110,7 @@ What these columns are:
 
 
 def run(folder: Path, log: Path | None, words: list[str], scenario: str = "real-hosts") -> list[Run]:
-    """The records of a call of `perigee run`, which runs unless they exist."""
+    """The records of a call of `perigee run`, which is made unless they exist."""
     if not folder.exists():
         change = [] if log is None else ["--set", f'source.path_log.file="{log.resolve()}"']
         command = [
@@ -146,7 +146,7 @@ def row(s: Scheme, ours: list[Run], theirs: list[Run]) -> str:
     a, b = ([run_summary(r) for r in side] for side in (ours, theirs))
     goodput = [[r["goodput_mbps"] for r in side] for side in (a, b)]
     differences = [x - y for x, y in zip(*goodput, strict=True)]
-    # Student's t for three runs.
+    # Quantile of Student's t for three runs.
     half = 4.303 * float(np.std(differences, ddof=1)) / math.sqrt(RUNS)
     interval = f" ± {half:.2f}" if half > 0 else ""
 
@@ -162,7 +162,7 @@ def row(s: Scheme, ours: list[Run], theirs: list[Run]) -> str:
 
 
 def share(r: Run) -> float:
-    """Retransmitted segments, in percent of those sent."""
+    """Retransmitted segments in percent of those sent."""
     totals = r.table("flow_totals").to_pylist()[0]
     return 100 * float(totals["retransmits"]) / float(totals["data_sent"])
 
@@ -175,7 +175,7 @@ def curve(r: Run, column: str, unit: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw(found: dict[str, tuple[list[Run], list[Run]]]) -> None:
-    """Goodput and RTT of three schemes on both sides."""
+    """Draws goodput and RTT of three schemes on both sides."""
     schemes = ["cubic", "bbr3", "leocc"]
     colours = looks.of(schemes)
     figure, axes = plt.subplots(2, 3, figsize=(10, 4.4), sharex=True, sharey="row")
@@ -197,7 +197,7 @@ def draw(found: dict[str, tuple[list[Run], list[Run]]]) -> None:
 
 
 def main() -> None:
-    """Runs what is missing and writes the page and the figure."""
+    """Runs missing cases, and writes the page and the figure."""
     folder, kernel, live, *logs = sys.argv[1:]
     if not COMPANION.exists():
         sys.exit(f"{COMPANION} is missing: compile LeoCC's monitor_ping.c there (docs/how-to/hosts-kernel.md)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figure of simulated and real hosts over the same constellation.
+"""Generator of the figure of simulated and real hosts over the same constellation.
 
 python docs/make/real_hosts.py RECORD RECORD-WITH-REAL-HOSTS
 
@@ -31,7 +31,7 @@ def curve(run: Run, column: str, unit: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    """Two rows of curves, a column per scheme."""
+    """Draws two rows of curves, with one column per scheme."""
     simulated, real = ({r.cc: r for r in find_records(folder)} for folder in sys.argv[1:3])
     schemes = [cc for cc in simulated if cc in real]
     figure, axes = plt.subplots(2, len(schemes), figsize=(9, 4.2), sharex=True, sharey="row", squeeze=False)
@@ -50,7 +50,7 @@ def main() -> None:
         axes[1, k].set_xlabel("s")
         axes[0, k].legend(loc="lower center", fontsize="small")
     figure.tight_layout()
-    # Without a date in the file, so that the same records give the same bits.
+    # The file has no date, so that equal records yield equal files.
     figure.savefig(Path(__file__).parents[1] / "explanation/real-hosts.png", dpi=110, metadata={"Software": None})
 
 

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-# Not from `typing`: its import takes as long as that of all else before the program hears Ctrl-C (`perigee_lab.entry`).
+# Not from `typing`, whose import takes as long as all others before the program handles Ctrl-C
+# (`perigee_lab.entry`).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

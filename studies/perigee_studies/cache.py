@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Cache of digests by content.
 
-Resolved scenario, its input files, scheme, seed, and the code itself.
+The key covers the resolved scenario, its input files, the scheme, the seed and the code.
 
-A digest is written under a temporary name and renamed, so that existing ones are complete.
+A digest is written under a temporary name and then renamed, so that existing digests are complete.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _file_hash(path: Path) -> str:
 
 
 def key_of(case: Case, scenario: Scenario) -> str:
-    """Name of the digest of a case with its loaded scenario."""
+    """Name of the digest of a case, given its loaded scenario."""
     core = scenario.core
     content = {
         "code": code_version(),
@@ -66,7 +66,7 @@ class Cache:
     """A folder of digests."""
 
     def __init__(self, folder: Path) -> None:
-        """The folder is created with the first digest."""
+        """Opens the cache; the folder is created with the first digest."""
         self.folder = folder
 
     def path(self, key: str) -> Path:
@@ -81,7 +81,7 @@ class Cache:
             return None
 
     def has(self, key: str) -> bool:
-        """Whether a digest exists and is readable, checksums included.
+        """Whether a digest exists and is readable, including its checksums.
 
         Full disks truncate files.
         """
@@ -92,7 +92,7 @@ class Cache:
         write(self.path(key), digest)
 
     def took(self, key: str) -> float | None:
-        """Wall-clock time of a digest's run, s; None if unknown."""
+        """Wall-clock time in s of a digest's run; None if unknown."""
         try:
             return float(read_text(self._cost(key)))
         except (OSError, ValueError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Digest of a run: totals, quantiles of the RTT, some columns of the time series.
+"""Digest of a run: totals, quantiles of the RTT, and some columns of the time series.
 
-A few kilobytes instead of a record, so that thousands of runs fit.
+It takes a few kilobytes instead of a record, so that thousands of runs fit.
 
 Time series are arrays (flows x samples) in the units of the record (`goodput_bps`, `rtt_ns`); NaN =
 no value.
@@ -34,38 +34,38 @@ class Digest:
     """Stored data of one run."""
 
     flows: list[dict[str, Any]]
-    """A row per flow: that of `flow_totals`, with `rtt_mean_ms`, and of its metrics."""
+    """One row per flow: that of `flow_totals`, with `rtt_mean_ms` and the flow's metrics."""
     t_s: Floats
-    """Sampling instants, s."""
+    """Sampling times in s."""
     columns: dict[str, Floats] = field(default_factory=dict)
     """Time series by column, flows x samples."""
     rtt_ms: Floats = field(default_factory=lambda: np.empty((0, 0)))
     """Quantiles of each flow's RTT samples at 0, 0.5 %, ... 100 %, ms; flows x 201."""
     routes: list[tuple[float, int, list[str]]] = field(default_factory=list)
-    """(time in s, pair, names of the nodes) whenever a route changes."""
+    """(time in s, pair, names of the nodes) for each change of a route."""
     events: list[tuple[float, str, int, float]] = field(default_factory=list)
     """(time in s, kind, flow or -1, value)."""
     info: dict[str, Any] = field(default_factory=dict)
     """Ports, duration, warnings, conservation."""
 
     def mbps(self, flow: int | slice = slice(None)) -> Floats:
-        """Goodput of a flow or of all, Mbit/s."""
+        """Goodput in Mbit/s of one or all flows."""
         return self.columns["goodput_bps"][flow] / 1e6
 
     def window(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """The samples with intervals within [begin, end]: a row at t covers the time before t."""
+        """Mask of samples within [begin, end]; a row at t covers the time before t."""
         step = float(self.t_s[1] - self.t_s[0]) if len(self.t_s) > 1 else 0.0
         slack = 1e-9
         mask: npt.NDArray[np.bool_] = (self.t_s - step >= begin_s - slack) & (self.t_s <= end_s + slack)
         return mask
 
     def mean_mbps(self, begin_s: float, end_s: float) -> Floats:
-        """Mean goodput of each flow between two times, Mbit/s."""
+        """Mean goodput in Mbit/s of each flow between two times."""
         mask = self.window(begin_s, end_s)
         return np.nan_to_num(self.mbps()[:, mask]).mean(axis=1) if mask.any() else np.full(len(self.flows), np.nan)
 
     def mean_rtt_ms(self, begin_s: float, end_s: float) -> Floats:
-        """Mean RTT of each flow between two times, ms, weighted by packets acknowledged."""
+        """Mean RTT in ms of each flow between two times, weighted by acknowledged packets."""
         mask = self.window(begin_s, end_s)
         rtt = self.columns["rtt_ns"][:, mask] / 1e6
         weight = np.where(np.isnan(rtt), 0.0, np.nan_to_num(self.columns["goodput_bps"][:, mask]) + 1e-9)
@@ -80,7 +80,7 @@ class Digest:
         return float(rtt / base)
 
     def to_bytes(self) -> bytes:
-        """Serialises to a compressed archive; the same digest gives the same bytes."""
+        """Serialises to a compressed archive; equal digests yield equal bytes."""
         arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
         arrays |= {f"c_{name}": values.astype(np.float32) for name, values in self.columns.items()}
         text = {"flows": self.flows, "routes": self.routes, "events": self.events, "info": self.info}

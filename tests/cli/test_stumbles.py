@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Small things that people stumble over on the first day."""
+"""Small mistakes of new users."""
 
 import re
 from pathlib import Path

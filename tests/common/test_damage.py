@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Damaged results, as of a full disk: they are named, and never taken for a result."""
+"""Damaged results, as from a full disk: they are reported, and never used as results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perigee_studies.digest import Digest
 
 
 def spoilt(data: bytes) -> list[bytes]:
-    """Ways in which a file is damaged: emptied, cut, and with other bits in its middle."""
+    """Damaged versions of a file: empty, truncated, and with changed bits in the middle."""
     flipped = bytearray(data)
     for k in range(len(data) // 3, 2 * len(data) // 3):
         flipped[k] ^= 0x55
@@ -116,7 +116,7 @@ def test_lost_probes_of_a_ping_are_counted(cli: Cli, tmp_path: Path) -> None:
     rows = flow_rows(run)
     probe = run.table("flow_totals").to_pylist()[1]
     assert "lost_probes" not in rows[0]
-    # Probes sent were answered, lost, or are in flight.
+    # Probes were answered, were lost, or are in flight.
     under_way = probe["data_sent"] - probe["rtt_samples"] - rows[1]["lost_probes"]
     assert 0 <= under_way <= 2
     assert rows[1]["lost_probes"] > 0

@@ -23,7 +23,7 @@ def record(tmp_path: Path, small: Path) -> Path:
 
 
 def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths of texts in JSON."""
+    """Paths of the texts in JSON data."""
     if isinstance(data, str):
         yield path
     parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
@@ -31,8 +31,8 @@ def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from texts(part, (*path, key))
 
 
-# Texts of a manifest that are content, of the moment, or not read as names; they are quoted where
-# they are shown.
+# Texts of a manifest that are content, depend on the time of the run, or are not used as names;
+# they are quoted when they are displayed.
 FREE = {
     "scenario_toml",
     "report",

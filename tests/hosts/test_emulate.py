@@ -90,7 +90,7 @@ def test_programs_talk_over_the_simulated_network(scenario: Path) -> None:
     told = json.loads(manifest.read_text(encoding="utf-8"))
     assert told["backend"] == "real-time"
     measured = told["real_time"]
-    # 200 kB each way in packets of 1500 B, and their ACKs.
+    # 200 kB in each direction in packets of 1500 B, and their ACKs.
     assert measured["delivered"]["packets"] > 270
     assert sum(n for _, n in measured["delivered"]["histogram"]) == measured["delivered"]["packets"]
     assert "late by" in done.stderr
@@ -120,8 +120,8 @@ def test_standard_input_reaches_the_last_program(scenario: Path) -> None:
 @needs_namespaces
 @needs_ping
 def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
-    # d1 continues to send until its peer has no interface any more; packets in flight then cannot
-    # be delivered.
+    # d1 continues to send until its peer's interface is removed; packets then in flight cannot be
+    # delivered.
     words = ["--at", "d1", "--", "ping", "-i", "0.002", "s1", "--at", "s1", "--"]
     done = emulate(scenario, *words, "sh", "-c", "sleep 0.5; ip link delete eth1; sleep 0.3")
     assert done.returncode == 0, done.stderr
@@ -197,7 +197,7 @@ def test_nothing_outlives_a_kill(scenario: Path, victim: str) -> None:
 
 
 def _wait_for(perigee: int) -> dict[str, int]:
-    """The processes of a run, once its program has started."""
+    """Waits until the program of a run has started; returns the processes of the run."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         found = {}
@@ -217,7 +217,7 @@ def _wait_for(perigee: int) -> dict[str, int]:
 
 
 def _processes() -> list[tuple[int, int, list[str]]]:
-    """Number, parent and words of all processes."""
+    """Process ID, parent and command line of all processes."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -230,7 +230,7 @@ def _processes() -> list[tuple[int, int, list[str]]]:
 
 
 def perigee(scenario: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command in the folder of the scenario."""
+    """Runs a command in the folder of the scenario."""
     command = [sys.executable, "-m", "perigee_lab", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=scenario.parent)
 
@@ -251,7 +251,7 @@ def test_bulk_flows_run_on_this_machines_kernel_in_real_time(scenario: Path) -> 
     manifest = run.manifest
     assert (manifest.backend, manifest.get("kernel")["version"]) == ("real-time", os.uname().release)
     bulk, short = run.table("flow_totals").to_pylist()
-    # Remainder of 20 Mbit/s in three seconds, whatever the machine's other load.
+    # The remainder of 20 Mbit/s over three seconds, whatever the other load of the machine.
     assert 2_000_000 < bulk["goodput_bytes"] < 7_500_000
     assert short["goodput_bytes"] == 300_000
     rows = [r for r in run.table("flows").to_pylist() if r["flow"] == 0]
@@ -308,7 +308,8 @@ def test_namespaces_and_interfaces_of_the_machine_are_hosts(scenario: Path) -> N
         ip("link", "set", outer, "up")
         ip("-n", name, "address", "add", "10.0.0.1/16", "dev", "device")
         ip("-n", name, "link", "set", "device", "up")
-        # Packets for a device that has not sent yet are lost: both retry until one gets through.
+        # Packets for a device that has not yet sent are lost, so both ends retry until a packet
+        # arrives.
         asking = subprocess.Popen(["ip", "netns", "exec", name, "ping", "-i", "0.2", "10.0.0.2"])
         try:
             often = ("--", "ping", "-4", "-c", "30", "-i", "0.2", "s1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee exec`: programs of this machine on real hosts.
 
-Skipped without a kernel (`make kernel`).
+Skipped if no kernel is built (`make kernel`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def test_a_server_and_a_client_talk_over_the_network(cli: Cli, scenario: Path, t
     assert done.returncode == 0, done.stderr
     size, seconds = done.stdout.split()
     assert size == "100000"
-    # Three round trips of 20 ms at least, and 100 kB at 20 Mbit/s; far from the wall time that it
-    # took.
+    # At least three round trips of 20 ms, and 100 kB at 20 Mbit/s; unlike the wall-clock time.
     assert 0.1 < float(seconds) < 0.25
     assert "[d1] " in done.stderr
     folder = tmp_path / "out/programs/seed1"
@@ -93,7 +92,7 @@ def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, sc
     assert told["output"].startswith("s1\nbeforeafter\n")
     assert (tmp_path / "mine").read_text() == "before"
     assert (tmp_path / "shared/new").read_text() == "kept\n"
-    # Randomness comes from the scenario's seed.
+    # Random numbers are derived from the seed of the scenario.
     assert json.loads(again.stdout)["programs"][0]["output"] == told["output"]
 
 
@@ -120,7 +119,7 @@ def test_a_record_of_programs_is_checked_and_not_run_again(cli: Cli, scenario: P
     assert cli(*words).returncode == 0
     done = cli("verify", tmp_path / "out")
     assert (done.returncode, "programs are not run again" in done.stdout) == (0, True), done.stdout
-    # Nor is it replaced unasked.
+    # Nor is the record replaced without a request.
     assert cli(*words).returncode == 2
     assert cli(*words[:4], "--force", *words[4:]).returncode == 0
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Real Linux hosts, end to end.
 
-Tests that boot a kernel are skipped without one (`make kernel`).
+Tests that boot a kernel are skipped if none is built (`make kernel`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_starts_and_samples_are_at_the_same_instants(cli: Cli, scenario: Path, t
     started = [totals(r)["started_ns"] for r in (real_run, simulated)]
     assert started[1] > 0
     assert started[0] == pytest.approx(started[1], abs=10_000)
-    # In slow start the window doubles with each RTT: a sample that came late would be far off.
+    # In slow start, the window doubles with each RTT, so that a late sample would differ much.
     beginning = [
         {row["t_ns"]: row["delivered_bytes"] for row in r.table("flows").to_pylist() if row["delivered_bytes"] > 0}
         for r in (real_run, simulated)
@@ -80,7 +80,7 @@ def test_real_flows_share_ports_with_simulated_ones(cli: Cli, scenario: Path, tm
     run = record(tmp_path / "out", "cubic")
     probe = totals(run, 1)
     assert run.manifest.conserved
-    # The ping sees the queue that the real flow makes: twice 20 ms at most.
+    # The RTT of the ping includes the queue of the real flow: at most twice 20 ms.
     assert probe["rtt_samples"] > 20
     assert 20e6 < probe["rtt_sum_ns"] / probe["rtt_samples"] < 41e6
 
@@ -140,9 +140,9 @@ def test_a_saved_job_names_its_kernel(cli: Cli, scenario: Path, tmp_path: Path) 
 
 
 def guests(folder: Path) -> dict[int, str]:
-    """Processes of guests with files in a folder, and the subfolder.
+    """Processes of guests with files in a folder, and the subfolders of these files.
 
-    Its suffix is "(deleted)" once it was removed.
+    A subfolder that was removed has the suffix "(deleted)".
     """
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -158,9 +158,9 @@ def parent(process: int) -> int:
 
 
 def of_the_run(folder: Path, seen: list[str]) -> int:
-    """The kernel of a run that has booted; zero before.
+    """The process of a run's booted kernel; zero before it has booted.
 
-    It is the second guest; the first one only pings.
+    It is the second guest; the first only sends pings.
 
     `seen` collects the names of guests' folders in order of appearance.
     """
@@ -174,7 +174,7 @@ def of_the_run(folder: Path, seen: list[str]) -> int:
 @pytest.mark.parametrize("victim", ["guest", "perigee"])
 def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, victim: str) -> None:
     scenario.write_text(SCENARIO.replace("4 s", "100000 s"))
-    # Short: paths of the guests' sockets have 107 bytes at most.
+    # A short path, since the paths of the guests' sockets may have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="perigee-kill-"))
     environment = {**os.environ, "TMPDIR": str(folder)}
     words = ("run", scenario, "--backend", "linux", "--cc", "cubic", "--no-report")
@@ -189,7 +189,8 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     if victim == "guest":
         assert process.returncode == 3
         assert "the guest has ended by signal 9" in errors
-        # Partial results are shown and kept, marked as such; the next call repeats the run.
+        # Partial results are displayed and kept, and are marked as such; the next call repeats the
+        # run.
         assert "cubic (incomplete)" in shown
         assert not (tmp_path / "out/summary.csv").exists()
         run = open_record(run_folder(tmp_path / "out", "cubic", 1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Interfaces of real hosts lose their carrier in outages.
+"""Interfaces of real hosts, which lose their carrier during outages.
 
-Skipped without a kernel (`make kernel`).
+Skipped if no kernel is built (`make kernel`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ outage = "200 ms"
 at = "2.5 s"
 outage = "300 ms"
 """
-# Instants in simulated ms at which the interface gets its carrier or loses it (IFF_RUNNING of
+# Prints times in simulated ms at which the interface gains or loses its carrier (IFF_RUNNING of
 # netdevice(7)).
 WATCH = """
 import fcntl, socket, struct, time
@@ -57,10 +57,10 @@ def test_an_interface_has_no_carrier_while_an_outage_lasts(cli: Cli, scenario: P
     (up, _), *changes = seen["s1"]
     assert (up, [word for word, _ in changes]) == ("up", ["down", "up", "down", "up"]), seen
     for (_, ms), expected in zip(changes, (1000, 1200, 2500, 2800), strict=True):
-        # It checks every 2 ms; Linux may report a loss up to a second late, just after another
-        # change.
+        # The program checks every 2 ms; Linux may report a loss up to a second late, if it follows
+        # another change.
         assert expected <= ms <= expected + 10, seen
-    # The other one's was not requested.
+    # Loss of the carrier was not requested for the other host.
     assert [word for word, _ in seen["d1"]] == ["up"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Edge cases of real hosts. Skipped without a kernel (`make kernel`)."""
+"""Edge cases of real hosts. Skipped if no kernel is built (`make kernel`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import open_record
 from real_hosts import SCENARIO, real
 
-# A name that every machine has itself, and one that is none of a host.
+# A name that every machine gives itself, and a name that is not one of a host.
 NAMES = """
 [run]
 duration = "2 s"
@@ -160,6 +160,6 @@ def test_outputs_that_find_no_room_are_told(scenario: Path, tmp_path: Path) -> N
     said = done.stderr.decode()
     assert done.returncode == 2, said
     assert "No space left on device" in said
-    # Not half of a record either; what was written was shown.
+    # There is no partial record either; the output so far was displayed.
     assert said.rstrip().endswith("make room there, or write elsewhere")
     assert done.stdout.count(b"\0") == 2_000_000

@@ -38,11 +38,11 @@ def test_a_real_flow_and_simulated_ones_share_a_bottleneck(cli: Cli, tmp_path: P
     for flow in flows:
         assert flow["delivered_packets"] > 0
         assert is_conserved(flow), flow
-        # OrbCC reads the queue that it shares with the real flow's packets.
+        # OrbCC receives telemetry of the queue that it shares with the packets of the real flow.
         assert (flow["telemetry_acks"] > 0) == (flow["cc"] == "orbcc")
     bottleneck = max(runs[0].table("link_totals").to_pylist(), key=lambda link: link["drops_queue"])
     assert bottleneck["drops_queue"] == sum(f["drops_queue"] for f in flows) > 0
-    # The same competition without a kernel.
+    # The same flows compete without a kernel.
     cli("run", MIXED, "--cc", "cubic", "--no-report", "--out", tmp_path / "simulated", *SHORT)
     simulated = totals(record(tmp_path / "simulated", "cubic"))
     assert flows[0]["goodput_bytes"] == pytest.approx(simulated["goodput_bytes"], rel=0.05)
@@ -83,7 +83,7 @@ LONG = ("--set", "run.duration=60 s")
 
 
 def both(cli: Cli, tmp_path: Path, flow: str) -> list[Run]:
-    """A flow on real hosts, and simulated."""
+    """Runs a flow on real hosts and in the simulator."""
     path = tmp_path / "s.toml"
     path.write_text(APPLICATION + flow)
     runs = []
@@ -116,14 +116,15 @@ def test_objects_are_the_same_and_take_as_long_as_simulated_ones(cli: Cli, tmp_p
     for which, mine in real_run.items():
         theirs = simulated[which]
         assert mine["bytes"] == theirs["bytes"]
-        # Their connection is established half a round trip later, where the client waits for it.
+        # With real hosts, the connection is established half a round trip later, when the client
+        # has the SYN-ACK.
         assert mine["asked_ns"] == pytest.approx(theirs["asked_ns"], abs=40e6)
         took, expected = (row["done_ns"] - row["asked_ns"] for row in (mine, theirs))
         off.append(abs(took / expected - 1))
         if theirs["first_ns"] is not None:
             waited, expected = (row["first_ns"] - row["asked_ns"] for row in (mine, theirs))
             assert waited == pytest.approx(expected, rel=0.02), which
-    # One of them may meet a window that was idle for a tick of the kernel less.
+    # For one of them, the window may have been idle for one tick of the kernel less.
     assert sorted(off)[-2] < 0.005
     assert max(off) < 0.1
 
@@ -160,7 +161,7 @@ def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: P
     assert [f["goodput_bytes"] for f in mine.table("flow_totals").to_pylist()] == [5_000_000] * 3
     assert mine.manifest["splits"] == theirs.manifest["splits"]
     assert set(completions(mine)) == set(completions(theirs)) == {(2, 0)}
-    # A standing connection starts like the simulator's, except for the first leg's handshake.
+    # A permanent connection starts as in the simulator, except for the handshake of the first leg.
     starts = [[f["started_ns"] for f in run.table("flow_totals").to_pylist()] for run in (mine, theirs)]
     assert starts[0] == pytest.approx(starts[1], abs=60_000_000)
     took, expected = (row["done_ns"] - row["asked_ns"] for row in (completions(mine)[2, 0], completions(theirs)[2, 0]))

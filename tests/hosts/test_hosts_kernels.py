@@ -38,7 +38,8 @@ def test_a_kernel_for_each_host_and_one_for_all_agree(cli: Cli, scenario: Path, 
     assert other["rtt_sum_ns"] / other["rtt_samples"] == pytest.approx(
         one["rtt_sum_ns"] / one["rtt_samples"], rel=0.001
     )
-    # What arrives is counted within one kernel by itself, and between two from the packets.
+    # Arriving data is counted by the kernel itself within one kernel, and from packets between two
+    # kernels.
     rows = [{r["t_ns"]: r["delivered_bytes"] for r in run.table("flows").to_pylist()} for run in (shared, own)]
     assert rows[1][1_000_000_000] == pytest.approx(rows[0][1_000_000_000], rel=0.002)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""In-network telemetry in real frames: OrbCC over UDP between real hosts and simulated."""
+"""In-network telemetry in real frames: OrbCC over UDP, between real hosts and simulated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ cc = "*"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """examples/orbcc_udp.c with the library of congestion controls."""
+    """Builds examples/orbcc_udp.c with the library of congestion controls."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     built = subprocess.run(

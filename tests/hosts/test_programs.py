@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`[[program]]`: programs of a scenario on real hosts. Skipped without a kernel (`make kernel`)."""
+"""`[[program]]`: programs of a scenario on real hosts. Skipped if no kernel is built."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, t
     assert (
         folder / "programs/1-s1.output"
     ).read_text() == f"42 {len(FETCH)}\n42 {len('http://d1/fetch.py http://d1/urls ')}\n"
-    # Their connections use the scheme that is compared.
+    # The programs' connections use the compared scheme.
     assert (folder / "programs/2-s1.output").read_text() == "spoken\nbbr\n"
-    # The run ends with the program that it waits for, long before its time; the flow is a real one
-    # as ever.
+    # The run ends with the program for which it waits, long before its duration; the flow is still
+    # on real hosts.
     assert run.manifest.simulated_ns == pytest.approx(told[1]["ended_ns"], abs=1_000)
     assert run.manifest.simulated_ns < 1_000_000_000
     assert (run.manifest.conserved, totals(run)["cc"], totals(run)["data_sent"] > 100) == (True, "newreno", True)

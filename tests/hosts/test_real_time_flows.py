@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Flows of real hosts in real time: the same behaviour as in virtual time."""
+"""Flows of real hosts in real time, with the same behaviour as in virtual time."""
 
 from __future__ import annotations
 
@@ -56,21 +56,22 @@ def test_applications_and_flows_over_udp_run_in_real_time(scenario: Path) -> Non
     client, now_and_then, rate, ping = record.table("flow_totals").to_pylist()
     done = record.table("completions").to_pylist()
     assert [(d["flow"], d["object"], d["bytes"]) for d in done] == [(0, i, 10_000) for i in range(5)]
-    # An object takes a round trip for its request, and the next one is not requested before the
-    # pause is over.
+    # An object takes a round trip for its request, and the next object is not requested before the
+    # think time is over.
     assert all(d["first_ns"] - d["asked_ns"] >= 40_000_000 for d in done)
     assert all(b["asked_ns"] - a["done_ns"] >= 50_000_000 for a, b in itertools.pairwise(done))
     assert client["goodput_bytes"] == 50_000
     told = [r["delivered_bytes"] for r in record.table("flows").to_pylist() if r["flow"] == 1]
     still = [b == a for a, b in itertools.pairwise(told)]
-    # It is silent for four samples in seven, except for the end of its data, and sends again.
+    # The flow is silent for four of seven samples, except for the end of its data, and then sends
+    # again.
     assert still.count(True) >= 6, told
     assert False in still[still.index(True) :], told
     assert now_and_then["goodput_bytes"] > 100_000
-    # 50 kB a second less headers, of which little is lost.
+    # 50 kB/s minus headers, with few losses.
     assert 100_000 < rate["goodput_bytes"] <= 150_000
     assert ping["data_sent"] > 100
-    # None is shorter than the way.
+    # No RTT is shorter than the path.
     assert ping["rtt_sum_ns"] / ping["rtt_samples"] >= 40_000_000
 
 
@@ -82,7 +83,7 @@ def test_a_proxy_carries_a_split_transfer_on_in_real_time(scenario: Path, standi
     assert [f["goodput_bytes"] for f in record.table("flow_totals").to_pylist()] == [400_000] * 3
     [done] = record.table("completions").to_pylist()
     assert done["flow"] == 2
-    # Over the bottleneck it takes 160 ms at least.
+    # Over the bottleneck, it takes at least 160 ms.
     assert done["done_ns"] - done["asked_ns"] > 180_000_000
 
 
@@ -93,7 +94,7 @@ def test_receivers_offer_no_more_than_their_buffer_in_real_time(scenario: Path) 
     rows = record.table("flows").to_pylist()
     assert 20_000 < max(r["in_flight_bytes"] or 0 for r in rows) <= 30_000
     [total] = record.table("flow_totals").to_pylist()
-    # 30 kB each 40 ms.
+    # 30 kB every 40 ms.
     assert total["goodput_bytes"] < 2_250_000
 
 

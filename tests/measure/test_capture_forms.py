@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Handmade captures: IPv4, IPv6, Ethernet, Linux's cooked form, time units, offloaded segments."""
+"""Synthetic captures: IPv4, IPv6, Ethernet, Linux cooked mode, time units, offloaded segments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def packet(link: int, version: int, *, back: bool, seq: int, ack: int, flags: in
 
 
 def capture(link: int, version: int, *, nanoseconds: bool) -> bytes:
-    """A sender's view: a segment of 40 kB each 100 ms, acknowledged an RTT later."""
+    """A capture at a sender: a segment of 40 kB every 100 ms, acknowledged one RTT later."""
     unit = 1 if nanoseconds else 1000
     found = [struct.pack("<IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, 262_144, link)]
 
@@ -62,7 +62,7 @@ def test_every_form_gives_the_same_record(cli: Cli, tmp_path: Path, link: int, v
     (run,) = find_records(tmp_path / "in")
     (flow,) = run.table("flow_totals").to_pylist()
     assert flow["goodput_bytes"] == SEGMENT * COUNT
-    # Counted as on the wire, not as the interface was given them.
+    # Segments are counted as on the wire, not as passed to the interface.
     assert flow["data_sent"] == COUNT * math.ceil(SEGMENT / MSS)
     assert flow["retransmits"] == 0
     resolution = 1 if nanoseconds else 1000

@@ -29,7 +29,7 @@ def long(first: int, size: int = SIZE, to: bytes = b"c" * 8, own: bytes = b"s" *
 
 
 def short(spin: bool, size: int = SIZE, to: bytes = b"c" * 8) -> bytes:
-    """`to`: the receiver's ID; every end reads the length of its own."""
+    """A short header; `to` is the receiver's ID, whose length only the receiver knows."""
     return bytes([0x40 | 0x20 * spin]) + to + bytes(size - 1 - len(to))
 
 
@@ -37,7 +37,7 @@ CLIENT, SERVER, NEW = b"c" * 8, b"s" * 8, b"n" * 8
 
 
 def talk(spin: Callable[[int], bool], later: tuple[bytes, bytes] = (SERVER, CLIENT)) -> Iterator[Packet]:
-    """As the client sees it: each packet with its time and whether it comes from the server.
+    """A connection as captured at the client: packets, with time and whether from the server.
 
     `later`: the IDs of server and client in the second half.
     """
@@ -53,7 +53,7 @@ def talk(spin: Callable[[int], bool], later: tuple[bytes, bytes] = (SERVER, CLIE
 
 
 def capture(packets: Iterator[Packet], moves_at_ns: int | None = None) -> bytes:
-    """`moves_at_ns`: when the client's port becomes another."""
+    """A capture; `moves_at_ns` is the time at which the client's port changes."""
     found = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1)]
     for t_ns, back, payload in packets:
         port = 5000 if moves_at_ns is None or t_ns < moves_at_ns else 6000
@@ -81,11 +81,11 @@ def regular(k: int) -> bool:
 def test_rtts_are_those_of_the_spin_bit(cli: Cli, tmp_path: Path) -> None:
     run = imported(cli, tmp_path, talk(regular))
     totals = run.table("flow_totals").to_pylist()
-    # Acknowledgements are no flow.
+    # Acknowledgements do not form a flow.
     assert [t["name"] for t in totals] == ["10.0.0.2:443 > 10.0.0.1:5000"]
     assert totals[0]["goodput_bytes"] == COUNT * SIZE
     assert totals[0]["sent_packets"] == COUNT
-    # Nine edges, eight RTTs between them.
+    # There are nine edges, with eight RTTs between them.
     assert run.table("rtt").to_pylist() == [{"flow": 0, "rtt_us": RTT_NS // 1000, "count": 8}]
     shaken = next(e for e in run.table("events").to_pylist() if e["kind"] == "handshake")
     assert shaken["value"] == pytest.approx((RTT_NS + 1000) / 1e9)
@@ -127,7 +127,7 @@ def moved(cli: Cli, tmp_path: Path, packets: Iterator[Packet]) -> Run:
 
 
 def test_a_connection_is_followed_to_another_address_by_its_id(cli: Cli, tmp_path: Path) -> None:
-    """As with a NAT that rebinds the port: the client is unaware of it and keeps its IDs."""
+    """This happens if a NAT rebinds the port: the client does not notice, and keeps its IDs."""
     run = moved(cli, tmp_path, talk(regular))
     (flow,) = run.table("flow_totals").to_pylist()
     assert (flow["name"], flow["goodput_bytes"]) == ("10.0.0.2:443 > 10.0.0.1:5000", COUNT * SIZE)
@@ -140,16 +140,17 @@ def test_a_connection_is_followed_to_another_address_by_its_id(cli: Cli, tmp_pat
 
 
 def test_one_direction_whose_ids_are_known_is_followed(cli: Cli, tmp_path: Path) -> None:
-    """A client without an ID (many browsers) is found by its server's, with the return path."""
+    """A client without an ID (many browsers) is followed by its server's ID and the return path."""
     run = moved(cli, tmp_path, (p for p in without_own(talk(regular))))
     (flow,) = run.table("flow_totals").to_pylist()
-    # From its first packet at the new address on; the server's one before that is reported.
+    # Packets count from the client's first packet at the new address; the server's packet before
+    # that is reported.
     assert flow["goodput_bytes"] == (COUNT - 1) * SIZE
     assert any(w.startswith("1 packets look like QUIC's") for w in run.manifest.warnings), run.manifest.warnings
 
 
 def without_own(packets: Iterator[Packet]) -> Iterator[Packet]:
-    """The same with a client of zero-length ID."""
+    """The same packets with a zero-length ID of the client."""
     for t_ns, back, payload in packets:
         if payload[0] & 0x80:
             ids = (b"", SERVER) if back else (SERVER, b"")
@@ -161,7 +162,7 @@ def without_own(packets: Iterator[Packet]) -> Iterator[Packet]:
 
 def test_new_ids_that_were_used_before_the_move_are_known(cli: Cli, tmp_path: Path) -> None:
     packets = list(talk(regular, (NEW, NEW[:4] + CLIENT[:4])))
-    # One packet each way with the new ones still comes from the old address.
+    # One packet in each direction with the new IDs still has the old address.
     early = [(MOVES_NS - 2, True, short(regular(COUNT // 2), 40, NEW[:4] + CLIENT[:4]))]
     early += [(MOVES_NS - 1, False, short(regular(COUNT // 2), 40, NEW))]
     run = moved(cli, tmp_path, iter(sorted(packets + early, key=lambda p: p[0])))
@@ -169,7 +170,7 @@ def test_new_ids_that_were_used_before_the_move_are_known(cli: Cli, tmp_path: Pa
 
 
 def test_a_client_that_moves_with_new_ids_is_told(cli: Cli, tmp_path: Path) -> None:
-    """Packets without a handshake are in no flow, and counted separately."""
+    """Packets without a handshake belong to no flow, and are counted separately."""
     run = moved(cli, tmp_path, talk(regular, (NEW, NEW)))
     assert [t["goodput_bytes"] for t in run.table("flow_totals").to_pylist()] == [COUNT // 2 * SIZE]
     assert any(w.startswith(f"{COUNT} packets look like QUIC's") for w in run.manifest.warnings), run.manifest.warnings

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee fit`.
 
-Simulated properties are recovered from the record, on data held out from the fit.
+Simulated properties are recovered from records, and the fit is tested on held-out data.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_its_replay_does_what_the_record_did(found: Fit) -> None:
 
 
 def test_flows_of_several_cycles_are_told_apart(runs: list[Run], tmp_path: Path) -> None:
-    """Of the same scheme and name, as a campaign measures them; the fit has seen the first."""
+    """Flows have the same scheme and name, as in a campaign; the fit has used the first."""
     again = perigee.loads(PATH.replace('"40 s"', '"30 s"')).run("cubic")
     found = fit([*runs[:2], again], tmp_path, title="t", command="c")
     assert [(f.cc, f.seen) for f in found.flows] == [("cubic", True), ("cubic", False)]
@@ -115,13 +115,13 @@ def test_a_grid_goes_on_after_the_record(tmp_path: Path) -> None:
     assert sorted({round(float(t) - 4) // 15 for t in lost}) == list(range(11, 20))
     rows = np.genfromtxt(tmp_path / "path.csv", delimiter=",", names=True)
     after = rows[rows["t_s"] > 150]
-    # The next slot starts at 154 s; each has an RTT of the record, and its outage.
+    # The next slot starts at 154 s; each slot has an RTT from the record, and its outage.
     assert after["t_s"][0] == pytest.approx(154, abs=0.5)
     assert after["t_s"][-1] > 3600
     assert {round(float(v)) for v in after["rtt_ms"]} <= {round(float(v)) for v in rows["rtt_ms"][rows["t_s"] <= 150]}
     down = after["t_s"][after["outage_ms"] > 0]
     assert np.diff(down) == pytest.approx(np.full(len(down) - 1, 15), abs=0.5)
-    # Within the record nothing changes by it.
+    # Within the record, nothing changes.
     assert [round(float(t)) for t in rows["t_s"][(rows["outage_ms"] > 0) & (rows["t_s"] < 150)]] == list(
         range(4, 150, 15)
     )
@@ -143,12 +143,12 @@ def test_an_outage_that_keeps_what_waits_is_told_from_one_that_loses_it(tmp_path
 
 def test_measured_probes_show_what_was_kept_one_by_one() -> None:
     sent = np.arange(0, 20, 0.02)
-    # Down from 10.005 s on for 300 ms: what is due in it comes at its end.
+    # The link is down from 10.005 s on for 300 ms; the probes due in this time arrive at its end.
     rtt = 40.0 + 1e3 * np.where((sent > 10.005) & (sent < 10.305), 10.305 - sent, 0)
     found = held(Probes(sent, rtt, 0.02))
     assert found.outages == [(pytest.approx(10.01), pytest.approx(0.3, abs=0.02))]
     assert found.waited.sum() == 15
-    # A longer path is none, and neither is one of which nothing comes.
+    # A longer path is not such an outage, and neither is an outage from which no probe arrives.
     assert not held(Probes(sent, np.where(sent > 10, 400.0, 40.0), 0.02)).outages
     assert not held(Probes(sent, np.where((sent > 10) & (sent < 10.3), np.nan, 40.0), 0.02)).outages
 
@@ -162,7 +162,7 @@ def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
     assert [r / 1e6 for _, r in path.rates] == pytest.approx([20], abs=0.6)
     assert path.reverse_bps == pytest.approx(5e6, rel=0.03)
     assert "from 50 trains" in path.dispersion["there"].told
-    # A flow that fills the queue is more accurate; a bound is not a capacity.
+    # A flow that fills the queue yields a more accurate capacity; a lower bound is not a capacity.
     flown = fitted(probes, loads_of(runs)[:1], told=[Told("down", rng.normal(80, 1, 50), wide)])
     assert [r for _, r in flown.rates] == pytest.approx([20e6], rel=0.01)
     assert not flown.dispersion
@@ -173,8 +173,8 @@ def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
 
 def test_a_queue_that_drops_early_grows_while_it_drops() -> None:
     sent = np.full(40, 1000.0)
-    # One that is full stays where it is; above a threshold of 10 kB the other drops 0.02 % for each
-    # 100 bytes.
+    # A full queue does not grow; the other queue drops 0.02 % for each 100 bytes above a threshold
+    # of 10 kB.
     full = np.full(40, 10_000.0)
     rising = np.minimum(10_000.0 + 100 * np.arange(40), 13_000.0)
     drops = sent * 0.0002 * (rising - 10_000) / 100
@@ -182,7 +182,7 @@ def test_a_queue_that_drops_early_grows_while_it_drops() -> None:
     found = early([10_000.0] * 3, [(rising, sent, drops)] * 3)
     assert found is not None
     assert (found.threshold_bytes, found.share_per_byte) == pytest.approx((10_000, 0.0002 / 100), rel=0.1)
-    # Random losses start at any level; with a full queue, half of the packets are lost.
+    # Random losses start at any queue length; with a full queue, half of the packets are lost.
     assert early([2_000.0, 6_000.0, 10_000.0], [(rising, sent, drops)] * 3) is None
     assert early([10_000.0] * 3, [(rising, sent, sent / 2)] * 3) is None
     assert early([], []) is None
@@ -209,7 +209,7 @@ correlation = "400 ms"
 def test_jitter_has_its_distribution_and_its_correlation(tmp_path: Path) -> None:
     runs = recorded(STILL, ("cubic",))
     probes = probes_of(runs)
-    # The fit uses the first half, and is compared with the other half.
+    # The fit uses the first half and is compared with the second half.
     half = len(probes.sent_s) // 2
     path = fitted(probes.part(slice(0, half)), loads_of(runs))
     assert not path.steps
@@ -233,8 +233,8 @@ def test_losses_are_outages_bursts_events_or_a_share() -> None:
 
     n = len(rtt)
     assert not fitted(losing(np.zeros(n, dtype=bool)), loads).outages
-    # Cubic had full seconds without a loss: single losses are events in time, not a share of its
-    # packets.
+    # Cubic has full seconds without a loss, so that single losses are events in time instead of a
+    # fraction of its packets.
     single = fitted(losing(rng.random(n) < 0.01), loads)
     assert single.events is not None
     assert single.loss == 0
@@ -244,7 +244,7 @@ def test_losses_are_outages_bursts_events_or_a_share() -> None:
 
 
 def test_a_flow_counts_that_has_the_path_to_itself() -> None:
-    """But for what is as little as a control connection; of two that share the path, none does."""
+    """Small control connections are ignored; of two flows that share the path, neither counts."""
     head, tail = PATH.replace('"40 s"', '"10 s"').split("[[change]]", 1)[0], "[[flow]]\ncc = 'cubic'\n"
     small = tail + 'bytes = "20 kB"\nstart = "3 s"\n'
     assert [x.name for x in loads_of([perigee.loads(head + tail + small).run()])] == ["s1->d1"]
@@ -329,12 +329,12 @@ preset = "geo"
     ("text", "ks", "shift_ms"), [(CONSTELLATION, 0.12, 0.5), (BENT_PIPE, 0.2, 0.5), (GEOSTATIONARY, 0.12, 6.0)]
 )
 def test_skies_come_back(text: str, ks: float, shift_ms: float, tmp_path: Path) -> None:
-    """Goodput of unseen schemes within 10 %; RTTs of unseen probes within the distances above."""
+    """Unseen schemes' goodputs are within 10 %, unseen RTTs within the distances above."""
     found = fit(recorded(text, ("cubic", "bbr", "bbr3", "orbcc")), tmp_path, title="t", command="c")
     assert found.probes.ks < ks
     assert found.probes.shift_ms < shift_ms
     assert {f.cc: round(f.error, 3) for f in found.flows if abs(f.error) >= 0.1} == {}
-    # One of them drops at random before its queue is full: RTTs under load show it, and are
+    # One path drops at random before its queue is full, which RTTs under load show; these are
     # reproduced.
     assert (found.path.early is not None) == ('"red"' in text)
     if found.path.early is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee fit`: fate of queued packets in outages.
 
-Flows and probes with their own clocks, sizes.
+Flows and probes have their own clocks and sizes.
 """
 
 from __future__ import annotations
@@ -55,15 +55,14 @@ def test_a_flow_that_fills_the_queue_tells_whether_an_outage_loses_it(mode: str,
     said = next(line for line in lines(found) if line.startswith("losses: "))
     assert ("is lost: " if mode == "flush" else "into nothing: ") in said
     assert not any("becomes of the queue" in u for u in found.path.unknown)
-    # Cubic is replayed with its losses of then; in the record it lost a queue more of them if this
-    # was flushed.
+    # The replay of Cubic reproduces its losses, which include the packets of a flushed queue.
     (flow,) = found.flows
     assert abs(flow.error) < 0.05
 
 
 @pytest.mark.parametrize("mode", ["flush", "blackhole"])
 def test_outages_that_outlast_the_queue_do_not_tell(mode: str) -> None:
-    """Nothing of it would be left either way."""
+    """No part of the queue would be left in either mode."""
     runs = recorded("400 ms", mode)
     path = fitted(probes_of(runs), loads_of(runs))
     assert (path.mode, path.seen) == ("flush", Votes(0, 0))
@@ -81,20 +80,20 @@ def test_both_ways_are_said_and_none_is_chosen() -> None:
     gone, kept = (Silence(5.0, 5.1, 40.0, 100.0, after, 80.0) for after in (3.0, 104.0))
     assert votes([gone, kept], [(5.0, 0.08)], 0.02, together=False) == Votes(1, 1)
     assert not Votes(1, 1).decided
-    # A silence without an outage is something else.
+    # A silence without an outage has another cause.
     assert votes([gone], [(7.0, 0.08)], 0.02, together=True) == Votes(0, 0)
     assert votes([gone], [(5.0, 0.08)], 0.02, together=True) == Votes(1, 0)
-    # Half of the queue may be new, or may be left over.
+    # Half of the queue may be new, or may be left from before.
     assert votes([replace(gone, after_ms=35.0)], [(5.0, 0.08)], 0.02, together=True) == Votes(0, 0)
 
 
 def later(load: Load, by_s: float, clock_s: float) -> Load:
-    """The same flow on its own clock, which started `by_s` earlier than that of the probes."""
+    """The same flow by its own clock, which started `by_s` earlier than that of the probes."""
     return replace(load, t_s=load.t_s + by_s, start_s=by_s, stop_s=load.stop_s + by_s, clock_s=clock_s)
 
 
 def test_a_flow_has_its_own_clock() -> None:
-    """Outages, base and rates are looked up at its time by the probes' clock."""
+    """Outages, base RTTs and rates are looked up at the flow's time by the probes' clock."""
     runs = recorded("80 ms", "blackhole")
     probes, (load,) = probes_of(runs), loads_of(runs)
     began = 1.7e9
@@ -102,7 +101,8 @@ def test_a_flow_has_its_own_clock() -> None:
     same, moved = fitted(probes, [load]), fitted(own, [later(load, 3.0, began - 3.0)])
     assert moved.queue_bytes == pytest.approx(same.queue_bytes)
     assert moved.seen == same.seen
-    # It ran an hour later: the outages of the probes do not apply to its time, its own silences do.
+    # The flow ran an hour later: the outages of the probes do not apply to it, but its own silences
+    # do.
     for apart in (later(load, 0.0, began + 3600), replace(load, clock_s=None)):
         path = fitted(own, [apart])
         assert path.queue_bytes == pytest.approx(400e3, rel=0.1)
@@ -110,7 +110,7 @@ def test_a_flow_has_its_own_clock() -> None:
 
 
 def test_losses_of_outages_are_no_full_queue() -> None:
-    """Of a queue that is never full only outages cause losses: nothing is known of its size."""
+    """If a queue is never full, only outages cause losses, and its size is unknown."""
     text = PATH.replace("LENGTH", "80 ms").replace("MODE", "flush").replace("400 kB", "20 MB")
     text = text.replace('"8 s"', '"3 s"').replace("[[flow]]", "[tcp]\nsend_buffer = 300_000\n[[flow]]")
     runs = [perigee.loads(text + PINGS).run(), perigee.loads(text).run("cubic")]
@@ -126,7 +126,7 @@ def test_probes_have_the_size_that_the_record_says() -> None:
     run = perigee.loads(text + PINGS + "size = 1000\n").run()
     probes = probes_of([run])
     assert (probes.bytes, probes.size_known) == (1000, True)
-    # Of its RTT 8 ms each way are transmission.
+    # Of the RTT, 8 ms in each direction are serialisation.
     assert fitted(probes, [], rate_bps=1e6).base[0][1] == pytest.approx(40, abs=0.2)
     alone = Probes(np.arange(0, 10, 0.02), np.full(500, 40.0), 0.02, 84, size_known=False)
     assert any("how long the probes were" in u for u in fitted(alone, [], rate_bps=1e6).unknown)

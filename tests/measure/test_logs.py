@@ -162,7 +162,7 @@ def test_columns_are_known_by_name_and_what_is_strange_is_told(cli: Cli, tmp_pat
     flows = run.to_pandas("flows")
     assert flows["log.snr"].dropna().tolist() == [9.1, 9.0, 8.0, 8.0]
     assert run.manifest["measured"]["began"] == "2026-11-01T00:00:00Z"
-    # 80 Mbit in the second after the first sample, 40 in each of the two that follow.
+    # 80 Mbit in the second after the first sample, and 40 Mbit in each of the next two seconds.
     assert run.summary["goodput_mbps"] == pytest.approx(160 / 3, rel=0.02)
 
 
@@ -207,7 +207,7 @@ def test_zones_are_names_or_offsets() -> None:
 
 
 def damaged(draw: random.Random, source: str) -> str:
-    """Characters changed, pieces cut out and doubled."""
+    """A log with changed characters, and with pieces removed or duplicated."""
     text = list(source)
     for _ in range(draw.randrange(1, 8)):
         at = draw.randrange(len(text))
@@ -224,7 +224,7 @@ def damaged(draw: random.Random, source: str) -> str:
 
 
 def test_damaged_logs_end_in_a_line_for_a_person(tmp_path: Path) -> None:
-    """Flipped bytes, cut, swapped and doubled lines give a log or a LogError only."""
+    """Changed bytes, and removed, swapped or duplicated lines, yield only a log or a LogError."""
     draw, seen = random.Random(7), 0
     sources = [PING, WINDOWS, SS, DISH, json.dumps(IPERF3)]
     for _ in range(1500):
@@ -270,7 +270,7 @@ def test_qlog_has_metrics_and_what_was_acknowledged(cli: Cli, tmp_path: Path, fo
     first, second = run.table("flows").to_pylist()
     assert (first["rtt_ns"], first["srtt_ns"], first["cwnd_bytes"]) == (30_500_000, 31_000_000, 24_000)
     assert (first["delivered_bytes"], first["sent_packets"], first["retransmits"]) == (3600, 5, 1)
-    # Values that are not repeated persist.
+    # Values that are not repeated keep their previous value.
     assert (second["rtt_ns"], second["srtt_ns"], second["cwnd_bytes"]) == (29_500_000, 31_000_000, 24_000)
     assert run.manifest["measured"]["began"].startswith("2023-11-14T22:13:20")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Captures as records: what was simulated or sent by a kernel comes back from its packets."""
+"""Captures as records: the properties of simulated and real flows are recovered from packets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_run_of_real_hosts_comes_back_from_its_captures(cli: Cli, lossy: Path,
     run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--backend", "linux")
     assert run.folder is not None
     assert_equal(run, imported(cli, run.folder / "senders.pcapng", tmp_path))
-    # At the other end: what arrives is certain, what was sent again shows in holes.
+    # At the receiver, arrivals are exact, and retransmissions are inferred from holes.
     other = imported(cli, run.folder / "receivers.pcapng", tmp_path)
     assert goodput_bps(other) == pytest.approx(goodput_bps(run), rel=5e-3)
     assert any("captured at their receiver" in w for w in other.manifest.warnings)
@@ -168,6 +168,6 @@ def test_wireshark_s_classification_stands_beside_ours(cli: Cli, lossy: Path, tm
     assert theirs["duplicate_ack"] == len(tshark(file, "tcp.analysis.duplicate_ack", "frame.number"))
     assert "Wireshark's: duplicate ACKs" in done.stdout
     assert "Beside Wireshark's analysis" in (tmp_path / "in/report.html").read_text(encoding="utf-8")
-    # An import without it leaves nothing of it.
+    # An import without this option removes the section.
     assert cli("import", "capture", file, "--out", "in", "--force").returncode == 0
     assert "Beside Wireshark's analysis" not in (tmp_path / "in/report.html").read_text(encoding="utf-8")

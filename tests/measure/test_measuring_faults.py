@@ -31,7 +31,7 @@ linux = pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is
 
 
 def run(folder: Path, *, largest: int | None = None) -> subprocess.CompletedProcess[str]:
-    """`perigee measure run c.toml` with a limit on file sizes: longer files cannot be written."""
+    """Runs `perigee measure run c.toml` with a limit on file sizes."""
     limit = None if largest is None else (lambda: little_room(largest))
     words = command("measure", "run", "c.toml", "--out", "out", *(["--no-report"] if largest else []))
     return subprocess.run(
@@ -68,7 +68,7 @@ sample = "10 ms"
     assert "File too large" in full.stderr
     assert "00001-01-0000-0000.npz" in full.stderr
     assert "Traceback" not in full.stderr
-    # The pings are there; of the download, which could not be written, nothing is left.
+    # The pings are stored; no part is left of the download, which could not be written.
     parts = sorted(p.name for p in (tmp_path / "out/measurements").iterdir() if p.suffix != ".toml")
     assert parts == ["00001-00-0000-0000.npz", "journal.jsonl"]
     kept = (tmp_path / "out/measurements/00001-00-0000-0000.npz").read_bytes()
@@ -140,7 +140,7 @@ def test_a_transfer_that_was_cut_is_not_in_the_mean_of_whole_ones(tmp_path: Path
     words = command("measure", "run", "c.toml", "--out", "out")
     with served(port) as first:
         work = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
-        # 16 MB take four seconds at 32 Mbit/s, of which the kernel sends some without its process.
+        # 16 MB take four seconds at 32 Mbit/s; the kernel sends a part of them without the process.
         assert work.stderr is not None
         assert "cycle 1" in work.stderr.readline()
         time.sleep(0.5)
@@ -208,7 +208,7 @@ def test_the_rate_of_a_server_bounds_uploads_too() -> None:
     server.stop()
     assert not found.remarks
     assert found.receiver.total[-1] == 3_000_000
-    # What is read is never ahead of the rate, but for a moment's worth.
+    # The data read never exceeds the rate by more than 0.1 s worth of it.
     for t, total in zip(found.receiver.t_ns, found.receiver.total, strict=True):
         assert total <= 1_000_000 * (t / 1e9 + 0.1), (t, total)
     assert found.receiver.done_ns > 2.8e9
@@ -224,7 +224,7 @@ def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytes
     def forget() -> None:
         time.sleep(0.4)
         assert pinger.joined is not None
-        # The server forgets a session with its connection.
+        # The server drops a session with its connection.
         pinger.joined.asked.channel.sock.shutdown(socket.SHUT_RDWR)
 
     threading.Thread(target=forget, daemon=True).start()
@@ -233,7 +233,7 @@ def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytes
     assert any("had forgotten us" in r for r in probes.remarks)
     epoch, back = np.array(probes.epoch), np.array(probes.back)
     assert set(epoch) == {0, 1}
-    # Answered before and after; in between are the lost ones.
+    # Probes before and after are answered; those in between are lost.
     assert (back[epoch == 0] >= 0).sum() >= 20
     assert (back[epoch == 1] >= 0).mean() > 0.9
     assert (back < 0).sum() > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Columns of summary.csv, terminal and report, against a record with values computed by hand."""
+"""Columns of summary.csv, terminal and report, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WINDOW = f"payload_bytes there_ns open_ns capacity_bits {DATAGRAMS}".split()
 
 
 def total(flow: int, name: str, cc: str = "cubic", **known: Any) -> dict[str, Any]:
-    """A row of flow_totals: a flow of the first pair of a dumbbell, there all the time."""
+    """A row of flow_totals for a flow of the first pair of a dumbbell, present all the time."""
     ends = {"from": "s1", "to": "d1", "started_ns": 0, "completed_ns": None, "stop_ns": 10 * S, "routed_ns": 10 * S}
     rest = {"inflation_sum": 0.0, "base_rtt_min_ns": None, "payload_share": 0.96, "capacity_bps": 10e6}
     return {"flow": flow, "name": name, "cc": cc, **ends, **rest, **dict.fromkeys(COUNTERS, 0), **known}
@@ -48,7 +48,7 @@ def rtts(n: int, sum_ms: float, base_ms: float, inflation_sum: float, least_ms: 
     return {**sums, "inflation_samples": n, "inflation_sum": inflation_sum, "base_rtt_min_ns": int(least_ms * MS)}
 
 
-# 10 s with a warm-up of 1 s: windows of 9 s where a flow is there all the time.
+# 10 s with a warm-up of 1 s: the window has 9 s if a flow is present all the time.
 TOTALS = [
     total(
         0, "first", data_sent=1000, retransmits=10, timeouts=1, path_changes=3, unreachable=1, routed_ns=9_500 * MS,
@@ -89,10 +89,10 @@ WINDOWS = [
     window(None, "", payload_bytes=11_200_000, there_ns=9 * S, capacity_bits=120e6),
 ]  # fmt: skip
 RTTS = [(0, 20_000, 1), (0, 30_000, 2), (0, 70_000, 1), (1, 50_000, 1), (2, 21_000, 5), (4, 20_000, 1), (4, 25_000, 1)]
-# Delivered by "first" and "late"; the latter is there from 2 s to 8 s.
+# Bytes delivered by "first" and "late"; the latter is present from 2 s to 8 s.
 DELIVERED = [(1, 0, 1e6), (2, 0, 2e6), (2, 1, 0), (5, 0, 4e6), (5, 1, 4e5), (8, 0, 5e6), (8, 1, 1e6), (10, 0, 9e6)]
 # Objects of "web" (requested, first data, done), the first of them before the end of the warm-up;
-# "file". of "pages" two of 2 s and 4 s, of "film" a segment of 1 s.
+# "file"; two pages of "pages" that take 2 s and 4 s; a segment of "film" that takes 1 s.
 COMPLETIONS = [
     (7, 1, 1.5, 3),
     (7, 4, 4.1, 8),
@@ -116,13 +116,14 @@ def application(flow: int, **known: Any) -> dict[str, Any]:
 APPLICATIONS = [
     application(1, first_byte_ns=2_100 * MS, first_10kb_ns=2_200 * MS, first_100kb_ns=2_300 * MS, first_1mb_ns=8 * S),
     application(3, first_byte_ns=5_200 * MS),
-    # Playback starts 1.5 s after its start, plays 3 s, and stalls for 1 s; 8 s of media are 16
-    # Mbit.
+    # Playback starts 1.5 s after the start of the flow, runs for 3 s, and stalls for 1 s; 8 s of
+    # media are 16 Mbit.
     application(
         8, playing_ns=3_500 * MS, stalls=2, stalled_ns=S, segments=2, media_ns=8 * S, played_ns=3 * S,
         media_bits=16_000_000, switches=1,
     ),
-    # 40 of 400 are lost, 36 of 360 late: 81 % are played, each 180 ms after it was spoken.
+    # 40 of 400 packets are lost and 36 of 360 are late, so that 81 % are played, each 180 ms after
+    # it was spoken.
     application(9, codec="g711", played_packets=324, late_packets=36, mouth_ear_sum_ns=324 * 180 * MS),
 ]  # fmt: skip
 # R = 93.2 - 25 ((1 + X^6)^(1/6) - 3 (1 + (X/3)^6)^(1/6) + 2) - 95 * 19 / (19 + 25.1), X = log2 1.8.
@@ -158,7 +159,8 @@ def record(totals: list[dict[str, Any]], toml: str = DUMBBELL) -> Run:
     return Run(about, None, {n: pa.Table.from_pylist(r) for n, r in tables.items()})
 
 
-# Per column: rows by flow, and that of the run. Payload of all 89.6 Mbit, capacity of all 120 Mbit.
+# For each column: values by flow, and that of the run. All flows have a payload of 89.6 Mbit and a
+# capacity of 120 Mbit.
 HAND: dict[str, dict[str, Any]] = {
     "cc": {"all": "cubic", "probe": "cubic"},
     "seed": {"all": 1, "web": 1},
@@ -172,7 +174,7 @@ HAND: dict[str, dict[str, Any]] = {
     "capacity_mbps": {"all": 120 / 9, "first": 10, "web": 10},
     "there_s": {"all": 9, "late": 6, "web": 2},
     "rtt_over": {"all": "samples"},
-    # 20, 21 five times, 30 twice, 50, 70 ms.
+    # Samples: 20, 21 (five times), 30 (twice), 50 and 70 ms.
     "rtt_mean_ms": {"all": 30.5, "first": 37.5, "late": 50, "web": 21, "file": None, "probe": 22.5},
     "rtt_median_ms": {"all": 21, "first": 30, "probe": 20},
     "rtt_p95_ms": {"all": 70, "first": 70, "late": 50, "probe": 25},
@@ -185,7 +187,7 @@ HAND: dict[str, dict[str, Any]] = {
     "retransmits": {"all": 30, "first": 10, "voice": None},
     "retransmit_pct": {"all": 1.5, "first": 1, "late": 4},
     "timeouts": {"all": 1, "first": 1, "late": 0},
-    # From 2 s to 8 s, 3 MB and 1 MB.
+    # From 2 s to 8 s, the flows deliver 3 MB and 1 MB.
     "jain": {"all": 16 / (2 * 10)},
     "jain_s": {"all": 6},
     "path_changes": {"all": 3 + 1, "first": 3, "late": 2, "web": 1},
@@ -247,7 +249,7 @@ HAND: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Any]]:
-    """Rows by flow; `all` is that of the run."""
+    """Rows by flow; `all` is the row of the run."""
     run = record(TOTALS)
     return {"all": run.summary, **{row["flow"]: row for row in flow_rows(run)}}
 
@@ -262,7 +264,7 @@ def test_a_column_is_what_its_definition_says(column: columns.Column, found: dic
             assert math.isnan(got), row
         else:
             assert got == (value if isinstance(value, str) else pytest.approx(value)), row
-    # A row that the definition does not name does not have the column.
+    # A row that the definition of a column does not name does not have the column.
     assert ("all" in HAND[column.name]) == ("run" in column.rows)
 
 
@@ -297,7 +299,7 @@ MEASURED = "# capture of a lab"
     ],
 )
 def test_rtts_of_paths_that_may_differ_are_means_over_the_flows(toml: str) -> None:
-    """Whatever their base RTTs are: as for 20 and 22 ms, so for 20 and 20."""
+    """The statistic does not depend on base RTTs: 20 and 20 ms are like 20 and 22 ms."""
     for base_ms in (100, 110):
         row = record([*TOTALS[:2], {**TOTALS[2], "base_rtt_sum_ns": base_ms * MS}, *TOTALS[3:]], toml).summary
         assert row["rtt_over"] == "flows"
@@ -311,7 +313,7 @@ def test_rtts_of_paths_that_may_differ_are_means_over_the_flows(toml: str) -> No
 
 
 def test_rtts_of_one_path_are_over_all_samples_whatever_was_measured() -> None:
-    """A late flow of a path that moves has another mean base RTT than an early one."""
+    """On a moving path, a late flow has another mean base RTT than an early flow."""
     alone = [{**t, "from": "s1"} for t in TOTALS]
     for base_ms in (20, 25):
         totals = [alone[0], {**alone[1], "base_rtt_sum_ns": base_ms * MS}, *alone[2:]]
@@ -345,7 +347,7 @@ def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
 def test_a_record_without_windows_has_what_can_be_known() -> None:
     """Records of versions without the table.
 
-    Goodput, RTTs and losses, without shares of a capacity.
+    They have goodput, RTTs and losses, but no shares of a capacity.
     """
     run = record([{**t, "window_bytes": 1_125_000} for t in TOTALS[:3]])
     tables = {n: t for n, t in run.manifest.tables.items() if n != "windows"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Rows of more flows than summary.csv holds: written, announced, verified."""
+"""Rows of flows that are too many for summary.csv: written, announced, verified."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ count = {}
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """A scenario with more flows in two runs than summary.csv holds, and fewer in one run."""
+    """A scenario whose flows are too many for summary.csv in two runs, but not in one."""
     path = tmp_path / "many.toml"
     path.write_text(MANY.format(MOST_IN_CSV // 2 + 100), encoding="utf-8")
     return path
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    """Those of summary.csv."""
+    """The rows of summary.csv."""
     return list(csv.DictReader((folder / "summary.csv").read_text(encoding="utf-8").splitlines()))
 
 
@@ -60,7 +60,7 @@ def test_rows_of_many_flows_are_in_a_file_that_the_terminal_names(cli: Cli, many
         expected = pd.Series([row[name] for row in wanted], name=name)
         pd.testing.assert_series_equal(frame[name], expected, check_dtype=False, rtol=1e-8)
     assert frame["lost_probes"].isna().all(), "no flow is a probe"
-    # Those of one run fit into summary.csv.
+    # The flows of one run fit into summary.csv.
     done = cli("run", many, "--runs", 1, "--out", "one", "--no-report")
     assert FILE not in done.stdout
     assert not (tmp_path / "one" / FILE).exists()
@@ -91,7 +91,7 @@ def test_verify_compares_the_rows_of_many_flows(cli: Cli, many: Path, tmp_path: 
 
 
 def test_cells_of_a_sweep_have_the_rows_of_their_flows(cli: Cli, many: Path, tmp_path: Path) -> None:
-    """Of a run with more flows than are kept, from its tables."""
+    """If a run has more flows than are kept, the rows are computed from its tables."""
     counts = (MOST_IN_CSV + 100, 5)
     axis = f"flow.0.count={counts[0]},{counts[1]}"
     done = cli("sweep", many, "--set", axis, "--runs", 1, "--out", "s", "--no-plots")

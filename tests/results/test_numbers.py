@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Correctness of tables, on runs with independently known results."""
+"""Correctness of tables, tested on runs with independently known results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(text: str, cc: str | None = "cubic", **keys: Any) -> tuple[dict[str, An
 
 
 def test_a_short_transfer_does_not_change_what_is_achievable() -> None:
-    """100 Mbit/s for 10 s, then 20: 60 in the mean, whatever runs alongside the bulk flow."""
+    """100 Mbit/s for 10 s, then 20: the mean is 60, whatever runs next to the bulk flow."""
     text = DUMBBELL.format(rate="100 Mbit", change=SLOWER) + BULK
     alone, _ = rows(text)
     beside, flows = rows(text + '[[flow]]\ncc = "*"\nbytes = "1 MB"\nstart = "2 s"\n')
@@ -63,11 +63,11 @@ def test_flows_of_one_port_share_it_and_none_is_counted_twice() -> None:
 
 
 def test_silences_of_an_application_are_not_achievable() -> None:
-    """2 s of sending in every 5: the flow takes nearly all while it sends."""
+    """The flow sends for 2 of every 5 s, and takes nearly all of the rate while it sends."""
     flow = '[[flow]]\ncc = "*"\napp = "on-off"\non = "2 s"\noff = "3 s"\n'
     run, _ = rows(DUMBBELL.format(rate="20 Mbit", change="") + flow)
-    # Four times 2 s, and until data in flight has arrived: half an RTT and at most a queue, 60 ms
-    # in all.
+    # Four times 2 s, plus the time until data in flight has arrived: half an RTT and at most a full
+    # queue, 60 ms in total.
     assert 8 < run["there_s"] < 8.3
     assert run["capacity_mbps"] == pytest.approx(20)
     assert 0.9 < run["share"] <= 1
@@ -86,7 +86,7 @@ def test_a_client_is_there_while_it_waits_for_an_object() -> None:
 
 
 def test_a_flow_that_stops_is_measured_until_then() -> None:
-    """Data in flight at its stop arrives later, in no window."""
+    """Data in flight when it stops arrives later, outside any window."""
     text = DUMBBELL.format(rate="20 Mbit", change="").replace("1 bdp", "8 bdp")
     run, _ = rows(text + '[[flow]]\ncc = "*"\nstop = "4 s"\n')
     assert run["there_s"] == pytest.approx(4)
@@ -103,7 +103,7 @@ def test_the_warm_up_ends_with_a_sample(warmup: str) -> None:
 
 
 def test_of_a_trace_its_mean_is_achievable(tmp_path: Path) -> None:
-    """Seconds of 12 and of 24 Mbit/s in turn: 18 in the mean, whatever else there is."""
+    """Seconds of 12 and 24 Mbit/s alternate: the mean is 18, whatever the other traffic."""
     per_second = [range(0, 1000, 1), [ms for ms in range(1000) for _ in range(2)]]
     times = [1000 * k + ms for k in range(10) for ms in per_second[k % 2]]
     (tmp_path / "trace.txt").write_text("".join(f"{t + 1}\n" for t in times), encoding="utf-8")
@@ -116,7 +116,7 @@ def test_of_a_trace_its_mean_is_achievable(tmp_path: Path) -> None:
 
 
 def test_outages_carry_nothing() -> None:
-    """A link that is down for 2 of 20 s: 90 % of its rate can be had."""
+    """A link is down for 2 of 20 s, so that 90 % of its rate are achievable."""
     text = DUMBBELL.format(rate="20 Mbit", change='[[change]]\nat = "10 s"\noutage = "2 s"\n') + BULK
     run, _ = rows(text)
     assert run["capacity_mbps"] == pytest.approx(18)
@@ -125,14 +125,14 @@ def test_outages_carry_nothing() -> None:
 
 
 def test_constant_rates_have_goodput_loss_delay_and_jitter() -> None:
-    """30 Mbit/s into 20: a third is lost, and the queue of 1 BDP (at 40 ms) stays full."""
+    """30 Mbit/s into 20 Mbit/s: a third is lost, and the queue of 1 BDP (at 40 ms) stays full."""
     flow = '[[flow]]\napp = "cbr"\nrate = "30 Mbit"\nname = "voice"\n'
     run, flows = rows(DUMBBELL.format(rate="20 Mbit", change="") + flow, cc=None)
     assert flows[0]["goodput_mbps"] == pytest.approx(20 * 1472 / 1500, rel=0.01)
     assert run["cbr_flows"] == 1
     assert run["cbr_goodput_mbps"] == flows[0]["goodput_mbps"]
     assert run["loss_pct"] == flows[0]["loss_pct"] == pytest.approx(100 / 3, rel=0.02)
-    # 20 ms on the way, 40 in the queue.
+    # 20 ms of propagation and 40 ms in the queue.
     assert flows[0]["delay_mean_ms"] == pytest.approx(60, rel=0.03)
     assert 0 < flows[0]["jitter_ms"] < 0.6, "a place in the queue is 0.6 ms"
 
@@ -190,7 +190,7 @@ TO_PARIS = TO_SYDNEY.replace("sydney", "paris")
 
 
 def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
-    """Two ends in Europe to Sydney: their base RTTs agree within 5 % in some seeds only."""
+    """From two ends in Europe to Sydney, base RTTs agree within 5 % only with some seeds."""
     far = SKY.format(TO_SYDNEY + TO_SYDNEY.replace("london", "paris")).replace("[run]", '[run]\nvary = ["phase"]')
     far = far.replace('place = "Paris"', 'place = "Berlin"')
     (tmp_path / "a.toml").write_text(far.replace('"6 s"', '"1 s"'), encoding="utf-8")
@@ -208,7 +208,7 @@ def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> None:
-    """Of two pairs the far one decides: London to Paris differs from that pair alone."""
+    """The distant pair determines the satellites: London to Paris differs from that pair alone."""
     (tmp_path / "a.toml").write_text(SKY.format(TO_SYDNEY + TO_PARIS), encoding="utf-8")
     words = ("paths", "a.toml", "--json", "--from", "London", "--to")
     both, alone = (json.loads(cli(*words, "Paris", *more).stdout) for more in ((), ("--alone",)))
@@ -216,7 +216,8 @@ def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> 
     assert alone[0]["attach"] == "these pairs alone"
     run = perigee.load(tmp_path / "a.toml").run(cc="cubic")
     base_ms = run.to_pandas("flows").query("flow == 1 and t_ns > 0")["base_rtt_ns"].mean() / 1e6
-    # In addition to propagation, a base RTT has a full packet and an ACK on two radios: 5 ms.
+    # In addition to propagation, a base RTT includes a full packet and an ACK on two radios, which
+    # take 5 ms.
     assert both[0]["rtt_mean_ms"] + 5 == pytest.approx(base_ms, rel=0.03)
     assert alone[0]["rtt_mean_ms"] < 0.5 * both[0]["rtt_mean_ms"]
     assert json.loads(cli(*words, "Tokyo").stdout)[0]["attach"] == "beside the scenario's flows"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The report page in a real browser: drawn completely, at two widths, without a network."""
+"""The report page in a real browser: complete, at two widths, without a network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the page was not looked at")
 
-# Appended to a copy of the page: reports its drawings, errors and fetches.
+# Script appended to a copy of the page, which reports the page's drawings, errors and fetches.
 PROBE = """
 <script>
 const count = (s) => document.querySelectorAll(s).length;
@@ -162,7 +162,7 @@ LIGHT_KM_PER_MS = 299.792458
 
 @pytest.fixture(scope="module")
 def pairs() -> Run:
-    """A flow to the other side of the world and one to a neighbour."""
+    """A flow to the other side of the world, and a flow to a neighbour."""
     return perigee.loads(TWO_PAIRS).run(cc="cubic")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs of sweeps as a dataset: listed, filtered, joined, exported; cached summaries are correct."""
+"""Runs of sweeps as a dataset: listed, filtered, joined, exported; cached summaries."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_conditions_and_columns(swept: Path) -> None:
 
 
 def folder_of(folder: Path, values: dict[str, list[str]]) -> Path:
-    """Results with a row per value of swept keys."""
+    """Results with one row for each value of the swept keys."""
     n = max(map(len, values.values()))
     rows = pa.table({**{k: (v * n)[:n] for k, v in values.items()}, "cc": ["cubic"] * n, "seed": list(range(n))})
     dataset.write_table(rows, folder, list(values))
@@ -221,7 +221,7 @@ def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_pa
     assert joined.returncode == 0, joined.stderr
     rows = json.loads(joined.stdout)
     assert {"goodput_mbps@out", "goodput_mbps@r", "cc", "seed"} <= rows[0].keys()
-    # Sets of one name are distinguished by their parent folders.
+    # Sets with the same name are distinguished by their parent folders.
     twin = tmp_path / "twin" / "out"
     shutil.copytree(swept, twin)
     joined = cli("results", swept, twin, "--join", "--columns", "goodput_mbps", "--sort", "-seed", "--json")

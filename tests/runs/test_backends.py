@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Choice of a backend: the registry, --backend and its older forms, backends in jobs."""
+"""Selection of a backend: the registry, --backend and its older forms, backends in jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_core_names_what_it_does_not_know() -> None:
 
 
 def test_jobs_name_backends_by_key() -> None:
-    # Keys of results depend on these: they are those of earlier versions.
+    # Keys of results depend on these values, which are those of earlier versions.
     assert (backends.SIMULATOR.key, backends.Emulation().key) == (None, "machine")
     assert backends.by_key(None) == backends.SIMULATOR
     assert backends.by_key("machine") == backends.Emulation()

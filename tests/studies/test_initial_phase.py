@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The start of fifty flows as the authors' simulator of OrbCC has it.
+"""The start of fifty flows, compared with the simulator of OrbCC's authors.
 
 The figures are condensed from curves of its public code of February 2026 (Avian688/orbtcp 75bceed,
-tcpPaced 2b591cf, orbtcpExperiments 7f3f522) at 200 Mbit/s and 100 ms, with the starts of its run 1.
-Its recorder leaves out RTT samples equal to the previous one; its sinks sample goodput every half
+tcpPaced 2b591cf, orbtcpExperiments 7f3f522) at 200 Mbit/s and 100 ms, with the start times of its
+run 1. Its recorder omits RTT samples equal to the previous one; its sinks sample goodput every half
 second from the first full second after the handshake.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FLOWS = 50
 SAMPLES = 100
 HANDSHAKE_S = 0.15
-"""From the start of a flow until the receiver's side is established: one and a half RTTs."""
+"""Time from the start of a flow until the receiver's side is established: one and a half RTTs."""
 CURVES = {
     1.0: (51639, 0.9620, 9.8),
     1.25: (70102, 0.9827, 502.4),
@@ -35,12 +35,12 @@ CURVES = {
     2.0: (48342, 1.0108, 10.3),
     2.5: (51931, 0.9974, 105.0),
 }
-"""By start of a quarter second: window (bytes) and U, means over flows with an RTT sample; packets
-queued."""
+"""By start of a quarter second: window (bytes) and U as means over flows with an RTT sample, and
+packets queued."""
 
 
 def starts() -> list[float]:
-    """Those of the authors' run 1."""
+    """Start times of the authors' run 1."""
     draw = generator(1)
     return [draw.uniform(0.7, 1.2) for _ in range(FLOWS)]
 
@@ -70,7 +70,7 @@ def test_the_first_hundred_samples_have_the_authors_mean(initial_phase: bool, th
 
 
 def test_the_flows_ramp_as_the_authors_do() -> None:
-    """Sum over flows of the mean of the goodput samples between 1 and 6 s, Mbit/s."""
+    """Compares the sum over flows of the mean goodput samples between 1 and 6 s, in Mbit/s."""
     table = run(True, "500 ms", "6 s").table("flows")
     t_s, flow, bytes_ = (table.column(c).to_numpy() for c in ("t_ns", "flow", "delivered_bytes"))
     delivered = {(round(t / 1e9, 3), k): b for t, k, b in zip(t_s, flow, bytes_, strict=True)}

@@ -54,7 +54,7 @@ def flat(cli: Cli, tmp_path: Path) -> Path:
 
 
 def interpolated(frames: np.ndarray, u: float) -> np.ndarray:
-    """As the page does, between inner frames."""
+    """Interpolates between inner frames, as the page does."""
     k, s = int(u), u - int(u)
     w = (
         (-s + 2 * s**2 - s**3) / 2,
@@ -132,7 +132,7 @@ def looked_at(text: str, tmp_path: Path) -> str:
     )  # fmt: skip
     if "<html" not in done.stdout:
         pytest.skip("Chromium does not start here")
-    # Errors of scripts and violations of the page's policy are printed on the console.
+    # The console shows errors of scripts and violations of the page's policy.
     assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", done.stderr)
     return done.stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee compare`: schemes within a record, or two records, seed by seed."""
+"""`perigee compare`: schemes of a record, or two records, compared seed by seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.paired import Paired
     from perigee_lab.results.run import Run
 
-# Number of differing scenario keys that are listed.
+# Maximum number of differing scenario keys that are listed.
 MOST_KEYS = 6
 
 
@@ -61,7 +61,7 @@ def command(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """A pair of schemes from `X,Y`; the comma may stand in a path, so that two parts are needed."""
+    """A pair of schemes `X,Y`; exactly two parts are required, since paths may contain commas."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
         stop(f"--pair {text}: two schemes separated by a comma are needed, such as --pair orbcc,cubic", 2)
@@ -112,7 +112,7 @@ def _cells(d: Paired) -> list[str]:
 
 
 def _across(a: Path, b: Path, pairs: list[tuple[str, str]] | None, *, as_json: bool) -> None:
-    """Means of two records side by side, with the paired differences of shared seeds."""
+    """Prints means of two records side by side, with paired differences over shared seeds."""
     from perigee_lab.results.differing import differing
     from perigee_lab.results.rtt_over import SAMPLES
     from perigee_lab.results.run import find_records

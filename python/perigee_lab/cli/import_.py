@@ -33,7 +33,7 @@ SampleOption = Annotated[str, typer.Option(help="Time between rows of the time s
 
 
 MOST_COLUMNS = 4
-"""Number of flows with a printed classification; the report has more."""
+"""Maximum number of flows whose classification is printed; the report has more."""
 
 
 command = typer.Typer(no_args_is_help=True, help="Import captures, logs and networks.")
@@ -84,7 +84,7 @@ def capture(
 
 
 def _beside_wireshark(folder: Path) -> None:
-    """Prints both classifications, a line for each number."""
+    """Prints both classifications, with one line for each count."""
     from rich.console import Console
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def _beside_wireshark(folder: Path) -> None:
     if found is None:
         return
     heads, *rows = found["table"]
-    # IPv6 addresses have brackets, which are markup in tables.
+    # IPv6 addresses have brackets, which would be markup in tables.
     table = Table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]))
     for k, head in enumerate(heads[1:], 1):
         whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"
@@ -107,7 +107,7 @@ def _beside_wireshark(folder: Path) -> None:
 
 @contextmanager
 def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
-    """A progress bar in bytes, on a terminal."""
+    """A progress bar in bytes, if the output is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -179,7 +179,7 @@ def log(
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """NAME=WHAT, as a dictionary."""
+    """Parses values NAME=WHAT of an option into a dictionary."""
     found = {}
     for text in given or []:
         name, sign, what = text.rpartition("=")

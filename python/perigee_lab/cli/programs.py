@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee exec`: programs of this machine under the satellites."""
+"""`perigee exec`: programs of this machine over a satellite network."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from perigee_lab.runs.stories import Story
 
 RUNS = Path("runs")
-# Shares of packets, and their key in the manifest.
+# Quantiles of packets, and their keys in the manifest.
 LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
 # Warnings that are printed immediately.
 TOLD = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
 
 
 def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Nodes and commands of `--at NODE [--] WORD... [--at NODE ...]`."""
+    """Parses nodes and commands from `--at NODE [--] WORD... [--at NODE ...]`."""
     groups: list[list[str]] = []
     for word in words:
         if word == AT:
@@ -61,7 +61,7 @@ def words_of(command: list[str]) -> tuple[str, ...]:
 
 
 def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
-    """Programs of `perigee exec`; the last one is awaited and gets standard input."""
+    """Programs of `perigee exec`; the run waits for the last, which gets standard input."""
     groups = groups_of(words)
     programs = []
     for i, (node, command) in enumerate(groups):
@@ -74,7 +74,7 @@ def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes
 
 
 def nodes_of(scenario: Scenario) -> list[str]:
-    """Nodes that can run programs: the ends of flows."""
+    """Nodes that can run programs, which are the ends of flows."""
     flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
     return list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
 

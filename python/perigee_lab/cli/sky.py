@@ -83,7 +83,7 @@ def command(
 
 
 def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
-    """Notes on an instant after the end of the run or of the record."""
+    """Notes about an instant that is after the end of the run or of the record."""
     t_s, end_s = found["t_s"], found["duration_s"]
     notes = []
     if t_s > end_s:
@@ -94,7 +94,7 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
 
 
 def _record(folder: Path, scenario: Scenario) -> Run:
-    """The record of a map's loads; rejected unless its satellites and places match the scenario."""
+    """The record with a map's loads; its satellites and places must match the scenario."""
     from perigee_lab.results.run import open_record
     from perigee_lab.sky.hotspots import differences
 

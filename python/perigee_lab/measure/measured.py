@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Records of a campaign: one per scheme and cycle, with a flow per transfer and series of pings."""
+"""Records of a campaign, one per scheme and cycle, with a flow per transfer and per ping series."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TRANSFERS = ("download", "upload")
 CUT = "-cut"
-"""Suffix of the scheme of transfers that ended early."""
+"""Suffix of the scheme for transfers that ended early."""
 LOST = -1
 NO_LINK = 0xFFFF_FFFF
 CLOCK_STEP_NS = 5_000_000
@@ -47,7 +47,7 @@ MAX_TOLD_GAPS = 3
 
 @dataclass
 class Tables:
-    """Tables of a record, filled flow by flow."""
+    """Tables of a record, which are filled flow by flow."""
 
     flows: list[pa.Table]
     events: list[dict[str, Any]]
@@ -58,7 +58,7 @@ class Tables:
     remarks: list[str]
 
     def whole(self) -> dict[str, pa.Table]:
-        """The tables, each in one piece."""
+        """The complete tables."""
         import pyarrow as pa
 
         found = {
@@ -104,7 +104,7 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
 
 
 def _forget(folder: Path, keep: set[Path]) -> None:
-    """Removes records of the same measurements that earlier versions wrote under another name."""
+    """Removes records of these measurements that earlier versions wrote under another name."""
     for record in record_folders(folder):
         if record not in keep and open_record(record).manifest.backend == "measure":
             shutil.rmtree(record)
@@ -113,10 +113,10 @@ def _forget(folder: Path, keep: set[Path]) -> None:
 
 
 def _apart(folder: Path) -> dict[int, str]:
-    """Suffix of the scheme, for each group of a campaign with unlike downloads (or uploads).
+    """Suffix of the scheme for each group, if a campaign has different downloads (or uploads).
 
-    Their goodputs are not comparable: 1 MB and 1 GB of cubic have no mean. The suffix depends on
-    the campaign rather than on the measurements so far, so that names do not change.
+    Their goodputs are not comparable: a mean over 1 MB and 1 GB of cubic has no meaning. The suffix
+    depends on the campaign instead of on the measurements so far, so that names do not change.
     """
     campaign = _campaign(folder)
     if campaign is None:
@@ -147,15 +147,15 @@ def _says(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def _cut(parts: Sequence[Part]) -> bool:
-    """Whether a transfer of a group ended early, which excludes it from the means."""
+    """Whether a transfer of a group ended early, which excludes the group from the means."""
     moved = [p.about for p in parts if p.about["do"] in TRANSFERS]
     return any(a["why"] or any(EARLY in remark for remark in a["remarks"]) for a in moved)
 
 
 def _scheme(parts: Sequence[Part], *, both: bool) -> str:
-    """Scheme of a group's transfers, or ping if there are none.
+    """Scheme of a group's transfers; ping if there are none.
 
-    In a campaign with both directions, which have different rates, uploads get a suffix.
+    If a campaign has both directions, which have different rates, uploads get a suffix.
     """
     first = next((p.about for p in parts if "cc" in p.about), None)
     if first is None:
@@ -223,7 +223,7 @@ def _campaign(folder: Path) -> Campaign | None:
 
 
 def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """Adds a download or an upload; returns its end."""
+    """Adds a download or an upload; returns the time of its end."""
     about, columns = parts[0].about, parts[0].columns
     zero = int(about["began_ns"]) - start_ns
     r_t, r_total = columns["r_t"] + zero, columns["r_total"]
@@ -272,7 +272,7 @@ def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part],
 
 
 def _limited(name: str, last: Ints) -> list[str]:
-    """Warnings on limits other than the network: such a transfer shows nothing about the path."""
+    """Warnings about limits other than the network, with which a transfer does not show it."""
     busy = _known(last, "busy_us") or 0
     found = []
     for key, what in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "the sender's buffer")):
@@ -291,13 +291,13 @@ def _known(row: Ints, key: str) -> int | None:
 
 
 def _rates(t: Ints, total: Ints, zero: int) -> Floats:
-    """Bit/s since the previous row."""
+    """Rates in bit/s since the previous row."""
     took = np.diff(np.concatenate(([zero], t)))
     return np.diff(np.concatenate(([0], total))) * 8e9 / np.maximum(took, 1)
 
 
 def _of_sender(about: Mapping[str, Any], columns: Mapping[str, Ints], zero: int, at: Ints) -> dict[str, Any]:
-    """The sender's last TCP_INFO before each instant."""
+    """The sender's last TCP_INFO before each time."""
     if "s_info" not in columns:
         return {}
     t = columns["s_t"] + int(about["sender_zero_ns"]) + zero
@@ -350,7 +350,7 @@ def _total(number: int, name: str, origin: str, target: str, cc: str, start: int
 
 @dataclass
 class _Piece:
-    """Pings of one piece; times since the record's start."""
+    """Pings of one piece; times are since the start of the record."""
 
     sent: Ints
     rtt: Ints
@@ -372,7 +372,7 @@ def _piece(part: Part, start_ns: int) -> _Piece:
 
 
 def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """Adds probes; returns their end."""
+    """Adds probes; returns the time of their end."""
     pieces = [_piece(p, start_ns) for p in parts]
     sent, rtt, out, back = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "out", "back"))
     answered = rtt != LOST
@@ -388,7 +388,7 @@ def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], st
 
 
 def _add_trains(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
-    """Adds trains, a row each; returns their end.
+    """Adds trains, one per row; returns the time of their end.
 
     A row has the RTT of the train's first answered probe, and the rate of each direction.
     """
@@ -418,9 +418,9 @@ def _add_trains(tables: Tables, number: int, name: str, parts: Sequence[Part], s
 def _end_pings(
     tables: Tables, number: int, name: str, parts: Sequence[Part], pieces: Sequence[_Piece], start_ns: int, rtts: Ints
 ) -> int:
-    """Adds losses, totals and warnings, for probes and trains alike; returns their end.
+    """Adds losses, totals and warnings for probes or trains; returns the time of their end.
 
-    `rtts` are their samples.
+    `rtts` are the RTT samples.
     """
     sent, rtt, came = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "came"))
     answered = rtt != LOST
@@ -494,7 +494,7 @@ def _told_of_pings(
 
 
 def _clock_steps(tables: Tables, name: str, parts: Sequence[Part], start_ns: int) -> list[dict[str, Any]]:
-    """Steps of the wall clock: they shift times of day, but no RTTs."""
+    """Events for steps of the wall clock, which shift times of day, but not RTTs."""
     found = []
     for part in parts:
         wall = part.columns["wall"].reshape(-1, 2)

@@ -35,7 +35,7 @@ GREY = "#5b6876"
 
 
 def write_sections(runs: Sequence[Run], folder: Path) -> None:
-    """Computes the sections and writes them to the file that the report reads."""
+    """Computes the sections, and writes them to the file that the report reads."""
     found = [
         s
         for make in (distributions, dispersion, changes, times_of_day, start_up, tests)
@@ -66,7 +66,7 @@ def pings_of(run: Run) -> list[tuple[str, dict[str, Floats]]]:
 
 
 def distributions(runs: Sequence[Run]) -> Section | None:
-    """RTTs of probes and transfers, over all runs of a scheme."""
+    """Distributions of RTTs of probes and transfers, over all runs of a scheme."""
     import matplotlib.pyplot as plt
 
     groups: dict[tuple[str, str], list[Floats]] = {}
@@ -175,7 +175,7 @@ def changes(runs: Sequence[Run]) -> Section | None:
 
 
 def told_of_grid(grid: series.Grid, began_ns: int) -> str:
-    """Description of a grid."""
+    """Description of a grid as text."""
     if grid.events < series.LEAST_STEPS:
         return (
             f"{grid.events} steps are too few to find a grid of {grid.period_s:g} s ({series.LEAST_STEPS} are needed)."
@@ -245,7 +245,7 @@ def times_of_day(runs: Sequence[Run]) -> Section | None:
 
 
 def start_up(runs: Sequence[Run]) -> Section | None:
-    """Start-up and steady state: means over transfers of a kind."""
+    """Start-up and steady state, as means over transfers of a kind."""
     import matplotlib.pyplot as plt
 
     found = transfers.kinds(runs)
@@ -268,7 +268,7 @@ def start_up(runs: Sequence[Run]) -> Section | None:
         points = [(e, mb) for e, mb in at if not np.isnan(e.value)]
         if points:
             drawn += 1
-            # A second kind of the same scheme (uploads) is hollow.
+            # A second kind of the same scheme (uploads) has hollow markers.
             hollow = {"markerfacecolor": "none", "linestyle": ":"} if kind.cc in schemes else {}
             schemes.add(kind.cc)
             halves = [0.0 if np.isnan(e.low) else (e.high - e.low) / 2 for e, _ in points]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Storage of measurements as records, with folder, manifest and tables of a run."""
+"""Storage of measurements as records, with a folder, manifest and tables as for a run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class About:
     title: str
     cc: str
     began_ns: int
-    """Time 0 of the tables, since 1970, if known."""
+    """Time 0 of the tables since 1970, if known."""
     duration_ns: int
     sample_ns: int
     warmup_ns: int = 0
@@ -60,7 +60,7 @@ class About:
     remarks: Sequence[str] = ()
     files: Sequence[Path] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys of the manifest."""
+    """Additional keys of the manifest."""
 
 
 def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manifest:
@@ -71,7 +71,7 @@ def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manife
         "backend": about.backend,
         "scenario": about.name,
         "title": about.title,
-        # There is no scenario: runs of one comparison share the name.
+        # There is no scenario; runs of one comparison share the name.
         "scenario_toml": f"# {about.backend} {about.name}\n",
         "cc": about.cc,
         "seed": about.seed,
@@ -101,7 +101,7 @@ def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manife
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file of any size."""
+    """SHA-256 hash of a file of any size."""
     found = hashlib.sha256()
     with opened(path) as file:
         while part := file.read(CHUNK_BYTES):
@@ -118,9 +118,9 @@ def stored(
     force: bool,
     section: Callable[[Run], dict[str, Any] | None] | None = None,
 ) -> Path:
-    """Writes record and report of one measurement under `out` (default: a new folder in runs/).
+    """Writes the record and report of a measurement to `out` (default: a new folder in runs/).
 
-    `section` returns a further section of its page. Returns the folder. Raises RecordError and
+    `section` returns an additional section of the page. Returns the folder. Raises RecordError and
     OSError, and the errors of `make`.
     """
     if out is not None:
@@ -131,7 +131,7 @@ def stored(
         with RecordWriter(record, force=force) as writer:
             writer.finish(make(writer))
         found = None if section is None else section(open_record(record))
-        # Left by an earlier import.
+        # An earlier import may have left this file.
         (folder / SECTIONS).unlink(missing_ok=True)
         if found is not None:
             write_text(folder / SECTIONS, json.dumps([found]))
@@ -140,9 +140,9 @@ def stored(
 
 
 def add_tables(writer: RecordWriter, tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Any]]:
-    """Writes complete tables as declared, those without rows included.
+    """Writes complete tables as declared, including those without rows.
 
-    Returns the manifest's entries by name.
+    Returns the entries of the manifest by name.
     """
     from perigee_lab.results.tables import TABLES
     from perigee_lab.results.writer import declared
@@ -160,7 +160,7 @@ def add_tables(writer: RecordWriter, tables: Mapping[str, pa.Table]) -> dict[str
 def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table of the record.
 
-    Declared columns come first (None where a row lacks one), then others as f64.
+    Declared columns come first (None if a row lacks one), then others as f64.
     """
     import pyarrow as pa
 
@@ -183,9 +183,9 @@ def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def columns_table(name: str, columns: Mapping[str, Any], rows: int) -> pa.Table:
-    """Columns as a table of the record: one value for all rows, or one per row.
+    """Columns as a table of the record; each has one value for all rows, or one per row.
 
-    Missing ones are null.
+    Missing columns are null.
     """
     import pyarrow as pa
 

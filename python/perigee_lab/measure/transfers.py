@@ -3,8 +3,8 @@
 
 (2021).
 
-Steady state is the last half of a transfer's bytes; start-up its first 50 MB (or half of it, if it
-is shorter), over the time since the start of its connection.
+Steady state is the last half of a transfer's bytes. Start-up is its first 50 MB (or half of a
+shorter transfer), over the time since the start of the connection.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 SIZES_MB = (1, 5, 10, 30, 50)
 START_UP_BYTES = 50e6
 FEWEST = 3
-"""Least number of transfers of a kind for a comparison."""
+"""Minimum number of transfers of a kind for a comparison."""
 LEAST_ROWS = 4
 KERNELS = {"newreno": ("reno",)}
-"""Names of schemes in Linux, and so in campaigns, where ours differ."""
+"""Names of schemes in Linux, and therefore in campaigns, that differ from ours."""
 METRICS = {
     "steady_mbps": "steady throughput, Mbit/s",
     "startup_mbps": "start-up throughput, Mbit/s",
@@ -53,7 +53,7 @@ class Kind:
     values: dict[str, list[float]]
 
     def of(self, metric: str) -> Estimate:
-        """Its mean with a 95 % interval."""
+        """Mean of a metric with its 95 % interval."""
         return mean(self.values[metric])
 
 
@@ -88,7 +88,7 @@ def kinds(runs: Sequence[Run]) -> list[Kind]:
 
 
 def _which(run: Run, cc: str) -> str:
-    """Suffix of a measured record's scheme that distinguishes its transfers."""
+    """Suffix of a measured record's scheme by which its transfers are distinguished."""
     if run.manifest.backend != "measure":
         return ""
     return run.cc.removeprefix(cc).removeprefix("-up").removeprefix("-")
@@ -100,7 +100,7 @@ def _without_scheme(name: str, cc: str) -> str:
 
 
 def of_flow(run: Run, flow: dict[str, Any]) -> dict[str, float] | None:
-    """The metrics of a transfer; NaN where it was too short. None if it has hardly any samples."""
+    """The metrics of a transfer, NaN if it was too short; None if it has hardly any samples."""
     import pyarrow.compute as pc
 
     rows = run.columns("flows", ["t_ns", "flow", "delivered_bytes", "rtt_ns", "sent_packets", "retransmits"])
@@ -130,7 +130,7 @@ def of_flow(run: Run, flow: dict[str, Any]) -> dict[str, float] | None:
 
 
 def when(t: Floats, total: Floats, amount: float) -> float:
-    """Time at which this amount had arrived, interpolated linearly; NaN: never."""
+    """Time at which this amount had arrived, interpolated linearly; NaN if never."""
     k = int(np.argmax(total >= amount))
     if total[k] < amount:
         return math.nan
@@ -145,7 +145,7 @@ def _mean(values: Floats) -> float:
 
 
 def _share(frame: Any, steady: npt.NDArray[np.bool_]) -> float:
-    """Share of retransmissions among packets sent."""
+    """Fraction of retransmissions among packets sent."""
     sent, again = (np.asarray(frame[c], dtype=float)[steady] for c in ("sent_packets", "retransmits"))
     fine = ~np.isnan(sent) & ~np.isnan(again)
     if fine.sum() < 2:
@@ -155,7 +155,7 @@ def _share(frame: Any, steady: npt.NDArray[np.bool_]) -> float:
 
 
 def compared(found: Sequence[Kind], metrics: Sequence[str] = TESTED) -> list[Compared]:
-    """Student's and Welch's two-sided tests of equal means, for all pairs of schemes of a name."""
+    """Student's and Welch's two-sided tests of equal means, for all pairs of schemes by name."""
     out = []
     for i, a in enumerate(found):
         for b in found[i + 1 :]:

@@ -29,13 +29,13 @@ OF_ANSWERS = {"duplicate_ack": "duplicate ACKs", "zero_window": "zero windows"}
 FLAGS = (*OF_DATA, *OF_ANSWERS)
 OURS = ("retransmits", "capture.needless_packets", "capture.reordered_packets", "timeouts")
 MOST_FLOWS = 100
-"""Number of flows in the table, those with most retransmissions."""
+"""Maximum number of flows in the table: those with the most retransmissions."""
 KEY = "wireshark"
-"""Key of the manifest."""
+"""Key in the manifest."""
 
 
 def classified(file: Path) -> dict[str, Any]:
-    """Version of tshark, and its counts for each flow, `ADDRESS:PORT > ADDRESS:PORT`.
+    """Version of tshark, and its counts for each flow `ADDRESS:PORT > ADDRESS:PORT`.
 
     Raises RecordError if there is no tshark or it cannot read the file.
     """
@@ -61,7 +61,7 @@ def classified(file: Path) -> dict[str, Any]:
                     origin, target = ends if flag in OF_DATA else ends[::-1]
                     flows.setdefault(f"{origin} > {target}", Counter())[flag] += 1
         said = process.stderr.read().strip()
-    # On a truncated file, tshark reads all of it and exits with 2.
+    # If a file is truncated, tshark reads all packets in it and exits with 2.
     if process.returncode not in (0, 2):
         raise RecordError(f"{file}: tshark cannot read it: {said.splitlines()[-1] if said else process.returncode}")
     return {"version": version, "flows": {name: dict(counts) for name, counts in flows.items()}}
@@ -95,7 +95,7 @@ def section(run: Run) -> dict[str, Any] | None:
 
 
 def _last_rows(run: Run) -> dict[int, dict[str, Any]]:
-    """The last row of each flow, with its counters."""
+    """The last row of each flow, which has its counters."""
     table = run.table("flows")
     names = ["flow", *(n for n in OURS if n in table.column_names and "." in n)]
     return {row["flow"]: row for row in table.select(names).to_pylist()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Side tables of a comparison, in terminal and report: completion times, constant rates, probes."""
+"""Side tables of a comparison, in the terminal and the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 FEW_ALIKE = 3
-"""Up to this many lines that differ in numbers only are all shown."""
+"""Up to this number of lines that differ only in numbers are all shown."""
 
 # Columns for completion times, by kind of object.
 COMPLETION_COLUMNS = [
@@ -60,7 +60,7 @@ PROBE_COLUMNS = [
 
 
 def beside(runs: Sequence[Run]) -> list[str]:
-    """The lines of all side tables, each over all seeds."""
+    """The lines of all side tables (completion times, constant rates, probes), over all seeds."""
     return [
         *_completions(runs),
         *_alike(runs, "videos", "video", VIDEO_COLUMNS),
@@ -71,7 +71,7 @@ def beside(runs: Sequence[Run]) -> list[str]:
 
 
 def _completions(results: Sequence[Run]) -> list[str]:
-    """Completion times of objects and of limited transfers: a line per scheme and kind."""
+    """Completion times of objects and limited transfers, one line per scheme and kind."""
     return [
         f"completion times of {words}, {cc}: {_cells(rows, [(kind + n, h, f) for n, h, f in COMPLETION_COLUMNS])}"
         for cc, rows in by_scheme(results).items()
@@ -81,7 +81,7 @@ def _completions(results: Sequence[Run]) -> list[str]:
 
 
 def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Videos, or calls: a line per scheme that carried or accompanied them."""
+    """Videos or calls, one line per scheme that carried or accompanied them."""
     return [
         f"{_count(rows[0][number], what)}{'' if cc == 'voice' else f', {cc}'}: {_cells(rows, columns)}"
         for cc, rows in by_scheme(results).items()
@@ -90,7 +90,7 @@ def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tup
 
 
 def _constant_rates(results: Sequence[Run]) -> list[str]:
-    """Flows with a constant rate: a line per accompanying scheme."""
+    """Flows with a constant rate, one line per accompanying scheme."""
     return [
         f"constant rate{'' if cc == 'cbr' else f' beside {cc}'}, {_count(rows[0]['cbr_flows'], 'flow')}: "
         + _cells(rows, CBR_COLUMNS)
@@ -104,7 +104,7 @@ def _cells(rows: list[Row], columns: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _probes(results: Sequence[Run]) -> list[str]:
-    """Pings: a line each, over all seeds, per accompanying scheme."""
+    """Pings over all seeds, one line each per accompanying scheme."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in results:
         for row in flow_rows(run, "ping"):
@@ -128,7 +128,7 @@ def _probes(results: Sequence[Run]) -> list[str]:
 def said_once(lines: Iterable[str]) -> list[str]:
     """Deduplicates lines.
 
-    Of many that differ in numbers only, it keeps the first, with the number of others.
+    Of many lines that differ only in numbers, it keeps the first, with the number of others.
     """
     alike: dict[str, list[str]] = {}
     for line in dict.fromkeys(lines):

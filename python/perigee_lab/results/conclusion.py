@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The files of a folder that cover all of its runs: report, rows of flows, summary."""
+"""The files in a folder that cover all of its runs: report, rows of flows, summary."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def forget_conclusions(folder: Path) -> None:
-    """Removes summaries and report, since a folder in progress has none."""
+    """Removes summaries and the report: a folder whose runs are in progress has none."""
     for name in (SUMMARY, flow_file.FILE, "report.html"):
         (folder / name).unlink(missing_ok=True)
 
 
 def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
-    """Writes report.html, rows of many flows and, last, summary.csv.
+    """Writes report.html, the rows of many flows and, finally, summary.csv.
 
-    The latter marks the folder as complete.
+    summary.csv marks the folder as complete.
 
     Existing records in the folder are included if they belong to the same experiment as the latest
     run; the others are returned.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Application metrics: pages, objects, transfers, first bytes, stalls of videos, calls."""
+"""Application metrics: times of pages, objects, transfers and first bytes; videos; calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 TIMES = {"_median_s": 0.5, "_p95_s": 0.95, "_p99_s": 0.99}
-# Kind of a completion, by class of the flow.
+# Kind of a completion by class of the flow.
 KINDS = {"request": "object", "web": "page", "video": "segment", "transfer": "transfer"}
 FIRST = ("first_byte", "first_10kb", "first_100kb", "first_1mb", "first_10mb")
 DROPS = ("drops_queue", "drops_random", "drops_outage", "drops_no_route")
@@ -35,8 +35,8 @@ def applications(run: Run) -> dict[int, Row]:
 def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
     """Number, mean and percentiles of completion times (s) by kind of object.
 
-    Includes the mean time to their first bytes. `flows` have the flows' classes, and the first
-    bytes of transfers.
+    Also the mean time to their first bytes. `flows` has the classes of flows and the first bytes of
+    transfers.
     """
     if "completions" not in run.manifest.tables:
         return {}
@@ -48,7 +48,7 @@ def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
         if asked < run.manifest.warmup_ns:
             continue
         t = known.get(flow, {})
-        # First data is recorded for requested objects only; transfers have no request.
+        # First data is recorded only for requested objects; transfers have no request.
         kind = KINDS.get(t.get("class", ""), "transfer" if first is None else "object")
         begun = t.get("first_byte_ns") if first is None else first
         found.setdefault(kind, []).append((_seconds(asked, done), _seconds(asked, begun)))
@@ -64,7 +64,7 @@ def _times(kind: str, times: Sequence[tuple[float, float]]) -> Row:
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """The smallest value that at least a share `q` of all does not exceed; NaN if empty."""
+    """The smallest value that at least a fraction `q` of all does not exceed; NaN if empty."""
     return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
 
 
@@ -72,7 +72,7 @@ def quantile(ascending: Sequence[float], q: float) -> float:
 
 
 def flow_columns(t: Row) -> Row:
-    """Columns of a flow: its first bytes, and metrics of a video or call."""
+    """Columns of a flow: times of its first bytes, and metrics of a video or call."""
     row = {f"{name}_s": _seconds(t["started_ns"], t.get(f"{name}_ns")) for name in FIRST}
     if t.get("stalls") is not None:
         row |= _video(t)
@@ -110,7 +110,7 @@ def _call(t: Row) -> Row:
 
 
 def run_columns(rows: Sequence[Row]) -> Row:
-    """Columns of a run: all videos and all calls, from their [`flow_columns`]."""
+    """Columns of a run over all videos and all calls, from their `flow_columns`."""
     videos = [r for r in rows if "stalls" in r]
     calls = [r for r in rows if "mos" in r]
     found: Row = {}
@@ -126,7 +126,7 @@ def run_columns(rows: Sequence[Row]) -> Row:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Mean of the values other than NaN."""
+    """Mean of the values that are not NaN."""
     known = [v for v in values if not math.isnan(v)]
     return _ratio(math.fsum(known), len(known))
 

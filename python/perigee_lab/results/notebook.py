@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.run import Run
 
-# Number of pairs of a network to list.
+# Maximum number of pairs of a network that are listed.
 MAX_PAIRS = 12
 
 
@@ -33,7 +33,7 @@ def _cells(tag: str, row: Sequence[object]) -> str:
 
 
 def of_runs(runs: Sequence[Run], where: object = None) -> str:
-    """The table of `perigee run`: a row per scheme, means over seeds, without empty columns."""
+    """The table of `perigee run`: one row of means per scheme, without empty columns."""
     schemes = by_scheme(runs)
     known = [c for c in TABLE if any(shown(rows, c.name, c.form) != "-" for rows in schemes.values())]
     rows = [[cc, *(shown(own, c.name, c.form) for c in known)] for cc, own in schemes.items()]
@@ -57,7 +57,7 @@ def of_pairs(title: str, duration_s: float, pairs: Sequence[tuple[str, str]]) ->
 
 
 def once(figure: Any) -> Any:
-    """Closes a figure for inline backends, which would otherwise display it twice in a notebook."""
+    """Closes a figure, since inline backends of notebooks would otherwise display it twice."""
     import matplotlib
 
     if "inline" in matplotlib.get_backend():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Paired differences between two schemes over shared seeds.
 
-Runs of one seed have the same losses, handovers and traffic under every scheme, so that common
-random effects cancel in the difference. Intervals of two means include them, and may overlap
-although the difference is significant.
+Runs with the same seed have the same losses, handovers and traffic under every scheme, so that
+common random effects cancel in the difference. The intervals of two means include these effects,
+and may overlap although the difference is significant.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FEWEST = 2
 WORDS = ("cc", "flow", "flow_cc", "seed", "rtt_over")
 LEVEL = 0.95
 ACCURACY = 0.01
-"""Half width of the interval, relative to the mean of `b`, that `more_seeds` aims at."""
+"""Half width of the interval, relative to the mean of `b`, for which `more_seeds` is estimated."""
 MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The difference `a` - `b` of a column between two schemes, over the seeds that both have."""
+    """The difference `a` - `b` of a column between two schemes, over the seeds of both."""
 
     metric: str
     a: str
@@ -40,17 +40,17 @@ class Paired:
     mean: float
     low: float
     high: float
-    """95 % interval of the mean by Student's t; NaN if all differences are equal, without random
-    effects."""
+    """95 % interval of the mean from Student's t; NaN if all differences are equal."""
     p: float
-    """Two-sided p-value of Student's paired t-test; NaN like the interval."""
+    """Two-sided p-value of Student's paired t-test; NaN if the interval is."""
     a_mean: float = math.nan
     b_mean: float = math.nan
     """Means of both schemes over the shared seeds."""
     wilcoxon_p: float = math.nan
-    """Two-sided p-value of Wilcoxon's signed-rank test; NaN like the interval."""
+    """Two-sided p-value of Wilcoxon's signed-rank test; NaN if the interval is."""
     effect: float = math.nan
-    """Cohen's d of paired samples: mean over standard deviation of the differences; NaN like the interval."""
+    """Cohen's d of paired samples: mean over standard deviation of the differences; NaN if the
+    interval is."""
     more_seeds: int | None = None
     """Additional seeds for an interval of ±1 % of the mean of `b`; None if that cannot be estimated."""
     corrected_p: float = math.nan
@@ -58,7 +58,7 @@ class Paired:
 
     @property
     def ahead(self) -> str | None:
-        """The scheme that is better at a level of 5 %; None without a difference or a direction."""
+        """The better scheme at a level of 5 %; None without a difference or a direction."""
         better = BY_NAME[self.metric].better
         equal = math.isnan(self.p)
         if not better or self.mean == 0 or not (equal or self.corrected_p < 1 - LEVEL):
@@ -113,7 +113,7 @@ def differences(
 
 
 def _more_seeds(have: int, deviation: float, half_width: float) -> int | None:
-    """Additional samples for an interval of `half_width` at the standard deviation of those at hand."""
+    """Additional samples for an interval of `half_width`, given the standard deviation so far."""
     from scipy import stats
 
     def narrow(n: int) -> bool:
@@ -131,7 +131,7 @@ def _more_seeds(have: int, deviation: float, half_width: float) -> int | None:
 
 
 def by_seed(runs: Iterable[Run], cc: str, metric: str) -> dict[int, float]:
-    """Values of a column by seed, of the runs of a scheme that have one. Raises RecordError."""
+    """Values of a column by seed, over the runs of a scheme that have one. Raises RecordError."""
     mine = [r for r in runs if r.cc == cc]
     if not mine:
         there = ", ".join(dict.fromkeys(r.cc for r in runs)) or "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures of runs, in matplotlib."""
+"""Figures of runs with matplotlib."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ if TYPE_CHECKING:
 # Colours of pairs of nodes, in order; for schemes see perigee_lab.results.looks.
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")
 USUAL = 0.99
-"""Share of a curve's values that an axis shows with room to spare."""
+"""Fraction of a curve's values that an axis shows with a margin."""
 OFTEN = 0.95
-"""The same for goodput, which peaks when a filled hole delivers many bytes at once."""
+"""The same for goodput, which peaks when a retransmission fills a hole and many bytes are delivered
+together."""
 MOST_WITHIN = 4
-"""Largest number of schemes for a legend within a panel."""
+"""Maximum number of schemes for a legend within a panel."""
 NOTE = (
     "Goodput counts bytes as the application reads them, in order: a sample after a recovery, which reads what had "
     "waited for a hole, can exceed the link."
 )
 MARKS = 120
-"""Largest number of marks for values beyond an axis."""
+"""Maximum number of marks for values beyond an axis."""
 
 
 def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
     """Plots goodput and RTT of one flow, and the fullest queue, over time, with handovers as lines.
 
-    `flow` is a name; default: the first flow. Raises KeyError if the report has no such flow.
+    `flow` is the name of a flow; default: the first. Raises KeyError if the report has no such
+    flow.
     """
     import matplotlib.pyplot as plt
 
@@ -90,7 +92,7 @@ def _legend(figure: Any, axis: Any, schemes: int) -> None:
         )
     else:
         handles, names = axis.get_legend_handles_labels()
-        # Letters of 8 points are about 0.07 in wide; a line with its margins takes 0.6 in.
+        # Letters of 8 points are about 0.07 in wide; a legend line with its margins takes 0.6 in.
         columns = max(1, int(figure.get_figwidth() / (0.6 + 0.07 * max(len(name) for name in names))))
         figure.legend(
             handles, names, ncols=columns, loc="outside upper center", frameon=False, fontsize=8, handlelength=4
@@ -104,8 +106,8 @@ def _gaps(values: Sequence[float | None]) -> list[float]:
 def ceiling(curves: Sequence[Any], usual: float = USUAL) -> float:
     """Upper limit of an axis for curves, so that single peaks do not flatten the rest.
 
-    A share `usual` of each curve's values has 15 % of room above it; curves within that are shown
-    completely. One if there are no values.
+    Above a fraction `usual` of each curve's values, there is a margin of 15 %; curves within that
+    limit are shown completely. The limit is one if there are no values.
     """
     import numpy as np
 
@@ -119,7 +121,7 @@ def ceiling(curves: Sequence[Any], usual: float = USUAL) -> float:
 
 
 def cap(axis: Any, usual: float = USUAL) -> None:
-    """Limits a matplotlib axis to 0 … [ceiling]; triangles at the edge mark curves beyond it.
+    """Limits a matplotlib axis to 0 … `ceiling`; triangles at the edge mark curves beyond it.
 
     The highest hidden value is printed at the right. Vertical lines across the axis do not count as
     curves.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The statistic of a run's RTTs: over all samples of all flows, or the mean of the flows' values.
+"""The statistic of a run's RTTs: over all samples of all flows, or the mean over flows.
 
-The scenario decides, rather than the measurements, so that all seeds and schemes of a table have
-the same statistic.
+The scenario determines the statistic, not the measurements, so that all seeds and schemes of a
+table have the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.run import Run
 
 SAMPLES, FLOWS = "samples", "flows"
-# Sources in which all pairs of hosts, in either direction, have the same delays: patterns of their
+# Sources in which all pairs of hosts have the same delays in both directions, with patterns of the
 # ends.
 ALIKE = {
     "chain": (re.compile(r"s(\.\d+)?"), re.compile(r"d(\.\d+)?")),
@@ -32,7 +32,7 @@ ALIKE = {
     "crossing": (re.compile(r"s\d+"), re.compile(r"d\d+")),
 }
 WHOLE = {"bottleneck", "r1->r2"}
-"""Targets of changes that affect all pairs of such a source alike."""
+"""Targets of changes that affect all pairs of such a source equally."""
 
 
 def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
@@ -42,7 +42,7 @@ def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
     try:
         scenario = tomllib.loads(run.manifest.scenario_toml)
     except tomllib.TOMLDecodeError:
-        # Records of measurements have no scenario; damaged ones may have no TOML.
+        # Records of measurements have no scenario, and damaged records may have invalid TOML.
         scenario = {}
     if any("pattern" in flow for flow in _tables(scenario, "flow")):
         # Pairs differ between seeds.

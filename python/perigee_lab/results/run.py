@@ -38,7 +38,7 @@ class Run(Record):
         return run_summary(self)
 
     def plot(self, flow: str | None = None) -> Any:
-        """Plots goodput and RTT of a flow (default: the first) and the fullest queue."""
+        """Plots goodput and RTT of a flow (default: the first), and the fullest queue."""
         from perigee_lab.results.notebook import once
         from perigee_lab.results.plots import overview
 
@@ -49,7 +49,7 @@ class Results(Sequence[Run]):
     """The runs of a comparison."""
 
     def __init__(self, runs: Sequence[Run], out: Path | None = None) -> None:
-        """Runs in order; `out` is their folder if they are on disk."""
+        """Stores runs in order; `out` is their folder if they are on disk."""
         self.runs = list(runs)
         self.out = out
 
@@ -76,13 +76,13 @@ class Results(Sequence[Run]):
         return of_runs(self.runs, self.out) if self.runs else "<p>no runs</p>"
 
     def summary(self) -> pd.DataFrame:
-        """The metrics, a row per run."""
+        """The metrics, one row per run."""
         import pandas as pd
 
         return pd.DataFrame([r.summary for r in self])
 
     def flows(self) -> pd.DataFrame:
-        """The metrics of flows, a row per flow of each run."""
+        """The metrics of flows, one row per flow of each run."""
         import pandas as pd
 
         from perigee_lab.results.metrics import flow_rows
@@ -90,7 +90,7 @@ class Results(Sequence[Run]):
         return pd.DataFrame([row for r in self for row in flow_rows(r)])
 
     def plot(self) -> Any:
-        """Goodput, RTT and queue over time of the first seed of each scheme."""
+        """Plots goodput, RTT and queue over time for the first seed of each scheme."""
         from perigee_lab.results.notebook import once
         from perigee_lab.results.plots import overview
 
@@ -118,7 +118,7 @@ def open_record(folder: str | Path) -> Run:
 
 
 def find_records(folder: str | Path) -> list[Run]:
-    """All complete records under `folder`, by scheme and seed."""
+    """All complete records under `folder`, sorted by scheme and seed."""
     found = record_folders(folder)
     if not found:
         if not Path(folder).exists():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEME = "programs"
 """Scheme name in records of program traffic."""
-# Delay of each program after the previous one: clients find their servers listening.
+# Delay of each program after the previous one, so that servers listen before their clients start.
 STAGGER_NS = 100_000_000
 
 
@@ -29,7 +29,7 @@ class Keyboard(Protocol):
     """Keyboard of a terminal."""
 
     error: BaseException | None
-    """The exception that ended it, if any."""
+    """The exception that ended the input, if any."""
 
     def __call__(self, time_s: float) -> bytes | None:
         """Waits up to `time_s` for a message to the agent; None = the run should end."""
@@ -43,7 +43,7 @@ def look_on(
     keyboard: Keyboard,
     writable: Sequence[Path] = (),
 ) -> list[Story]:
-    """Runs programs with a terminal on the last, no faster than real time, and stores no record.
+    """Runs programs, with a terminal for the last, no faster than real time and without a record.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.
@@ -60,7 +60,7 @@ def look_on(
 
 
 def outermost(folders: Sequence[Path]) -> list[Path]:
-    """Folders by their real paths, without nested ones: a guest could replace these by links."""
+    """Real paths of folders, without nested ones, which a guest could replace by links."""
     found = list(dict.fromkeys(f.resolve() for f in folders))
     return [f for f in found if not any(other in f.parents for other in found)]
 
@@ -81,7 +81,7 @@ def run(
     command: Sequence[str] = (),
     pcap: bool = False,
 ) -> tuple[Run, list[Story]]:
-    """Runs programs over a scenario's network, after those of its file; the record is in `folder`.
+    """Runs programs, after those in the scenario's file, over its network; records to `folder`.
 
     Flows of the compared scheme carry the programs' packets; flows with their own scheme also run.
 
@@ -91,7 +91,7 @@ def run(
         UntrustedProgramError: the file names programs that may not run.
     """
     permission: Permission = scenario.permission
-    # In real time they run on this machine itself.
+    # In real time, programs run on this machine itself.
     permission.check_programs([p.line for p in of_scenario(scenario.core)])
     [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=backend.key)
     at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), backend=backend)

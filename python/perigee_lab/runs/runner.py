@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Execution of a plan, in worker processes or in this one; completed runs are reused.
+"""Execution of a plan in worker processes or in this process; completed runs are reused.
 
-Short plans run here, one run after the other, without starting processes. So do classes and
-functions that exist in memory only. Everything else runs in workers (`perigee_lab.runs.executor`).
+Short plans run in this process, one run after the other, and so do plans with classes or functions
+that exist only in memory. All others run in workers (`perigee_lab.runs.executor`).
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
 
 POLL_S = 0.1
-# Plans estimated below this end before workers would have started.
+# Plans with a shorter estimate end before workers would have started.
 SHORT_S = 1.5
-# Timeout of runs in this process after Ctrl-C, and interval of interrupts to Python code in them.
+# Interval in s at which Python code in a stopped run is interrupted, and number of interrupts.
 GRACE_S, TRIES = 1.0, 4
 RECORD = "perigee_lab.runs.work:store_record"
 POLICY = "policy:"
-"""Prefix of `--cc policy:FILE`."""
+"""Prefix of a scheme given as `--cc policy:FILE`."""
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
-    """Interrupted by the user; `results` are the completed runs."""
+    """An interrupt by the user; `results` are the completed runs."""
 
     def __init__(self, results: Results) -> None:
         """Stores the completed runs."""
@@ -63,7 +63,7 @@ class Interrupted(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs to execute, checked as far as possible before any of them starts."""
+    """Runs to execute, which are checked as far as possible before any of them starts."""
 
     jobs: list[Job]
     permission: Permission
@@ -87,7 +87,7 @@ class Plan:
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run.
 
-        Code among `cc` is the user's if `trust.Said` marks it, and else the scenario's.
+        Code among `cc` is from the user if `trust.Said` marks it, and otherwise from the scenario.
         """
         scenario, cc = with_policy(scenario, cc)
         core = scenario.core
@@ -95,18 +95,18 @@ class Plan:
         names = core.schemes(asked, backend.as_core())
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         classes = {**scenario.classes(), **plugins}
-        # Checked here; each run passes them to the class.
+        # Parameters are checked here; each run passes them to the class.
         with_params(classes, core)
-        # Errors of the scenario as loaded refer to its own file.
+        # Errors of a scenario as it was loaded refer to its own file.
         world = core.world(chosen[0])
         for name in names:
             try:
                 world.check(name, classes, backend.as_core())
             except _core.RunError as error:
-                # The code is not at fault yet: this error can be fixed by the user.
+                # No code has run yet, so the user can fix this error.
                 raise RecordError(str(error)) from None
         jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=backend.key)
-        # The user names the files of these classes; other names are the scenario's.
+        # The user has named the files of these classes; other names are from the scenario.
         own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
         permission = replace(scenario.permission, files=scenario.permission.files | own)
         first = work.opened(jobs[0], permission, scenario.functions, classes)
@@ -114,7 +114,7 @@ class Plan:
 
     @staticmethod
     def of_jobs(jobs: list[Job], permission: Permission, command: Sequence[str] = ()) -> Plan:
-        """Jobs from a file. Raises JobError if files are missing or have changed."""
+        """A plan of jobs from a file. Raises JobError if files are missing or have changed."""
         wrong = list(dict.fromkeys(p for j in jobs for p in job.problems(j)))
         if wrong:
             raise job.JobError("the job cannot be run here: " + "; ".join(wrong))
@@ -151,18 +151,18 @@ class Plan:
                     raise RecordError(f"{run.folder} exists and is of another scenario; {kept}")
 
     def missing(self) -> list[tuple[Job, str]]:
-        """Runs that are not complete in the plan's folder."""
+        """Runs that are not complete in the folder of the plan."""
         every = [(j, cc) for j in self.jobs for cc in j.schemes]
         if self.out is None or self.force:
             return every
         return [(j, cc) for j, cc in every if not self._is_there(run_folder(self.out, cc, j.seed))]
 
     def replaces(self, folder: Path) -> bool:
-        """Whether a record may be overwritten: one that ended early is run again."""
+        """Whether a record may be overwritten, as it ended early and is run again."""
         return self.force or ((folder / MANIFEST).exists() and not self._is_there(folder))
 
     def _is_there(self, folder: Path) -> bool:
-        """Whether a record exists, a complete one if hosts can fail."""
+        """Whether a record exists; if hosts can fail, whether it is complete."""
         if not (folder / MANIFEST).exists():
             return False
         return not self.first.backend.has_hosts or "broken" not in open_record(folder).manifest
@@ -174,22 +174,22 @@ class Plan:
 
     @property
     def stays(self) -> bool:
-        """Whether its code exists in this process only."""
+        """Whether the plan's code exists only in this process."""
         in_memory = [c for c in self.classes.values() if file_of(c) is None]
         return bool(self.functions or in_memory or not sys.executable)
 
     @property
     def in_real_time(self) -> bool:
-        """Whether its runs take wall-clock time and therefore run one after the other."""
+        """Whether runs are in real time, and therefore one after the other."""
         return self.first.backend.in_real_time
 
     @property
     def runs_python(self) -> bool:
-        """Whether schemes or functions of a sky are Python, which may loop for ever."""
+        """Whether schemes or functions of a sky are Python code, which may loop forever."""
         return bool(self.first.classes) or any(f.path.endswith(".py") for f in self.jobs[0].files)
 
     def resumed(self) -> int:
-        """Number of runs that are complete from an earlier call."""
+        """Number of runs that an earlier call has completed."""
         return self.size - len(self.missing())
 
     def refuse_cluster(self) -> None:
@@ -201,7 +201,7 @@ class Plan:
 
 
 def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario, list[str | type]]:
-    """The scenario with the file of `policy:FILE`, and the schemes with `policy` in its place.
+    """The scenario with the file from `policy:FILE`, and the schemes with `policy` in its place.
 
     Raises RecordError for two files, since a scheme has one set of options, and ScenarioError for a
     file that is not a policy.
@@ -228,12 +228,12 @@ def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario,
 
 
 def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None) -> Results:
-    """Runs what is missing. On Ctrl-C, completed runs are kept and `Interrupted` is raised."""
+    """Executes missing runs. On Ctrl-C, completed runs are kept and `Interrupted` is raised."""
     if machines.cluster is not None:
         plan.refuse_cluster()
     todo = plan.missing()
     if todo:
-        # Before anything is written.
+        # This is checked before anything is written.
         machines.check()
     if plan.out is not None:
         make_ready(plan.out)
@@ -291,7 +291,7 @@ def _in_workers(
         cc, seed = outcome.task.cc, outcome.task.job.seed
         run = open_record(run_folder(out, cc, seed))
         if plan.out is None:
-            # Its folder is removed once all runs are loaded.
+            # Its folder is removed after all runs have been loaded.
             for name in run.tables:
                 run.table(name)
             run.folder = None
@@ -310,7 +310,7 @@ def _in_workers(
 
 
 def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summarize: bool = False) -> Task:
-    """A run of a plan for an executor, recorded in `out`; `cost_s`: estimate in core seconds."""
+    """A run of a plan as a task for an executor, recorded in `out`; `cost_s` is in core seconds."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
     force = plan.replaces(folder)
@@ -325,7 +325,7 @@ def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summ
 def _here(
     plan: Plan, todo: list[tuple[Job, str]], progress: Callable[[float], None] | None
 ) -> dict[tuple[str, int], Run]:
-    """Runs serially on a thread that can be abandoned; this thread handles Ctrl-C."""
+    """Executes runs serially on a thread that can be abandoned; this thread handles Ctrl-C."""
     done: dict[tuple[str, int], Run] = {}
     errors: list[BaseException] = []
     stop = threading.Event()
@@ -390,7 +390,7 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
 
 
 def _give_up(thread: threading.Thread) -> None:
-    """Waits for a stopped run; Python code in it that does not return gets a KeyboardInterrupt."""
+    """Waits for a stopped run, and interrupts Python code in it that does not return."""
     if thread.ident is None:
         return
     for _ in range(TRIES):

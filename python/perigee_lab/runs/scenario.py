@@ -44,7 +44,7 @@ def open_file(
     trust: bool = False,
     said: Sequence[str] | None = None,
 ) -> Scenario:
-    """As `load`, with overrides in the core's form `key=value`; `said`: the user's, default all."""
+    """Opens a file like `load`, with overrides `key=value`; `said` are those by the user."""
     path = shipped.found(path)
     refuse_name(path.stem, str(path))
     permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
@@ -69,7 +69,7 @@ def loads(
     trust: bool = False,
     **keys: object,
 ) -> Scenario:
-    """Reads and checks scenario text, with overrides as in `load`; its files are in `folder`."""
+    """Reads and checks a scenario's text, with files in `folder` and overrides as in `load`."""
     refuse_name(name, "the scenario's name")
     rest, functions = plugins.split(_merged(sets, keys))
     given = overrides(rest, {})
@@ -86,7 +86,7 @@ def run(
     trust: bool = False,
     **keys: object,
 ) -> Run:
-    """Runs one scheme over a scenario or its file in memory; `trust` and keywords as in `load`."""
+    """Runs one scheme over a scenario or its file, in memory; `trust` and keywords as in `load`."""
     checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, trust=trust, **keys)
     return checked.run(cc, seed)
 
@@ -98,7 +98,7 @@ def schemes() -> list[dict[str, Any]]:
 
 
 def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
-    """Overrides in the core's form: `key=value` with the value in TOML."""
+    """Overrides in the form of the core: `key=value` with the value in TOML."""
     return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
 
 
@@ -132,7 +132,7 @@ class Scenario:
         permission: trusts.Permission = trusts.NOTHING,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        """Wraps a scenario checked by the core, with plug-ins in `folder`, which run if allowed."""
+        """Wraps a scenario checked by the core; plug-ins in `folder` run if allowed."""
         self.core = core
         self.folder = folder
         self.permission = permission
@@ -146,7 +146,7 @@ class Scenario:
             return _core.Scenario.parse(self.core.toml, self.core.name, Path.cwd(), [], self.functions)
 
     def classes(self) -> dict[str, type]:
-        """The Python classes that the scenario's own flows name. Raises PluginError."""
+        """The Python classes named by the scenario's flows. Raises PluginError."""
         from perigee_lab.extensions.congestion import find
 
         return {name: find(name, self.folder, self.permission) for name in self.core.plugins()}
@@ -163,16 +163,16 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Name of the file without its ending."""
+        """Name of the file without its extension."""
         return self.core.name
 
     @property
     def title(self) -> str:
-        """One line for tables and reports."""
+        """The title, which is one line for tables and reports."""
         return self.core.title
 
     def timeline(self, seed: int | None = None) -> Timeline:
-        """The network over the full run, without traffic."""
+        """The network over the entire run, without traffic."""
         from perigee_lab.sky.timeline import Timeline
 
         world = self.core.world(self.core.seed if seed is None else seed)
@@ -203,10 +203,10 @@ class Scenario:
         """Runs several schemes and seeds in parallel.
 
         With `out`, records, summary.csv and report.html are written there; completed runs of the
-        same scenario there are reused, unless `force`. `progress` receives the share done, 0 to 1.
-        Long comparisons run in worker processes; classes and functions that exist in memory only,
-        in this one. With `cluster` (docs/how-to/cluster.md) they run on other machines, which leave
-        results in `store` or send them back.
+        same scenario there are reused, unless `force`. `progress` receives the completed fraction,
+        from 0 to 1. Long comparisons run in worker processes; classes and functions that exist only
+        in memory run in this process. With `cluster` (docs/how-to/cluster.md), runs are executed on
+        other machines, which leave results in `store` or send them back.
         """
         from perigee_lab.common.files import claimed
         from perigee_lab.results.conclusion import conclude

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Sweeps: a scenario with every combination of the values of some keys, several schemes and seeds.
+"""Sweeps: a scenario with all combinations of values of some keys, several schemes and seeds.
 
-All cells are checked before the first run. Runs of all cells share the cores; each has its own
-record, so that an interrupted sweep resumes, and one with additional values runs only these.
+All cells are checked before the first run. The runs of all cells share the cores. Each has its own
+record, so that an interrupted sweep resumes, and a sweep with additional values runs only these.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from perigee_lab.runs.executor import Outcome
 
 MOST_CELLS = 10_000
-# Length of the human-readable part of a folder's name.
+# Maximum length of the human-readable part of a folder's name.
 READABLE = 80
 
 
 @dataclass
 class SweepPlan:
-    """Runs to execute: a checked plan for each cell."""
+    """Runs to execute, with a checked plan for each cell."""
 
     index: Index
     plans: list[Plan]
@@ -60,12 +60,12 @@ class SweepPlan:
         return sum((c.times(p.size) for c, p in zip(self.costs, self.plans, strict=True)), Cost())
 
     def into(self, out: Path, *, force: bool = False) -> SweepPlan:
-        """The plan with a folder. Raises RecordError if it has other content, unless `force`."""
+        """The plan with a folder. Raises RecordError if that has other content, unless `force`."""
         plans = [p.into(out / CELLS / c.folder, force=force) for p, c in zip(self.plans, self.index.cells, strict=True)]
         return replace(self, plans=plans)
 
     def resumed(self) -> int:
-        """Number of runs that are complete from an earlier call."""
+        """Number of runs that an earlier call has completed."""
         return sum(p.resumed() for p in self.plans)
 
 
@@ -102,9 +102,9 @@ def plan_of(
     for n, values in enumerate(combinations):
         cell = Cell(_folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
-        # Values of the file's own [sweep] come from the file, not from the user.
+        # Values in the file's own [sweep] are from the file, not from the user.
         by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
-        # Without the section, which applies to the sweep.
+        # A cell is opened without this section, which applies to the sweep.
         scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
         plan = Plan.of(scenario, cc, seeds=seeds, backend=backend, command=command)
         costs.append(cost_of(plan))
@@ -128,7 +128,7 @@ def check_size(axes: Sequence[Axis]) -> None:
 
 
 def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
-    """A human-readable name with a hash over all values."""
+    """A human-readable name that ends in a hash over all values."""
     words = [f"{a.key.rpartition('.')[2].strip(chr(34))}={cells.bare(v)}" for a, v in zip(axes, values, strict=True)]
     readable = re.sub(r"[^\w.=,+-]+", "_", ",".join(words))[:READABLE]
     whole = json.dumps([[a.key, v] for a, v in zip(axes, values, strict=True)])
@@ -136,12 +136,12 @@ def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
 
 
 def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
-    """The latest folder base/NAME or base/NAME-N with an incomplete, killed call of this sweep."""
+    """The latest folder base/NAME or base/NAME-N that a killed call left incomplete."""
     for folder in sorted(base.glob(f"{name}*/{INDEX}"), key=lambda p: p.stat().st_mtime_ns, reverse=True):
         with contextlib.suppress(RecordError):
             at = folder.parent
             if cells.read_index(at) == plan.index and not (at / TABLE).exists() and not is_claimed(at):
-                # One of another scenario of that name is rejected.
+                # This rejects a folder of another scenario with the same name.
                 plan.into(at)
                 return at
     return None
@@ -150,15 +150,15 @@ def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
 def execute_sweep(
     plan: SweepPlan, out: Path, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None
 ) -> cells.Sweep:
-    """Runs what is missing into `out`, gathers the results and writes sweep.csv.
+    """Executes missing runs into `out`, gathers the results and writes sweep.csv.
 
-    Failures of single runs do not end the others: `plan.failed` lists them. On Ctrl-C completed runs
-    are kept and `Interrupted` is raised.
+    Failures of single runs, which `plan.failed` lists, do not end the others. On Ctrl-C, completed
+    runs are kept and `Interrupted` is raised.
     """
     if machines.cluster is not None:
         plan.plans[0].refuse_cluster()
     if any(p.missing() for p in plan.plans):
-        # Before anything is written.
+        # This is checked before anything is written.
         machines.check()
     make_ready(out)
     (out / TABLE).unlink(missing_ok=True)
@@ -226,9 +226,10 @@ def sweep(
 ) -> cells.Sweep:
     """Runs every combination of the values of `keys` and of the file's `[sweep]`, into `out`.
 
-    Completed runs there are skipped. Returns the results: `frame()` is a tidy frame with a row per run
-    and a column per key; `cluster` and `store` as for `perigee sweep` (docs/how-to/cluster.md). Raises
-    ScenarioError, RecordError; RunError if a run failed, after all others have finished.
+    Completed runs there are skipped. Returns the results: `frame()` is a tidy frame with one row
+    per run and one column per key; `cluster` and `store` as for `perigee sweep`
+    (docs/how-to/cluster.md). Raises ScenarioError, RecordError; RunError if a run failed, after all
+    others have finished.
     """
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)

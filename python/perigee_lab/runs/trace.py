@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`perigee trace`: the packets of a flow in a window of time, as text, CSV or qlog.
 
-A record holds no packets. The run is repeated from its manifest with the packet tap on; the same
-scenario and seed give the same bits, so that these are the packets of the record. Changes since
-then (the version, an input file) are reported.
+A record has no packets. The run is therefore repeated from its manifest, with the packet tap on.
+The same scenario and seed yield the same bits, so that these are the packets of the record. Changes
+since the run (of the version or an input file) are reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 PLACES = ("sender", "receiver", "both")
 FORWARD = {"data", "ping"}
 PATIENCE_NS = 10 * 10**9
-"""A packet that has not arrived after this time counts as lost (`trace.rs`)."""
+"""Time after which a packet that has not arrived counts as lost (`trace.rs`)."""
 
 
 class TraceError(PerigeeError):
@@ -42,7 +42,7 @@ class TraceError(PerigeeError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Request of the command line."""
+    """The request on the command line."""
 
     flow: str = "1"
     begin: str = "0s"
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet from departure to arrival; bytes and nanoseconds."""
+    """A packet from departure to arrival; units are bytes and nanoseconds."""
 
     sent_ns: int
     arrived_ns: int | None
@@ -73,13 +73,13 @@ class Packet:
 
     @property
     def is_forward(self) -> bool:
-        """It travels from the flow's sender to its receiver."""
+        """Whether it travels from the flow's sender to its receiver."""
         return self.kind in FORWARD
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A packet as seen by one end."""
+    """A packet as observed at one end."""
 
     t_ns: int
     end: str
@@ -89,7 +89,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Trace:
-    """A window of a flow: packets in order of sending; time series and events of the record."""
+    """A window of a flow: packets in sending order, and time series and events of the record."""
 
     run: Run
     flow: int
@@ -105,7 +105,7 @@ class Trace:
         return self.run.manifest.flows[self.flow]
 
     def fate(self, p: Packet) -> str:
-        """The fate of a packet. Unless a later one has overtaken it, it may still be in flight."""
+        """Fate of a packet, which may be in flight unless a later one has overtaken it."""
         if p.arrived_ns is not None:
             return f"arrives {p.arrived_ns / 1e9:.9f}"
         later = (q for q in self.packets if q.is_forward == p.is_forward and q.arrived_ns is not None)
@@ -115,7 +115,7 @@ class Trace:
         return "lost"
 
     def sights(self, at: str) -> list[Sight]:
-        """Packets as the sender, the receiver or both see them within the window, in time order."""
+        """Packets as observed at the sender, the receiver or both in the window, in time order."""
         seen = []
         for p in self.packets:
             here, there = ("sender", "receiver") if p.is_forward else ("receiver", "sender")
@@ -188,7 +188,7 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
 
 
 def nanoseconds(text: str, option: str) -> int:
-    """A time such as 14.9s or "200 ms"."""
+    """Parses a time such as 14.9s or "200 ms"."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|ms|s|min)\s*", text)
     if match is None:
         raise TraceError(f"{option} {text!r}: must be a time with a unit, such as 14.9s or 200ms")
@@ -227,7 +227,7 @@ def _rows(columns: list[Column]) -> list[dict[str, Any]]:
 
 
 def as_text(found: Trace, at: str) -> str:
-    """A line per packet and end, with its fate."""
+    """One line per packet and end, with the fate of the packet."""
     names = {"sender": found.about.origin, "receiver": found.about.target}
     lines = [
         f"# {found.run.manifest.scenario}, {found.run.cc}, seed {found.run.seed}: flow {found.flow + 1} "
@@ -256,7 +256,7 @@ def _text_line(s: Sight, where: str, fate: str) -> str:
 
 
 def as_csv_text(found: Trace, at: str) -> str:
-    """A row per packet and end."""
+    """CSV with one row per packet and end."""
     out = io.StringIO()
     names = [n for n in Packet.__dataclass_fields__ if n not in {"sent_ns", "arrived_ns"}]
     writer = csv.writer(out, lineterminator="\n")
@@ -273,9 +273,9 @@ def as_csv_text(found: Trace, at: str) -> str:
 def as_qlog(found: Trace) -> dict[str, Any]:
     """The sender's view in qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), for QUIC tools.
 
-    TCP in QUIC's terms: a transmission is a packet of the 1-RTT space, its payload a frame of stream 0,
-    an ACK a packet with an ACK frame that has ranges of stream bytes. Windows and RTTs are those of the
-    record's samples.
+    TCP is expressed in terms of QUIC: a transmission is a packet in the 1-RTT space, its payload is
+    a frame of stream 0, and an ACK is a packet with an ACK frame whose ranges are stream bytes.
+    Windows and RTTs are those of the record's samples.
     """
     events = [_qlog_packet(s, found.fate(s.packet)) for s in found.sights("sender")]
     events += [_qlog_metrics(r) for r in found.flows]

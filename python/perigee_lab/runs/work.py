@@ -28,25 +28,26 @@ if TYPE_CHECKING:
     from perigee_lab.runs.job import Job
 
 Batches = Callable[[str, "list[Column]"], None]
-"""Receives the name of a table and further rows of it."""
+"""Callback with the name of a table and further rows of it."""
 Make = Callable[[Batches | None], Run | None]
-"""Makes a run, once, with tables in memory or streamed. None if it was stopped."""
+"""Function that executes a run once, with tables in memory or streamed; returns None if it was
+stopped."""
 GoOn = Callable[[float], bool]
-"""Receives the completed share of a run, 0 to 1; False stops the run."""
+"""Callback with the completed fraction of a run, from 0 to 1; False stops the run."""
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
-"""The capture at the flows' senders; others may lie next to it."""
+"""The capture at the senders of flows; other captures may be next to it."""
 
 
 class BrokenRunError(_core.HostsError):
-    """A host of a run ended or hung. Carries the partial results, within a process."""
+    """A host of a run ended or hung. Within a process, the error has the partial results."""
 
     found: tuple[str, dict[str, list[Column]]] = ("{}", {})
-    """Manifest and tables, as from `simulate`."""
+    """Manifest and tables, as returned by `simulate`."""
     run: Run | None = None
-    """The same as from `perform`."""
+    """The partial run, as returned by `perform`."""
     results: Sequence[Run] = ()
-    """The same with all available runs of the comparison."""
+    """All available runs of the comparison."""
 
 
 @dataclass
@@ -54,13 +55,13 @@ class Guests:
     """Programs on real hosts."""
 
     stories: Stories
-    """Programs of the scenario, then others."""
+    """Programs of the scenario, followed by others."""
     others: Sequence[Program] = ()
     writable: Sequence[Path] = ()
-    """Folders that they may change."""
+    """Folders that the programs may change."""
 
     keyboard: Callable[[float], bytes | None] | None = None
-    """Input of a terminal: waits for keys, up to a time in seconds."""
+    """Input of a terminal; waits for keys up to a time in seconds."""
 
     def as_core(self) -> _core._Programs:
         """Argument of the core."""
@@ -77,7 +78,7 @@ def guests_of(core: _core.Scenario, backend: Backend) -> Guests | None:
 
 @dataclass
 class Opened:
-    """A job with parsed scenario and loaded classes; the network is built on first use."""
+    """A job with its parsed scenario and loaded classes; the network is built on first use."""
 
     job: Job
     core: _core.Scenario
@@ -94,7 +95,7 @@ class Opened:
         self._world.clear()
 
     def world(self) -> _core.World:
-        """The network and flows, built once. Raises ScenarioError."""
+        """The network and flows, which are built once. Raises ScenarioError."""
         if not self._world:
             self._world.append(self.core.world(self.job.seed))
         return self._world[0]
@@ -106,13 +107,13 @@ def opened(
     functions: Functions | None = None,
     classes: Mapping[str, type] | None = None,
 ) -> Opened:
-    """Parses a job's scenario and loads its permitted code; `functions`, `classes`: in memory.
+    """Parses a job's scenario and loads its permitted code; `functions`, `classes` are in memory.
 
     Raises:
-        UntrustedError: code that may not run.
-        PluginError: code that cannot be used.
+        UntrustedError: code is not permitted to run.
+        PluginError: code cannot be used.
         ScenarioError: the scenario is wrong.
-        RecordError: the kernel that it names is not here.
+        RecordError: the kernel that it names is not available.
     """
     with trust.permitted(permission) as refused:
         try:
@@ -133,19 +134,20 @@ def opened(
 
 @dataclass(frozen=True)
 class Sink:
-    """Result handler (`module:function` of this package).
+    """A handler of results (`module:function` in this package).
 
-    Its function gets the run's `Make` and these arguments; it returns the run, or None if stopped.
+    The function is called with the run's `Make` and these arguments; it returns the run, or None if
+    stopped.
     """
 
     call: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     places: tuple[str, ...] = ()
-    """Arguments that are output paths: the first is the result, others are scratch."""
+    """Arguments that are output paths; the first is the result, the others are temporary."""
 
     @property
     def target(self) -> Path:
-        """The result: a folder or a file."""
+        """The result, which is a folder or a file."""
         return Path(self.arguments[self.places[0]])
 
     def moved(self, folder: Path) -> Sink:
@@ -154,7 +156,7 @@ class Sink:
         return replace(self, arguments={**self.arguments, **{n: str(folder / Path(v).name) for n, v in names.items()}})
 
     def __call__(self, make: Make) -> Run | None:
-        """Makes the run and stores it."""
+        """Executes the run and stores it."""
         module, _, name = self.call.partition(":")
         package = module.split(".")[0]
         if package != "perigee_lab" and package not in distributions.packages():
@@ -175,9 +177,9 @@ def simulate(
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """Output of the core for a run: manifest (JSON), tables, and whether it was stopped.
 
-    `capture` is the folder of captures. `go_on` receives the simulated time in ns at intervals; False
-    stops the run. With `batches`, which receives the rows, there are no tables. Raises RunError, and
-    BrokenRunError if a host has ended.
+    `capture` is the folder for captures. `go_on` periodically receives the simulated time in ns;
+    False stops the run. With `batches`, which receives the rows, no tables are returned. Raises
+    RunError, and BrokenRunError if a host has ended.
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
@@ -233,7 +235,7 @@ def perform(
 
 
 def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:
-    """Properties of machine and moment: manifest only, never a table."""
+    """Properties of the machine and of the time of the run, which are only in the manifest."""
     return {
         "version": _core.__version__,
         "wall_s": round(wall_s, 3),
@@ -246,7 +248,7 @@ def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, 
 
 
 def capture_of(folder: Path) -> Path:
-    """Folder for captures of a record until it is complete; to be created by `fresh`."""
+    """Folder for the captures of a record until it is complete; `fresh` creates it."""
     return folder.with_name(folder.name + ".pcapng.partial")
 
 
@@ -255,8 +257,9 @@ def store_record(
 ) -> Run | None:
     """A sink: the record of a run in its folder, written during the run, with its captures.
 
-    `summarize` stores the summary next to the tables (`perigee_lab.results.kept`), where many runs are
-    gathered later. Raises BrokenRunError if a host has ended, after writing the partial record.
+    `summarize` stores the summary next to the tables (`perigee_lab.results.kept`), from which many
+    runs are gathered later. Raises BrokenRunError if a host has ended, after writing the partial
+    record.
     """
     broken: BrokenRunError | None = None
 

@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Busy:
-    """A directed link at a sample of the run."""
+    """A directed link at a sampling time of the run."""
 
     origin: str
     target: str
     port: int
-    """The port that feeds it; a radio may be shared with other links."""
+    """The port that feeds the link; a radio may be shared with other links."""
     utilisation: float
-    """Share of its port's rate carried over this link since the previous sample."""
+    """Fraction of the port's rate that this link has carried since the previous sample."""
     port_utilisation: float
-    """Share of that rate carried over all links of the port."""
+    """Fraction of that rate that all links of the port have carried."""
     queue_packets: int
-    """Packets waiting at the port."""
+    """Number of packets waiting at the port."""
 
 
 @dataclass(frozen=True)
 class BusyPort:
-    """A port at a sample of the run, with its links that carried traffic, the busiest first."""
+    """A port at a sampling time of the run, with its links that carried traffic, busiest first."""
 
     links: tuple[Busy, ...]
 
     @property
     def utilisation(self) -> float:
-        """Share of its rate used since the previous sample."""
+        """Fraction of the port's rate used since the previous sample."""
         return self.links[0].port_utilisation
 
     def __str__(self) -> str:
@@ -68,22 +68,22 @@ MOST_TARGETS = 4
 
 @dataclass(frozen=True)
 class Difference:
-    """A key in which a record's scenario differs from the plotted one."""
+    """A key whose value differs between a record's scenario and the plotted one."""
 
     key: str
     in_record: str
-    """Value in the record; empty = not given."""
+    """Value in the record; empty if it is not given."""
     in_scenario: str
     moves: bool
-    """Whether positions of satellites or places differ: then loads of one cannot be drawn on the
-    map of the other."""
+    """Whether positions of satellites or places differ, so that the loads of one cannot be drawn on
+    the map of the other."""
 
 
 def differences(run: Run, scenario: Scenario) -> list[Difference]:
-    """Differences between a record's scenario and another.
+    """Differences between the scenario of a record and another.
 
     Title, schemes, seeds and repetitions are ignored. Files are compared by their contents at the
-    time of the run, rather than by path.
+    time of the run, not by path.
     """
     there, here = _recorded(run), _flat(scenario.core.toml)
     digests = {f.path: f.sha256 for f in run.manifest.files if f.sha256 is not None}
@@ -106,7 +106,7 @@ def _changed(there: Any, here: Any, digests: dict[str, str]) -> str | None:
     if not isinstance(there, str) or not isinstance(here, str):
         return None if there == here else ""
     path = Path(here).absolute()
-    # Records have absolute paths; those of a scenario are relative to the current folder.
+    # Paths in records are absolute; those in a scenario are relative to the current folder.
     digest = digests.get(there) or digests.get(str(Path(there).absolute()))
     if digest is not None and path.is_file():
         return None if sha256_of(path) == digest else " with other contents"
@@ -118,7 +118,7 @@ def _as_written(value: Any) -> str:
 
 
 MOVES = ("source.", "node.", "nodes.")
-# Keys in which runs of one scenario may differ.
+# Keys that may differ between runs of one scenario.
 IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
 
 
@@ -149,7 +149,7 @@ def _flat(toml: str) -> dict[str, Any]:
 
 
 def busy(run: Run, t_s: float) -> list[Busy]:
-    """The links with traffic at the last sample up to `t_s`, those of the busiest port first."""
+    """Links with traffic at the last sample up to `t_s`, those of the busiest port first."""
     links, totals = run.table("links"), run.table("link_totals")
     t = links.column("t_ns").to_numpy()
     before = t[t <= round(t_s * 1e9)]
@@ -160,8 +160,8 @@ def busy(run: Run, t_s: float) -> list[Busy]:
     ends = dict(zip(totals["link"].to_pylist(), zip(totals["from"].to_pylist(), totals["to"].to_pylist(), strict=True),
                     strict=True))  # fmt: skip
     number, sent = (links.column(c).to_numpy() for c in ("link", "tx_bytes"))
-    # A link without a row at an instant carried nothing since the last one: the difference is of
-    # this interval.
+    # A link without a row at a sampling time has carried nothing since the last one, so that
+    # differences are over this interval.
     earlier = np.zeros(int(number.max()) + 1)
     np.maximum.at(earlier, number[t < at], sent[t < at])
     sample_ns = run.manifest.sample_ns or at
@@ -172,8 +172,8 @@ def busy(run: Run, t_s: float) -> list[Busy]:
     port = links.column("port").to_numpy()[rows]
     of_port = np.zeros(int(port.max()) + 1)
     np.add.at(of_port, port, share)
-    # Packets count completely when they have left: one that started before the interval may exceed
-    # it.
+    # A packet counts completely when it has left, so that one that started before the interval may
+    # exceed the rate.
     share, of_port = np.minimum(share, 1), np.minimum(of_port, 1)
     queue = links.column("queue_packets").to_numpy()[rows]
     found = []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Maps of a constellation over hours: latency from a place, coverage, handovers, load.
 
-A map is computed from snapshots of the sky at many instants (`skymap.picture`, and `Sky.reach` for
-the places of the grid). Latencies are propagation at the speed of light over the shortest path: up
-to any satellite above the mask, along the lasers of that instant, and down to any satellite visible
-from the other place. A policy can only increase them.
+A map is computed from snapshots of the sky at many times (`skymap.picture`, and `Sky.reach` for the
+places of the grid). Latencies are propagation delays over the shortest path: up to any satellite
+above the mask, along the lasers at that time, and down from any satellite visible from the other
+place. A policy can only increase them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ MAPS = ("latency", "coverage", "handovers", "load")
 CELL_DEG = 3.0
 DEFAULT_MASK_DEG = 25.0
 C_M_PER_S = 299_792_458.0
-# Instants of a map unless a step is given: every ten minutes of a day.
+# Number of snapshots of a map unless a step is given: every ten minutes of a day.
 INSTANTS = 144
-# Least time between handovers of a terminal in known constellations, s.
+# Minimum time in s between handovers of a terminal in known constellations.
 HANDOVER_STEP_S = 15.0
 
 
@@ -52,7 +52,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A map over time, as computed."""
+    """A computed map over time."""
 
     what: str
     title: str
@@ -62,7 +62,7 @@ class OverTime:
     panels: list[Panel]
     ground: list[dict[str, Any]]
     frames: list[Floats] = field(default_factory=list)
-    """The first panel's quantity at each instant."""
+    """The quantity of the first panel at each time."""
     origin: dict[str, Any] | None = None
     pictures: list[Picture] = field(default_factory=list)
 
@@ -76,14 +76,14 @@ def grid() -> tuple[Floats, Floats]:
 def pictures(
     scenario: Scenario, t_s: Floats, ends: Sequence[tuple[str, str]], tick: Callable[[], None]
 ) -> Iterator[Picture]:
-    """The sky at each instant; `tick` is called after each."""
+    """Snapshots of the sky at these times; `tick` is called after each."""
     return (at for _, _, at in _skies(scenario, t_s, ends, tick))
 
 
 def _skies(
     scenario: Scenario, t_s: Floats, ends: Sequence[tuple[str, str]], tick: Callable[[], None]
 ) -> Iterator[tuple[_core.Sky, int, Picture]]:
-    """The sky, an instant in nanoseconds, and the snapshot at that instant."""
+    """The sky, a time in nanoseconds, and the snapshot at that time."""
     sky = _core.Sky(scenario.core, list(ends), None)
     for t_ns in (round(float(t) * 1e9) for t in t_s):
         yield sky, t_ns, json.loads(sky.picture(t_ns))
@@ -91,24 +91,24 @@ def _skies(
 
 
 def instants(over_s: float, step_s: float | None, what: str, *, moving: bool) -> Floats:
-    """Instants of a map.
+    """Times of the snapshots of a map.
 
-    Handovers are checked every 15 s, everything else at some 144 instants; evenly spaced for a
-    film.
+    Handovers are checked every 15 s, all other values at about 144 times, which are evenly spaced
+    for a film.
     """
     step = step_s or (HANDOVER_STEP_S if what == "handovers" else max(over_s / INSTANTS, 1.0))
     t = np.arange(0.0, over_s, step)
     if what == "load":
-        return t + step  # a sample covers the time before it
+        return t + step  # a sample covers the interval before it
     if step_s is not None or what == "handovers" or moving:
         return t
-    # Even steps may resonate with the orbits and sample the same constellation; the golden ratio
-    # does not.
+    # Even steps may resonate with the orbits and always sample the same constellation; offsets by
+    # the golden ratio do not.
     return np.asarray(t + step * ((np.arange(len(t)) * 0.6180339887) % 1.0), dtype=np.float64)
 
 
 class _Targets:
-    """The cells and ground points to evaluate."""
+    """The cells and ground points for which a map is computed."""
 
     def __init__(self) -> None:
         axes = grid()
@@ -123,13 +123,13 @@ class _Targets:
 
 
 def mask_deg(at: Picture) -> float:
-    """The mask of the first ground point that has one."""
+    """The elevation mask of the first ground point that has one."""
     masks = [g["mask_deg"] for g in at["ground"] if g["mask_deg"] is not None]
     return float(masks[0]) if masks else DEFAULT_MASK_DEG
 
 
 def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """RTT from a place to everywhere: median, variation, and share of time with a path."""
+    """RTT from a place to all others: median, variation, and fraction of time with a path."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
@@ -162,7 +162,7 @@ def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], Non
 
 
 def coverage(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """Share of time with a satellite above the mask, and number of satellites in view."""
+    """Fraction of time with a satellite above the mask, and number of satellites in view."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
@@ -185,7 +185,7 @@ def coverage(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverT
 
 
 def handovers(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """Handover rates of the scenario's ground points under its own policy."""
+    """Handover rates of the scenario's ground points under its policy."""
     before: list[int | None] = []
     changes: Floats = np.zeros(0)
     without: Floats = np.zeros(0)
@@ -214,7 +214,7 @@ def handovers(scenario: Scenario, t_s: Floats, tick: Callable[[], None]) -> Over
 
 
 def _used(at: Picture) -> list[int | None]:
-    """The satellite of each ground point: the serving one, or the end of its first path."""
+    """The satellite of each ground point: the serving satellite, or the first on its first path."""
     used: list[int | None] = [g["serving"] for g in at["ground"]]
     satellites = len(at["satellites"])
     for path in at["paths"]:
@@ -272,7 +272,7 @@ def _cell(lat_deg: float, lon_deg: float) -> tuple[int, int]:
 
 
 def ends_from(scenario: Scenario, origin: str) -> list[tuple[str, str]]:
-    """A pair that starts at the place, so that the core treats it as a ground point.
+    """A pair that starts at a place, so that the core treats the place as a ground point.
 
     Raises ScenarioError if the place is unknown.
     """
@@ -282,7 +282,7 @@ def ends_from(scenario: Scenario, origin: str) -> list[tuple[str, str]]:
 
 
 class _Quiet:
-    """Suppresses NumPy's warnings on cells that never have a path; they are empty on the map."""
+    """Suppresses NumPy's warnings about cells without any path, which are empty on the map."""
 
     def __enter__(self) -> None:
         import warnings

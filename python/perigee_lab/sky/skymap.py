@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A world map of a constellation at one instant."""
+"""World map of a constellation at one instant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 EARTH_RADIUS_KM = 6371.0
-# Largest number of named ground points; further ones are dots only.
+# Maximum number of named ground points; the others are only dots.
 MAX_NAMED = 40
 # Characters of a legend line that fit the figure's width.
 LEGEND_WIDTH = 170
@@ -35,7 +35,7 @@ ASCENDING, DESCENDING, LAND, SEA = "#2f6f9f", "#b0623a", "#e9e4d8", "#f7f9fb"
 def picture(
     scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] = (), *, seed: int | None = None
 ) -> dict[str, Any]:
-    """A snapshot: satellites, ISLs, ground points and paths; `seed` = that of drawn traffic."""
+    """A snapshot: satellites, ISLs, ground points and paths; `seed` is that of drawn traffic."""
     found: dict[str, Any] = json.loads(_core.Sky(scenario.core, list(ends), seed).picture(round(time_s * 1e9)))
     return found
 
@@ -43,10 +43,11 @@ def picture(
 def elevations(scenario: Scenario, node: str, steps: int, step_s: float) -> Floats:
     """Elevation in degrees of the satellite that a node uses at each step.
 
-    Serving, or first of a path.
+    It is the serving satellite, or the first on a path.
 
-    Without one, the previous value is kept (at the start, the first one). Assumes a spherical
-    Earth: exact within 0.3 degrees. Raises KeyError if the node never uses a satellite.
+    While there is none, the previous value is kept (at the start, the first value). The Earth is
+    assumed to be a sphere, which is accurate to 0.3 degrees. Raises KeyError if the node never uses
+    a satellite.
     """
     sky = _core.Sky(scenario.core, [], None)
     found = np.full(steps, np.nan)
@@ -78,7 +79,7 @@ def _used(at: dict[str, Any], node: str) -> int | None:
 def elevation_deg(place: Sequence[float], over: Sequence[float]) -> float:
     """Elevation of a satellite above `over` from a place on a sphere.
 
-    `over` has degrees north, degrees east, and height in km.
+    `over` is degrees north, degrees east, and height in km.
     """
     lat, lon, there, along = np.radians([place[0], place[1], over[0], over[1]])
     cosine = np.sin(lat) * np.sin(there) + np.cos(lat) * np.cos(there) * np.cos(lon - along)
@@ -116,7 +117,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
     axis.set_aspect("equal")
     axis.set_xticks(np.arange(-180, 181, 30))
     axis.set_yticks(np.arange(-90, 91, 30))
-    # After the ticks, which would extend the limits.
+    # The limits are set after the ticks, which would extend them.
     axis.set_xlim(-180, 180)
     axis.set_ylim(-90, 90)
     if zoom:
@@ -160,7 +161,7 @@ def _coverage(axis: Any, found: dict[str, Any]) -> None:
 
 
 def footprint_deg(height_km: float, mask_deg: float) -> float:
-    """Radius of the region with a satellite above the mask, as an angle at the Earth's centre."""
+    """Radius of the region with the satellite above the mask, as an angle at the Earth's centre."""
     mask = np.radians(mask_deg)
     inner = np.clip(EARTH_RADIUS_KM * np.cos(mask) / (EARTH_RADIUS_KM + height_km), -1, 1)
     return float(np.degrees(np.arccos(inner) - mask))
@@ -169,7 +170,8 @@ def footprint_deg(height_km: float, mask_deg: float) -> float:
 def _add_footprint(count: Floats, lat: Floats, lon: Floats, at_lat: float, at_lon: float, radius: float) -> None:
     rows = np.flatnonzero(np.abs(lat - at_lat) <= radius)
     here, there = np.radians(at_lat), np.radians(lat[rows])
-    # Half width of the circle on each parallel; near a pole it may cover all of it.
+    # Half width of the circle on each parallel; near a pole, the circle may cover the entire
+    # parallel.
     across = np.cos(here) * np.cos(there)
     cosine = np.divide(np.cos(np.radians(radius)) - np.sin(here) * np.sin(there), across, out=np.full_like(across, 2),
                        where=across > 1e-9)  # fmt: skip
@@ -207,7 +209,7 @@ def _utilisation(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
 
 
 def segments(points: Floats) -> list[Floats]:
-    """A line in latitude and longitude, cut where it crosses the date line."""
+    """A line in latitude and longitude, split where it crosses the date line."""
     out = []
     for (lat_a, lon_a), (lat_b, lon_b) in itertools.pairwise(points):
         turn = (lon_b - lon_a + 180) % 360 - 180
@@ -239,14 +241,14 @@ def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bo
 
 
 def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
-    """Labels places without overlap of names and places; a distant label gets a line.
+    """Labels places so that names overlap neither names nor places; a distant label gets a line.
 
-    Ends of paths come first; a name without space near its place is left out.
+    Ends of paths come first; a name without space near its place is omitted.
     """
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-    # Positions are known only after the layout of everything else.
+    # Positions are known only after the layout of all other elements.
     figure.draw_without_rendering()
     renderer, points = figure.canvas.get_renderer(), 72 / figure.dpi
     view = axis.get_window_extent(renderer)
@@ -280,7 +282,7 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
 
 
 def _spots(width: float, height: float) -> list[tuple[int, float, float]]:
-    """Offsets of a label from its place in points, with the ring number, all around."""
+    """Offsets in points of a label from its place, all around, with the number of the ring."""
     spots = []
     for ring in range(4):
         out = 6 + ring * height

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate --against linux`: scenarios with simulated and with real hosts, compared."""
+"""`perigee validate --against linux`: comparison of scenarios with simulated and real hosts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def compare_command(asked: Asked, linux: Linux) -> int:
 
 
 def _cells(asked: Asked, linux: Linux) -> list[Cell]:
-    """The requested cells: of scenarios, else of the table. Raises RecordError if there is none."""
+    """The requested cells, from scenarios or the table. Raises RecordError if there is none."""
     if asked.scenarios:
         cells = [_of_scenario(s, asked, linux) for s in asked.scenarios]
         twice = [c.name for i, c in enumerate(cells) if c.name in [d.name for d in cells[:i]]]
@@ -116,7 +116,7 @@ def _with(cell: Cell, schemes: tuple[str, ...], seeds: tuple[int, ...]) -> Cell:
 
 
 def _of_scenario(scenario: Scenario, asked: Asked, linux: Linux) -> Cell:
-    """A cell of a user-supplied scenario, with its seeds and the schemes that the kernel has."""
+    """A cell from a user-supplied scenario, with its seeds and the schemes that the kernel has."""
     core = scenario.core
     names = core.schemes(list(asked.schemes))
     if not asked.schemes and len(names) > 1:
@@ -159,7 +159,7 @@ def _run(cells: Sequence[Cell], asked: Asked, linux: Linux, out: Path) -> list[P
     with ExitStack() as stack:
         on_progress = None if asked.as_json else _bar(stack, len(wanted), len(wanted) - len(todo))
         executor = Executor(cores, permission, on_outcome, on_progress, {"command": recorded(sys.argv)})
-        # Real hosts take longest; short runs fill the cores at the end.
+        # Runs with real hosts take longest and start first; short runs fill the cores at the end.
         executor.run([_task(w) for side in reversed(SIDES) for w in todo if w.side == side])
     if errors:
         raise errors[0]
@@ -181,9 +181,9 @@ def _of(cell: Cell, linux: Linux, out: Path) -> list[Wanted]:
 
 
 def _is_there(w: Wanted) -> bool:
-    """Whether its record is complete from an earlier call.
+    """Whether an earlier call has completed the record.
 
-    Raises RecordError if it is another run's.
+    Raises RecordError if the record is that of another run.
     """
     if not (w.folder / MANIFEST).exists():
         return False
@@ -243,7 +243,7 @@ def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -
 def pairs_table(found: Sequence[Pair]) -> Table:
     """A table of pairs.
 
-    Both sides and the difference, in percent for goodput and RTT, else in counts.
+    It has both sides and the difference, in percent for goodput and RTT, otherwise in counts.
     """
     from rich import box
     from rich.table import Table
@@ -259,7 +259,7 @@ def pairs_table(found: Sequence[Pair]) -> Table:
 
 
 def cells_of(p: Pair) -> list[str]:
-    """The cells of a row as text."""
+    """The table cells of a row as text."""
     s, linux = p.simulated, p.linux
     where = p.cell if p.flow == side_by_side.ALL else f"{p.cell}: {p.flow}"
     return [
@@ -274,7 +274,7 @@ def cells_of(p: Pair) -> list[str]:
 
 
 def summary_table(summaries: Sequence[Summary]) -> Table:
-    """A table with median and largest differences of each scheme."""
+    """A table with the median and the largest differences of each scheme."""
     from rich import box
     from rich.table import Table
 
@@ -294,7 +294,7 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
 
 
 def remarks(found: Sequence[Pair], known: Sequence[Explained]) -> list[str]:
-    """Lines on goodput differences above 1 % and their reasons; the last one has the counts."""
+    """Lines about goodput differences above 1 % and their reasons; the last line has the counts."""
     lines, counts = [], dict.fromkeys(("near", "chance", "explained", "outside"), 0)
     for p in found:
         why = side_by_side.verdict(p, known)

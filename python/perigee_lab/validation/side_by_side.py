@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Comparison of the simulator's TCP with Linux's over the same network: cells and differences."""
+"""Comparison of the simulator's TCP with that of Linux over the same network."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ OUTSIDE = "OUTSIDE"
 
 @dataclass(frozen=True)
 class Cell:
-    """A path with the schemes to compare on it."""
+    """A path, and the schemes that are compared on it."""
 
     name: str
     scenario: Scenario
     schemes: tuple[str, ...]
     seeds: tuple[int, ...] = (1,)
     by_flow: bool | None = False
-    """Whether flows are compared one by one; None: if there are two to four."""
+    """Whether flows are compared one by one; None: only if there are two to four."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Results of one side, as means over the seeds; NaN = unknown or none.
+    """Results of one side as means over the seeds; NaN = unknown or no value.
 
     Goodput in Mbit/s after the warm-up, times in ms, counts of packets and timeouts of the entire
     run.
@@ -83,7 +83,7 @@ class Pair:
 
     @property
     def rtt_pct(self) -> float:
-        """The same of the mean RTT."""
+        """Excess of the simulated mean RTT, in percent of Linux's."""
         return percent(self.simulated.rtt_ms, self.linux.rtt_ms)
 
     @property
@@ -98,7 +98,7 @@ class Pair:
 
     @property
     def by_chance(self) -> bool:
-        """Whether goodputs differ by more, but within the 95 % interval over seeds."""
+        """Whether goodputs differ by more than 1 %, but within the 95 % interval over seeds."""
         gap = abs(self.simulated.goodput_mbps - self.linux.goodput_mbps)
         return not self.near and gap <= self.interval_mbps
 
@@ -110,7 +110,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Explained:
-    """An explained difference of a cell under some schemes, with the supporting experiment."""
+    """An explained difference of a cell under several schemes, with the supporting experiment."""
 
     cell: str
     schemes: tuple[str, ...]
@@ -118,7 +118,7 @@ class Explained:
     text: str
 
     def covers(self, p: Pair) -> bool:
-        """Whether it applies to this pair."""
+        """Whether the explanation applies to this pair."""
         return p.cell == self.cell and p.cc in self.schemes
 
 
@@ -151,7 +151,7 @@ def explained(path: Path = TABLE) -> list[Explained]:
 
 
 def verdict(p: Pair, known: Sequence[Explained]) -> str:
-    """Empty if goodputs are within 1 %; else chance, the heading of an explanation, or OUTSIDE."""
+    """Empty if goodputs are within 1 %; otherwise chance, an explanation's heading, or OUTSIDE."""
     if p.near:
         return ""
     if p.by_chance:
@@ -181,7 +181,7 @@ def percent(ours: float, linux: float) -> float:
 
 
 def pairs(cell: Cell, cc: str, simulated: Sequence[Run], linux: Sequence[Run]) -> list[Pair]:
-    """Pairs of a scheme's runs with the same seeds: its flows one by one, or together."""
+    """Pairs of a scheme's runs with the same seeds, for its flows one by one or together."""
     by_flow = cell.by_flow
     if by_flow is None:
         by_flow = 2 <= simulated[0].table("flow_totals").num_rows <= 4
@@ -226,7 +226,7 @@ def means(several: Sequence[Measured]) -> Measured:
 
 
 def summaries(found: Sequence[Pair]) -> Iterator[Summary]:
-    """A summary per scheme, in order of appearance."""
+    """One summary per scheme, in order of appearance."""
     for cc in dict.fromkeys(p.cc for p in found):
         of = [p for p in found if p.cc == cc]
         worst = max(of, key=lambda p: abs(p.goodput_pct))
@@ -251,7 +251,7 @@ COLUMNS = [f.name for f in fields(Measured)]
 
 
 def as_row(p: Pair) -> dict[str, Any]:
-    """A pair as a row: its values on both sides, None where unknown."""
+    """A pair as a row, with its values on both sides; None if unknown."""
     sides = {"simulated": asdict(p.simulated), "linux": asdict(p.linux)}
     values = {f"{side}_{k}": _known(v) for side, of in sides.items() for k, v in of.items()}
     about = {"cell": p.cell, "cc": p.cc, "flow": p.flow, "seeds": p.seeds}
@@ -263,7 +263,7 @@ def _known(value: float) -> float | None:
 
 
 def write(path: Path, found: Iterable[Pair]) -> None:
-    """Writes a CSV file with a row per pair."""
+    """Writes a CSV file with one row per pair."""
     rows = [as_row(p) for p in found]
     with written(path) as partial, partial.open("w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, list(rows[0]), lineterminator="\n")

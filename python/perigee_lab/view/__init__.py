@@ -19,10 +19,10 @@ __all__ = ["page"]
 
 
 def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float], None] | None = None) -> str:
-    """The page as self-contained text, without references to a network, a server or other files.
+    """The page as self-contained text, without references to the network, a server or other files.
 
     Raises:
-        UntrustedError, PluginError, ScenarioError: its scenario cannot be rebuilt.
+        UntrustedError, PluginError, ScenarioError: the scenario cannot be rebuilt.
     """
     data = payload(runs, trust=trust, progress=progress)
     scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "topology", "panel")]

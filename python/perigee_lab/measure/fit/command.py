@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee fit`: from records to a scenario and its report."""
+"""`perigee fit`: from records to a fitted scenario and its report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.run import Run
 
 FIT_ON = ("cubic", "newreno", "bbr", "bbr3")
-"""Schemes to fit on, by preference: those that fill a queue."""
+"""Schemes on which a path is fitted, by preference: those that fill a queue."""
 
 
 FATES = {
@@ -32,7 +32,7 @@ FATES = {
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted path and how well it does."""
+    """A fitted path, and the quality of the fit."""
 
     scenario: File
     path: Path
@@ -45,11 +45,11 @@ def fit(
     None, score: bool = True, tell: Callable[[str], None] = lambda _: None, given: Given | None = None,
     queue_bytes: float | None = None,
 ) -> Fit:  # fmt: skip
-    """Fits a path to these runs, or to the recordings `given`.
+    """Fits a path to runs, or to the recordings `given`.
 
-    Writes scenario, schedule and figure into `folder`. Distances are those of a fit with every
-    other probe and one flow, on the probes and flows held out from it; the fit that is written uses
-    all probes. Raises MeasureError if data are missing, and ScenarioError.
+    Writes scenario, schedule and figure into `folder`. Distances are those of a fit that has used
+    every other probe and one flow, on the probes and flows held out from it; the fit that is
+    written uses all probes. Raises MeasureError if data are missing, and ScenarioError.
     """
     with tempfile.TemporaryDirectory() as scratch:
         recorded = None if given is None or not given.any else read(given, File(scratch))
@@ -68,11 +68,11 @@ def fit(
 
 @dataclass(frozen=True)
 class _Seen:
-    """Input of a fit, and the data it is compared with."""
+    """Input of a fit, and the data with which it is compared."""
 
     probes: Probes
     exact: Probes
-    """Probes to compare the replay with: the same, or those replayed over a recording."""
+    """Probes with which the replay is compared: the same, or those replayed over a recording."""
     chosen: list[Load]
     loads: list[Load]
     fitted: Callable[[Probes], Path]
@@ -96,7 +96,7 @@ def _seen(
 
 
 def _scored(seen: _Seen, found: Fit, scratch: File, tell: Callable[[str], None]) -> Fit:
-    """Quality of a fit that has used half of the probes, on the other half and on flows."""
+    """Computes the quality of a fit to half of the probes, on the other half and on flows."""
     known = _known()
     if any(x.cc == UNKNOWN for x in seen.loads):
         found.path.unknown.append(
@@ -120,7 +120,7 @@ def _scored(seen: _Seen, found: Fit, scratch: File, tell: Callable[[str], None])
 
 
 def _chosen(loads: Sequence[Load], on: str | None) -> list[Load]:
-    """The flow that the fit may use."""
+    """The flow that is available to the fit."""
     order = [on] if on is not None else list(FIT_ON)
     for cc in order:
         for load in loads:

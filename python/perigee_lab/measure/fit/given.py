@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Inputs of a fit: records, and logs and captures, which are imported."""
+"""Inputs of a fit: records, or logs and captures, which are imported."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ GZIP = b"\x1f\x8b"
 CAPTURES = {bytes.fromhex(m) for m in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")}
 """Magic numbers of pcap (microseconds and nanoseconds, either byte order) and pcapng."""
 FINE_NS = 20_000_000
-"""Time between rows of an imported capture, short enough to resolve outages of a handover."""
+"""Time between rows of an imported capture, short enough to resolve outages at handovers."""
 
 
 def runs_of(given: Sequence[Path], scratch: Path) -> list[Run]:
     """The records among these paths, and imports of the others.
 
-    Imports are written to `scratch`, which must exist as long as they do.
+    Imports are written to `scratch`, which must exist as long as they are in use.
 
-    Raises RecordError if a path is no record, log or capture, or needs an option; OSError.
+    Raises RecordError if a path is not a record, log or capture, or needs an option; OSError.
     """
     found: list[Run] = []
     for number, path in enumerate(given):
@@ -59,7 +59,7 @@ def _log(path: Path, out: Path) -> None:
 
 
 def _is_capture(path: Path) -> bool:
-    """Whether a file is a capture, by its first bytes, compressed or not."""
+    """Whether a file, compressed or not, is a capture according to its first bytes."""
     with path.open("rb") as opened:
         head = opened.read(4)
     if head[:2] == GZIP:
@@ -67,6 +67,6 @@ def _is_capture(path: Path) -> bool:
             with gzip.open(path) as packed:
                 head = packed.read(4)
         except (OSError, EOFError):
-            # Damage is reported by the readers of logs.
+            # The readers of logs report damage.
             return False
     return head in CAPTURES

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Observations of a path in records: probes without load, and goodput and RTTs of flows.
 
-Simulator-only data (base RTTs, events of the network, queues) are not used: a fit has only
-observations that a measurement could have.
+Data that only a simulator has (base RTTs, events of the network, queues) are not used: a fit has
+only observations that are also available in measurements.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 PLAIN_SHARE = 1448 / 1500
-"""Payload share of a 1500-byte TCP packet over IPv4 with timestamps, if the record has none."""
+"""Payload fraction of a 1500-byte TCP packet over IPv4 with timestamps, for records without one."""
 FEWEST_PROBES = 100
 BESIDE_SHARE = 0.02
-"""Bytes of all concurrent flows, relative to those of a flow that counts as alone."""
+"""Maximum bytes of all concurrent flows, relative to those of a flow that counts as alone."""
 IDLE_BPS, IDLE_SHARE = 1e6, 0.05
-"""A terminal is idle below this rate, or below this share of its largest."""
+"""A terminal is idle below this rate, or below this fraction of its maximum rate."""
 UDP_HEADERS = 28
 """Bytes of IPv4 and UDP headers of a measured probe."""
 USUAL_BYTES = 84
@@ -44,21 +44,21 @@ class Probes:
 
     sent_s: Floats
     rtt_ms: Floats
-    """NaN: lost."""
+    """NaN if the probe was lost."""
     interval_s: float
     bytes: int = 64
     """Length of a probe's IP packet."""
     busy: int = field(default=0, kw_only=True)
-    """Number of probes left out because the path was busy."""
+    """Number of probes omitted because the path was busy."""
     carried_bps: float | None = field(default=None, kw_only=True)
-    """The highest rate carried alongside them, where it was counted."""
+    """The highest rate carried at the same time, if it was counted."""
     size_known: bool = field(default=True, kw_only=True)
-    """Otherwise `bytes` is the default of ping."""
+    """Whether the size is known; otherwise, `bytes` is the default of ping."""
     source: str = field(default="probes", kw_only=True)
-    """"delays": of a recording; "said": one given value."""
+    """"delays": from a recording; "said": a single given value."""
     clock_s: float | None = field(default=0.0, kw_only=True)
-    """When time 0 is, in s since 1970; 0 for simulated runs, which share their scenario's time;
-    None: unknown."""
+    """Time 0 in s since 1970; 0 for simulated runs, which share the time of their scenario; None if
+    unknown."""
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -66,7 +66,7 @@ class Probes:
         return ~np.isnan(self.rtt_ms)
 
     def part(self, which: slice) -> Probes:
-        """A slice of them."""
+        """A slice of the probes."""
         step = which.step or 1
         return replace(self, sent_s=self.sent_s[which], rtt_ms=self.rtt_ms[which], interval_s=self.interval_s * step)
 
@@ -86,22 +86,22 @@ class Load:
     rtt_ms: Floats
     sent: Floats
     again: Floats
-    """Packets so far; NaN where the record has no value."""
+    """Packets retransmitted so far; NaN if the record has no value."""
     payload_share: float
     start_s: float
     stop_s: float
     smoothed: bool
-    """RTTs are the kernel's smoothed values (SRTT)."""
+    """Whether RTTs are the kernel's smoothed values (SRTT)."""
     rtts: tuple[Floats, Floats]
-    """All of its RTT samples: ms, and the count of each value."""
+    """All RTT samples of the flow: values in ms, and the count of each value."""
     bytes: float | None
-    """Its size, if limited."""
+    """Size of the transfer, if it is limited."""
     way: str = ""
     """down or up, if the measurement states it."""
     clock_s: float | None = 0.0
-    """As in `Probes`."""
+    """Time 0 in s since 1970, as in `Probes`."""
     together: bool = True
-    """It ran at the same time as the probes, and shares their time axis."""
+    """Whether it ran at the same time as the probes, and shares their time axis."""
 
     def beside(self, probes: Probes) -> Load:
         """The flow on the time axis of these probes, if it ran at the same time."""
@@ -116,7 +116,7 @@ class Load:
 
     @property
     def goodput_bps(self) -> float:
-        """Mean over its lifetime."""
+        """Mean goodput over the lifetime of the flow."""
         return float(self.delivered[-1] * 8 / max(1e-9, self.stop_s - self.start_s)) if len(self.delivered) else 0.0
 
 
@@ -129,7 +129,7 @@ class Told:
     mbps: Floats
     """Rate on the wire of each train."""
     spread: Floats
-    """Arrival duration of each train over its send duration."""
+    """Duration of the arrival of each train over that of its departure."""
 
 
 def told_of(runs: Sequence[Run]) -> list[Told]:
@@ -155,9 +155,9 @@ def _is_trains(run: Run, flow: dict[str, Any]) -> bool:
 
 
 def probes_of(runs: Sequence[Run]) -> Probes:
-    """The longest series of probes without a concurrent TCP flow.
+    """Selects the longest series of probes without a concurrent TCP flow.
 
-    Raises MeasureError: there is none.
+    Raises MeasureError if there is none.
     """
     found = []
     for run in runs:
@@ -180,14 +180,14 @@ def probes_of(runs: Sequence[Run]) -> Probes:
 
 
 def _is_telemetry(run: Run) -> bool:
-    """Whether a table has a terminal's own counters, with rates used rather than available."""
+    """Whether a record has counters of a terminal, which show the rate in use only."""
     return run.manifest.backend == "log" and run.manifest["log"]["format"] == "table"
 
 
 def _idle(run: Run, probes: Probes, totals: Sequence[dict[str, Any]]) -> Probes:
-    """Probes at times when the terminal carried little in both directions.
+    """Probes at times at which the terminal carried little in both directions.
 
-    The number of those left out is stored with them.
+    The number of omitted probes is stored in the result.
     """
     rates = next(t for t in totals if t["cc"] not in WITHOUT_TCP)
     more = ["log.upload_bps"] if "log.upload_bps" in run.table("flows").column_names else []
@@ -234,7 +234,7 @@ def _probe_bytes(run: Run, flow: int) -> int | None:
 
 
 def _clock(run: Run) -> float | None:
-    """Time 0 of a record, s since 1970; None if unknown."""
+    """Time 0 of a record in s since 1970; None if unknown."""
     if not is_measured(run):
         return 0.0
     began = run.manifest["measured"]["began_ns"]
@@ -244,7 +244,8 @@ def _clock(run: Run) -> float | None:
 def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats) -> tuple[Floats, Floats]:
     """Send times and RTTs of a simulated run's probes.
 
-    A run samples its probes: with a row per interval, row and RTT of an answer identify the probe.
+    A run samples its probes: with one row per interval, the row and the RTT of an answer identify
+    the probe.
     """
     sent = rows["sent_packets"].to_numpy(zero_copy_only=False).astype(float)
     new = np.diff(np.concatenate(([0.0], sent)))
@@ -266,14 +267,15 @@ def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats
 
 
 def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
-    """Probes that share a row of answers, as where the RTT falls.
+    """Mask of probes whose answers share a row with others, as happens if the RTT falls.
 
-    `lost`: the number without an answer.
+    `lost` is the number of probes without an answer.
     """
     known = np.flatnonzero(~np.isnan(rtt_ms))
     runs = [(float(rtt_ms[a] - rtt_ms[b]) / (b - a), int(a), int(b)) for a, b in pairwise(known) if b > a + 1]
     found = np.zeros(len(rtt_ms), dtype=bool)
-    # The runs with the smallest fall were lost, up to the number without an answer.
+    # Runs of missing probes with the smallest fall of the RTT were lost, up to the number without
+    # an answer.
     for _, a, b in sorted(runs):
         if lost < b - a - 1:
             found[a + 1 : b] = True
@@ -283,11 +285,11 @@ def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
 
 
 def loads_of(runs: Sequence[Run]) -> list[Load]:
-    """TCP flows that ran alone, apart from small ones such as control connections."""
+    """TCP flows that ran alone, except for small flows such as control connections."""
     found = []
     for run in runs:
         flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
-        # A terminal's counters show its use, not the capacity of its path.
+        # The counters of a terminal show its use, not the capacity of its path.
         if not _is_telemetry(run):
             found += [_load(run, t) for t in flows if _is_alone(t, flows)]
     return found

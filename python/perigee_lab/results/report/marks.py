@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Network events for the pages, each with the pairs of nodes that have an affected path."""
+"""Network events for the pages, each with the pairs of nodes whose paths are affected."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ Routes = dict[str, list[tuple[float, list[str]]]]
 
 
 def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -> list[list[Any]]:
-    """Time (s), kind, value, text, node and pairs (None.
+    """Events as time (s), kind, value, text, node and pairs, for all that affect a shown flow.
 
-    All, or unknown) of each event that affects a shown flow.
+    Pairs are None if all are affected, or if they are unknown.
 
-    They are the same for every scheme. An event of a node affects the pairs with a path over it at
-    that time; one of a schedule on a single port, the pairs with paths that ever cross it.
+    Events are the same for every scheme. An event of a node affects the pairs with a path over the
+    node at that time; an event of a schedule on a single port affects the pairs whose paths cross
+    it at any time.
     """
     frame = run.to_pandas("events")
     frame = frame[frame["kind"].isin(KINDS)]
@@ -71,13 +72,13 @@ def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -
 
 
 def _at(routes: Routes, node: str, t: float) -> list[int] | None:
-    """Pairs with a path over a node at this time, or until then; None if no routes are known."""
+    """Pairs with a path over a node at or until this time; None if no routes are known."""
     if not routes:
         return None
     found = []
     for pair, steps in routes.items():
         k = bisect.bisect_right([at for at, _ in steps], t + 1e-9)
-        # At the instant of a change, the paths before and after it count.
+        # At the time of a change, both the path before and the path after it count.
         begins = k > 0 and abs(steps[k - 1][0] - t) < 1e-6
         if any(node in nodes for _, nodes in steps[max(0, k - (2 if begins else 1)) : k]):
             found.append(int(pair))
@@ -85,7 +86,7 @@ def _at(routes: Routes, node: str, t: float) -> list[int] | None:
 
 
 def _over(routes: Routes, port: tuple[str, str] | None) -> list[int] | None:
-    """Pairs with paths across a port, in either direction; None: all."""
+    """Pairs with paths across a port in either direction; None = all."""
     if port is None or not routes:
         return None
     return [int(pair) for pair, steps in routes.items() if any(_cross(nodes, frozenset(port)) for _, nodes in steps)]
@@ -96,7 +97,7 @@ def _cross(nodes: Iterable[str], port: frozenset[str]) -> bool:
 
 
 def _scheduled_port(scenario_toml: str) -> tuple[str, str] | None:
-    """The port that a scenario's schedule changes, if it is a single named one."""
+    """The port that a scenario's schedule changes, if it is a single named port."""
     try:
         on = tomllib.loads(scenario_toml).get("schedule", {}).get("on", "")
     except tomllib.TOMLDecodeError:

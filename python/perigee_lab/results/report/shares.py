@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Shares of flows: goodput of each flow and starvation; bands over seeds; completion times."""
+"""Shares of flows: goodput, starvation, bands over seeds, and completion times."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-# A flow starves below this share of the average of the flows over its bottleneck.
+# A flow starves below this fraction of the average of the flows over its bottleneck.
 STARVES = 0.25
-# Bars per scheme; with more flows, those with the least goodput and the distribution are shown.
+# Maximum number of bars per scheme; with more flows, those with the least goodput and the
+# distribution are shown.
 MAX_BARS = 12
-# Points of a band, flows with bands, and runs per band.
+# Maximum number of points of a band, of flows with bands, and of runs per band.
 BAND_POINTS, BAND_FLOWS, BAND_RUNS = 300, 8, 40
 COMPLETION_POINTS = 300
 
 
 def shares(runs: Sequence[Run], labels: dict[str, str]) -> list[dict[str, Any]]:
-    """For each scheme a bar per bulk flow, means over seeds; empty if no two flows compete."""
+    """For each scheme, a bar per bulk flow (mean over seeds); empty if no two flows compete."""
     of: dict[str, list[Run]] = {}
     for run in runs:
         of.setdefault(run.cc, []).append(run)
@@ -73,7 +74,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _fair(means: dict[int, float], bottlenecks: dict[int, Any]) -> dict[int, float | None]:
-    """Average of the flows over the same bottleneck; None if a flow has it to itself."""
+    """Average of the flows over the same bottleneck; None if a flow does not share it."""
     groups: dict[Any, list[float]] = {}
     for i, port in bottlenecks.items():
         if port is not None and not math.isnan(means[i]):
@@ -111,7 +112,7 @@ def _bands(runs: Sequence[Run], flows: Sequence[int]) -> dict[str, Any]:
 
 
 def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
-    """Minimum and maximum of curves (of a single one: itself twice), after averaging neighbours."""
+    """Minimum and maximum of curves after averaging neighbours; a single curve is both."""
     import warnings
 
     import numpy as np
@@ -119,7 +120,7 @@ def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
     step = max(1, math.ceil(len(curves[0]) / BAND_POINTS))
     full = len(curves[0]) // step * step
     with warnings.catch_warnings():
-        # Instants without a value in any seed.
+        # There may be times without a value in any seed.
         warnings.simplefilter("ignore", RuntimeWarning)
         thin = np.stack([np.nanmean(c[:full].reshape(-1, step), axis=1) for c in curves])
         return [plain(np.nanmin(thin, axis=0)), plain(np.nanmax(thin, axis=0))]
@@ -128,7 +129,7 @@ def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
 def completions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
     """Completion times in ms by scheme.
 
-    They are quantiles at evenly spaced shares of all objects and transfers of all seeds.
+    They are evenly spaced quantiles over all objects and transfers of all seeds.
     """
     import numpy as np
 
