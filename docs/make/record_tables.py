@@ -4,6 +4,7 @@
 python docs/make/record_tables.py (part of `make docs`)
 """
 
+import textwrap
 from pathlib import Path
 
 from perigee_lab.results.tables import TABLES, ColumnSpec, TableSpec
@@ -21,8 +22,9 @@ def row(column: ColumnSpec) -> str:
 
 def section(table: TableSpec) -> str:
     """Heading and columns of one table."""
-    head = "| column | type | unit | what it is | null where |\n| --- | --- | --- | --- | --- |\n"
-    return f"\n### {table.name}\n\n{table.help}\n\n{head}" + "".join(map(row, table.columns))
+    text = textwrap.fill(table.help, 120, break_long_words=False, break_on_hyphens=False)
+    head = "| column | type | unit | meaning | null where |\n| --- | --- | --- | --- | --- |\n"
+    return f"\n### {table.name}\n\n{text}\n\n{head}" + "".join(map(row, table.columns))
 
 
 def page(old: str) -> str:
