@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The bound in time on what waits in the gateway, for one direction of a connection.
+//! Bound on the time that data waits in the gateway, for one direction of a connection.
 //!
-//! Data waits in two places: received and unread before the gateway, and unsent in the next leg's
-//! send queue. With R the rate at which the next leg drains and T a share of its RTT, each may
-//! hold R·T/2:
+//! Data waits in two places: in the receive queue of the first leg, and unsent in the send queue of
+//! the next leg. If R is the rate at which the next leg drains and T a fraction of its RTT, each
+//! may hold R·T/2:
 //!
 //! * the next leg takes bytes only while fewer than R·T/2 are unsent;
-//! * the window of the first leg is R·(RTT of the first leg) + R·T/2, what is in flight to the
-//!   gateway while R keeps the queue full, as soon as the next leg has made the gateway wait.
+//! * once the gateway has waited for the next leg, the window of the first leg is R·(RTT of the
+//!   first leg) + R·T/2, which is the data in flight to the gateway plus that in the receive queue.
 //!
-//! While R grows (slow start), both are doubled. What a receive buffer takes for a window differs
-//! by segment size and offload; a gain corrects the window by the queue that results. As long as
-//! the next leg keeps up, the kernel's own tuning decides.
+//! While R grows (slow start), both are doubled. The window that a receive buffer yields depends on
+//! segment size and offload; a gain therefore corrects the window according to the resulting queue.
+//! As long as the next leg keeps up, the kernel's autotuning determines the window.
 
-/// Segments that may wait in any case, in either place.
+/// Minimum number of segments that may wait in either place.
 const LEAST_SEGMENTS: u32 = 4;
-/// Smallest window, segments.
+/// Minimum window in segments.
 const LEAST_WINDOW_SEGMENTS: u32 = 8;
-/// Unsent bytes before the first measurement.
+/// Bound on unsent bytes before the first measurement.
 const FIRST_UNSENT: u32 = 32 << 10;
-/// A rate that grew by this factor since the last measurement is growing.
+/// Growth between two measurements above which the rate counts as growing.
 const GROWTH: f64 = 1.25;
-/// Shortest time between measurements, s.
+/// Minimum time between measurements in s.
 const SHORTEST_S: f64 = 0.01;
 
 /// State of the bound.
@@ -42,11 +42,11 @@ pub struct Backlog {
 /// State of both legs at a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
-    /// RTT of the leg that data comes from, s.
+    /// RTT in s of the leg from which data arrives.
     pub first_rtt_s: f64,
-    /// RTT of the leg that data goes to, without queues, s.
+    /// RTT in s of the leg to which data is sent, without queues.
     pub next_rtt_s: f64,
-    /// Segment size of the next leg, bytes.
+    /// Segment size of the next leg in bytes.
     pub mss: u32,
     /// Received and unread bytes.
     pub unread: u32,
@@ -76,36 +76,37 @@ impl Backlog {
         self.unsent
     }
 
-    /// Window of the first leg; None: the kernel's.
+    /// Window of the first leg; `None` leaves it to the kernel.
     #[must_use]
     pub fn window(&self) -> Option<u32> {
         self.window
     }
 
-    /// Counts bytes that went to the next leg.
+    /// Counts bytes that were moved to the next leg.
     pub fn moved(&mut self, bytes: u64) {
         self.bytes += bytes;
     }
 
-    /// Notes that data waited for the next leg.
+    /// Records that data waited for the next leg.
     pub fn wait(&mut self) {
         self.blocked = true;
     }
 
-    /// Whether a measurement is due, by the RTTs of the last one.
+    /// Whether a measurement is due, given the RTT of the next leg.
     #[must_use]
     pub fn is_due(&self, now_s: f64, next_rtt_s: f64) -> bool {
         now_s - self.measured_s >= (next_rtt_s / 2.0).max(SHORTEST_S)
     }
 
-    /// Computes both bounds from what has moved since the last measurement.
+    /// Computes both bounds from the bytes moved since the last measurement.
     pub fn measure(&mut self, now_s: f64, legs: Legs) {
         let elapsed = (now_s - self.measured_s).max(1e-6);
         let now = self.bytes as f64 / elapsed;
-        // Of two measurements the larger: a sender that was idle in between is no slow leg.
+        // The larger of two measurements counts: an idle sender does not make the leg slow.
         let best = now.max(self.last_rate);
         let growing = now > GROWTH * self.rate;
-        // Without a wait the rate is that of arrivals: a lower bound of what the leg can do.
+        // Without a wait, the measured rate is that of arrivals, a lower bound on the rate of the
+        // leg.
         self.rate = if self.blocked { best } else { best.max(self.rate) };
         self.last_rate = now;
         let ahead = if growing { 2.0 } else { 1.0 } * self.rate;
@@ -114,7 +115,7 @@ impl Backlog {
         if self.blocked {
             self.limit_window(legs, ahead, part_s);
         } else if let Some(window) = self.window {
-            // The next leg kept up: the window may be what limits.
+            // The next leg kept up, so that the window may be the limit.
             self.window = Some(window.saturating_mul(2).min(self.largest));
             self.gain = (self.gain * 1.1).min(2.0);
         }
@@ -145,8 +146,8 @@ mod tests {
     const MSS: u32 = 1448;
     const LEGS: Legs = Legs { first_rtt_s: 0.01, next_rtt_s: 0.1, mss: MSS, unread: 0 };
 
-    /// A leg that drains at a rate (bytes/s) and makes the gateway wait, for a time; the queue
-    /// follows the window.
+    /// Simulates a leg that drains at a rate (bytes/s) for a time and makes the gateway wait; the
+    /// queue follows the window.
     fn drain(backlog: &mut Backlog, now: &mut f64, rate: f64, seconds: f64) -> u32 {
         let (end, mut unread) = (*now + seconds, 0);
         while *now < end {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Health endpoint over a Unix socket and loopback HTTP, and the end of the gateway: signals,
+//! Health endpoint over a Unix socket and loopback HTTP, and shutdown of the gateway by signals and
 //! requests to drain.
 
 use crate::counters::Counters;
@@ -26,10 +26,10 @@ const TICK: Duration = Duration::from_millis(100);
 const TIMEOUT: Duration = Duration::from_secs(5);
 const LARGEST_REQUEST: usize = 4096;
 
-/// Sends a request to a running gateway and prints the answer.
+/// Sends a request to a running gateway, and prints the answer.
 ///
 /// # Errors
-/// A message where none runs.
+/// A message if no gateway is running.
 pub fn print(options: &Options, method: &str, path: &str) -> Result<(), String> {
     let answer = request(options, method, path).map_err(|e| {
         format!("no gateway answers at {} ({e}); --control PATH names its socket", options.control.display())
@@ -47,18 +47,18 @@ fn request(options: &Options, method: &str, path: &str) -> io::Result<String> {
     Ok(answer.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned()))
 }
 
-/// The claimed socket of the health endpoint.
+/// The health endpoint, which has claimed its socket.
 pub struct Endpoint {
     socket: std::os::unix::net::UnixListener,
     signals: OwnedFd,
 }
 
 impl Endpoint {
-    /// Claims the socket; a gateway that has it is replaced on request. From here on signals
-    /// arrive at the endpoint, also those of threads that start later.
+    /// Claims the socket; a gateway that has it is replaced on request. From now on, the endpoint
+    /// receives the signals of this thread and of threads that start later.
     ///
     /// # Errors
-    /// A message where another gateway has it, or it cannot be made.
+    /// A message if another gateway has the socket, or if it cannot be created.
     pub fn claim(options: &Options) -> Result<Endpoint, String> {
         let path = &options.control;
         if UnixStream::connect(path).is_ok() {
@@ -84,7 +84,7 @@ impl Endpoint {
     /// Serves requests until the gateway is to end.
     ///
     /// # Errors
-    /// Those of the endpoint, as a message.
+    /// Errors of the endpoint, as a message.
     pub fn serve(self, options: &Options, counters: &Arc<Counters>, table: &Table) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|e| e.to_string())?;
@@ -113,14 +113,14 @@ impl Endpoint {
         table.stop_intake()?;
         counters.draining.store(true, Relaxed);
         if !signalled {
-            // The successor takes the socket's place.
+            // The successor replaces the socket.
             sleep(TICK).await;
             endpoint.abort();
         }
         let begin = Instant::now();
         let time = Duration::from_secs(u64::from(options.drain_s));
         let busy = || counters.open.load(Relaxed) > 0 || counters.dialling.load(Relaxed) > 0;
-        // Without a signal there is no limit: connections may last.
+        // Without a signal, there is no time limit for open connections.
         while busy() && (!signalled || begin.elapsed() < time) {
             if timeout(TICK, ends.next()).await.is_ok() {
                 break;
@@ -170,7 +170,7 @@ async fn serve_http(listener: TcpListener, state: Rc<State>) {
     }
 }
 
-/// One request; only those over the Unix socket may change anything.
+/// Answers a request; only requests over the Unix socket may change the state.
 async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Rc<State>, trusted: bool) {
     let mut request = Vec::new();
     let read = async {

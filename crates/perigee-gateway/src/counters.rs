@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Counters of the gateway, and their forms: JSON and the text of Prometheus.
+//! Counters of the gateway, as JSON and in the text format of Prometheus.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {
     ($($name:ident: $kind:ident, $help:literal;)*) => {
-        /// Counts of all workers. They are the only state that threads share.
+        /// Counters of all workers, which are the only state that threads share.
         #[derive(Debug, Default)]
         pub struct Counters {
             $(#[doc = $help] pub $name: counters!(@type $kind),)*
-            /// No new connections.
+            /// Whether new connections are refused.
             pub draining: AtomicBool,
-            /// Connections are reset.
+            /// Whether connections are being reset.
             pub stopping: AtomicBool,
         }
 
         impl Counters {
-            /// Name, kind and help of each, with its value.
+            /// Name, kind, help text and value of each counter.
             fn rows(&self) -> Vec<(&'static str, &'static str, &'static str, f64)> {
                 vec![$((stringify!($name), stringify!($kind), $help, self.$name.load(Relaxed) as f64)),*]
             }
@@ -52,7 +52,7 @@ pub fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Relaxed);
 }
 
-/// A gauge that is one higher while this exists.
+/// Raises a gauge by one for its lifetime.
 pub struct Raised<'a>(&'a AtomicI64);
 
 impl<'a> Raised<'a> {
@@ -69,16 +69,16 @@ impl Drop for Raised<'_> {
     }
 }
 
-/// A part of a gauge's sum.
+/// A contribution to a gauge that is a sum.
 pub struct Share<'a>(&'a AtomicI64, i64);
 
 impl<'a> Share<'a> {
-    /// A share of zero.
+    /// A contribution of zero.
     pub fn new(gauge: &'a AtomicI64) -> Share<'a> {
         Share(gauge, 0)
     }
 
-    /// Changes the share.
+    /// Changes the contribution.
     pub fn set(&mut self, value: u32) {
         let value = i64::from(value);
         self.0.fetch_add(value - self.1, Relaxed);
@@ -109,7 +109,7 @@ impl Counters {
         self.rows().into_iter().map(|(name, _, _, value)| (name.to_owned(), (value as i64).into())).collect()
     }
 
-    /// The text of Prometheus.
+    /// All values in the text format of Prometheus.
     #[must_use]
     pub fn as_prometheus(&self) -> String {
         let mut text = String::new();

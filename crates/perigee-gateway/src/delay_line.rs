@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A link in real time: frames that arrive at one interface leave at the other one, later, at a
-//! rate, through a drop-tail queue, with random loss.
+//! Emulated link in real time: frames that arrive at one interface leave at the other after a
+//! delay, at a rate, through a drop-tail queue and with random loss.
 //!
-//! Both interfaces need offloads to be off, so that frames are single packets.
+//! Offloads must be disabled at both interfaces, so that each frame is a single packet.
 
 use crate::system;
 use std::collections::VecDeque;
@@ -19,15 +19,15 @@ Usage: perigee-delay-line IF IF [--delay-ms MS[,MS...]] [--every-s S] [--rate-mb
   --queue-kb   bytes that may wait for the rate (default: 256)
   --loss       probability that a frame is lost, in each direction (default: 0)
 ";
-/// Packets may be longer with hop-by-hop options.
+/// Maximum size of a frame; packets with hop-by-hop options may exceed the MTU.
 const LARGEST_FRAME: usize = 2048;
-/// Frames taken from one interface before the other has its turn.
+/// Maximum number of frames taken from one interface before the other is served.
 const TURN: usize = 64;
 
 struct Link {
     delays: Vec<Duration>,
     every: Duration,
-    /// 0: unlimited.
+    /// Zero is unlimited.
     bits_per_s: f64,
     queue_bytes: f64,
     loss: f64,
@@ -38,7 +38,7 @@ struct Direction {
     from: OwnedFd,
     to: OwnedFd,
     flight: VecDeque<(Instant, Vec<u8>)>,
-    /// When the transmitter has sent all that arrived.
+    /// Time at which the transmitter has sent all frames so far.
     free: Instant,
     random: u64,
 }
@@ -117,7 +117,7 @@ impl Direction {
     fn deliver(&mut self, now: Instant) {
         while self.flight.front().is_some_and(|(due, _)| *due <= now) {
             if let Some((_, frame)) = self.flight.pop_front() {
-                // A full interface loses the frame.
+                // If the queue of the interface is full, the frame is lost.
                 let _ = system::send(&self.to, &frame, 0);
             }
         }
@@ -156,12 +156,12 @@ impl Direction {
         if self.draw() < link.loss {
             return;
         }
-        // A shorter delay lets no frame overtake.
+        // A frame does not overtake another, even if the delay decreases.
         let due = self.flight.back().map_or(now, |(due, _)| *due).max(self.free + delay);
         self.flight.push_back((due, frame));
     }
 
-    /// Uniform number from 0 to 1 (xorshift64*).
+    /// Draws a uniform number from 0 to 1 (xorshift64*).
     fn draw(&mut self) -> f64 {
         self.random ^= self.random >> 12;
         self.random ^= self.random << 25;

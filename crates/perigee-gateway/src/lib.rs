@@ -2,7 +2,8 @@
 //! Transparent gateway that splits TCP connections at the edge of a satellite link.
 //!
 //! `rules` and `routes` divert connections, `queue` holds SYNs until the far side has answered,
-//! `worker` dials and accepts, `relay` moves bytes between the legs, `backlog` bounds what waits.
+//! `worker` connects and accepts, `relay` moves bytes between the legs, and `backlog` bounds the
+//! data that waits.
 
 #![expect(clippy::disallowed_methods, reason = "connections of real hosts run by the wall clock")]
 
@@ -56,7 +57,7 @@ fn fail(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Sets the gateway up, serves until it is to end, and removes what was set up.
+/// Sets up the gateway, serves until it ends, and removes the rules and routes.
 fn gateway(options: Options) -> Result<(), String> {
     check_privileges()?;
     check_congestion(&options)?;
@@ -69,7 +70,7 @@ fn gateway(options: Options) -> Result<(), String> {
     let ended = control.serve(&options, &counters, &table);
     counters.stopping.store(true, std::sync::atomic::Ordering::Relaxed);
     for worker in workers {
-        // A panic of a worker was printed by it.
+        // A worker that panics has already printed the message.
         let _ = worker.join();
     }
     table.remove().map_err(|e| format!("cannot remove the rules: {e}"))?;
@@ -95,7 +96,7 @@ fn start_workers(options: &Options, counters: &Arc<Counters>) -> Result<Workers,
     Ok((lanes, workers))
 }
 
-/// Removes what killed gateways left.
+/// Removes the rules and routes of killed gateways.
 fn clean() -> Result<(), String> {
     let socket = netlink::Socket::open(libc::NETLINK_NETFILTER).map_err(|e| format!("no nf_tables: {e}"))?;
     let mut tables = 0;
@@ -114,7 +115,7 @@ fn clean() -> Result<(), String> {
     Ok(())
 }
 
-/// Removes rule and routes unless another gateway of this machine uses them.
+/// Removes the routing rule and routes unless another gateway on this machine uses them.
 fn remove_routes_of_last() -> Result<(), String> {
     let socket = netlink::Socket::open(libc::NETLINK_NETFILTER).map_err(|e| e.to_string())?;
     if rules::tables(&socket).map_err(|e| e.to_string())?.is_empty() {
@@ -142,10 +143,10 @@ fn check_congestion(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Each worker has a table of descriptors of its own.
+/// Checks the limit of open files for each worker, which has its own table of descriptors.
 fn check_open_files(options: &Options) -> Result<(), String> {
     let limit = system::raise_open_files().map_err(|e| e.to_string())?;
-    // Two sockets each, pipes in use, and what is always open.
+    // Each connection needs two sockets and the pipes in use; other descriptors are always open.
     let needed = u64::from(options.connections) * 5 / 2 / u64::from(options.workers) + 512;
     if needed > limit {
         return Err(format!(

@@ -7,15 +7,15 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Request flags.
 pub const REQUEST: u16 = 0x1;
-/// The kernel acknowledges.
+/// Requests an acknowledgement by the kernel.
 pub const ACK: u16 = 0x4;
-/// All objects.
+/// Requests all objects.
 pub const DUMP: u16 = 0x300;
-/// The object must not exist.
+/// Fails if the object exists.
 pub const EXCLUSIVE: u16 = 0x200;
-/// Create the object.
+/// Creates the object.
 pub const CREATE: u16 = 0x400;
-/// Add at the end.
+/// Adds at the end.
 pub const APPEND: u16 = 0x800;
 
 const HEADER: usize = 16;
@@ -23,7 +23,7 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const NESTED: u16 = 0x8000;
 
-/// Messages under construction, in the order in which they are sent.
+/// Messages under construction, in sending order.
 #[derive(Default)]
 pub struct Messages {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Starts a message: type, flags, fixed header of its family.
+    /// Starts a message with its type, flags and the fixed header of its family.
     pub fn start(&mut self, kind: u16, flags: u16, fixed: &[u8]) -> &mut Self {
         self.start = self.bytes.len();
         self.sequence += 1;
@@ -54,7 +54,7 @@ impl Messages {
         self.finish()
     }
 
-    /// Adds a number of 32 bits in network order.
+    /// Adds a 32-bit number in network byte order.
     pub fn number(&mut self, kind: u16, value: u32) -> &mut Self {
         self.attribute(kind, &value.to_be_bytes())
     }
@@ -88,7 +88,7 @@ impl Messages {
     }
 }
 
-/// A received message: type and what follows the header.
+/// A received message: its type, and the data after the header.
 pub type Received = (u16, Vec<u8>);
 
 /// A netlink socket.
@@ -112,7 +112,7 @@ impl Socket {
     /// Opens a socket of a family (`NETLINK_ROUTE`, `NETLINK_NETFILTER`).
     ///
     /// # Errors
-    /// Those of the system calls; EPROTONOSUPPORT where the kernel has no such family.
+    /// Errors of the system calls; EPROTONOSUPPORT if the kernel has no such family.
     pub fn open(family: i32) -> io::Result<Socket> {
         let fd = system::socket(libc::AF_NETLINK, libc::SOCK_RAW, family)?;
         system::bind_netlink(&fd)?;
@@ -122,7 +122,7 @@ impl Socket {
     /// Sends messages without waiting for an answer.
     ///
     /// # Errors
-    /// Those of `send`.
+    /// Errors of `send`.
     pub fn send(&self, messages: &Messages) -> io::Result<()> {
         system::send(&self.fd, &messages.bytes, 0).map(drop)
     }
@@ -130,20 +130,20 @@ impl Socket {
     /// Receives one datagram, without waiting, and splits it into messages.
     ///
     /// # Errors
-    /// `WouldBlock` where there is none, ENOBUFS where some were lost.
+    /// `WouldBlock` if there is none, ENOBUFS if datagrams were lost.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Vec<Received>> {
         let length = system::receive(&self.fd, buffer, 0)?;
         Ok(split(&buffer[..length]))
     }
 
-    /// Sends messages and waits until the kernel has acknowledged the last `acknowledged` of
-    /// them. Returns all other messages that it sends.
+    /// Sends messages, and waits until the kernel has acknowledged the last `acknowledged` of them.
+    /// Returns all other messages that the kernel sends.
     ///
     /// # Errors
     /// The first error that the kernel reports.
     pub fn exchange(&self, messages: &Messages, acknowledged: usize) -> io::Result<Vec<Received>> {
         let (mut buffer, mut found, mut left) = (vec![0; 1 << 16], Vec::new(), acknowledged);
-        // Remainder of an exchange that failed.
+        // Discards the remainder of an exchange that failed.
         while self.receive(&mut buffer).is_ok() {}
         self.send(messages)?;
         let mut first: io::Result<()> = Ok(());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
-/// Which side opens the connections that are split.
+/// Side that opens the connections to be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     /// Hosts at the inside interface.
@@ -16,57 +16,57 @@ pub enum From {
     Both,
 }
 
-/// What to do.
+/// Task of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
     /// Split connections.
     Run,
     /// Print the state of a running gateway.
     Status,
-    /// Print its counters in the format of Prometheus.
+    /// Print the counters of a running gateway in the format of Prometheus.
     Metrics,
-    /// Let it take no more connections and end with its last one.
+    /// Let a running gateway refuse new connections, and end with its last one.
     Drain,
-    /// Remove what a killed gateway left.
+    /// Remove the rules and routes of a killed gateway.
     Clean,
 }
 
 /// Options of a gateway.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to do.
+    /// Task of the program.
     pub task: Task,
     /// Interface of the hosts.
     pub inside: String,
     /// Interface of the satellite link.
     pub outside: String,
-    /// Congestion control at the outside interface; None: the system's.
+    /// Congestion control at the outside interface; `None` is the system's default.
     pub congestion: Option<String>,
     /// Congestion control at the inside interface.
     pub inside_congestion: Option<String>,
-    /// Which side opens connections.
+    /// Side that opens connections.
     pub from: From,
-    /// Answer SYNs at once.
+    /// Whether SYNs are answered immediately.
     pub spoof: bool,
-    /// Data that may wait, in RTTs of the next leg.
+    /// Maximum waiting time of data, in RTTs of the next leg.
     pub backlog: f64,
-    /// Most connections.
+    /// Maximum number of connections.
     pub connections: u32,
-    /// Largest buffer of a connection and direction, bytes.
+    /// Maximum buffer of a connection in one direction, in bytes.
     pub buffer: u32,
-    /// Largest sum of advertised windows, bytes.
+    /// Maximum sum of advertised windows, in bytes.
     pub memory: u64,
-    /// Time for the far side's answer, s.
+    /// Timeout for the answer of the far side, in s.
     pub dial_s: u32,
-    /// Idle time before keepalive probes, s.
+    /// Idle time before keepalive probes, in s.
     pub keepalive_s: u32,
-    /// Time to end by itself after SIGTERM, s.
+    /// Time in s that connections have to end after SIGTERM.
     pub drain_s: u32,
-    /// Threads; a power of two.
+    /// Number of threads; a power of two.
     pub workers: u32,
-    /// Mark of packets for this machine.
+    /// Mark of packets that are delivered to this machine.
     pub mark: u32,
-    /// Number of the table of routes.
+    /// Number of the routing table.
     pub table: u32,
     /// Number of the first queue.
     pub queue: u16,
@@ -74,7 +74,7 @@ pub struct Options {
     pub control: PathBuf,
     /// Loopback port of the health endpoint, if it has one.
     pub health_port: Option<u16>,
-    /// Take over from a running gateway.
+    /// Whether to replace a running gateway.
     pub replace: bool,
 }
 
@@ -123,7 +123,7 @@ pub fn help() -> &'static str {
 impl Default for Options {
     fn default() -> Options {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // The largest power of two that is no more than the cores.
+        // The largest power of two that does not exceed the number of cores.
         let workers = 1_u32 << cores.min(8).ilog2();
         Options {
             task: Task::Run,
@@ -152,10 +152,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the command line; None where help was requested.
+    /// Reads the command line; `None` if help was requested.
     ///
     /// # Errors
-    /// A message on the first option that is wrong.
+    /// A message about the first invalid option.
     pub fn read(arguments: &[String]) -> Result<Option<Options>, String> {
         let mut options = Options::default();
         let mut rest = arguments.iter();
@@ -228,13 +228,13 @@ impl Options {
         Ok(self)
     }
 
-    /// Number of a worker's lane in a direction.
+    /// Number of a worker's lane in one direction.
     #[must_use]
     pub fn lane(&self, direction: usize, worker: usize) -> u16 {
         u16::try_from(2 * worker + direction).expect("few workers")
     }
 
-    /// Mark of admitted SYNs of a lane.
+    /// Mark of the admitted SYNs of a lane.
     #[must_use]
     pub fn verdict_mark(&self, lane: u16) -> u32 {
         self.mark + 1 + u32::from(lane)
@@ -285,7 +285,7 @@ fn small(name: &str, value: &str, least: u16, most: u16) -> Result<u16, String> 
     u16::try_from(n).map_err(|_| format!("{name} {value} is too large"))
 }
 
-/// Message on missing privileges.
+/// Message about missing privileges.
 #[must_use]
 pub fn no_capability(error: &io::Error) -> String {
     format!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! SYNs that wait in a queue of netfilter until the far side has answered.
+//! Netfilter queue in which SYNs wait until the far side has answered.
 
 use crate::netlink::{attributes, Messages, Socket, ACK, REQUEST};
 use std::io;
@@ -10,7 +10,7 @@ const VERDICT: u16 = PACKET | 1;
 const CONFIGURE: u16 = PACKET | 2;
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
-/// Headers of a SYN with all their options.
+/// Maximum size of the headers of a SYN with all options.
 const COPY_BYTES: u32 = 512;
 const ATTRIBUTE_HEADER: u16 = 1;
 const ATTRIBUTE_PAYLOAD: u16 = 10;
@@ -23,20 +23,20 @@ pub struct Queue {
 
 /// A waiting packet.
 pub struct Waiting {
-    /// Its number in the queue.
+    /// Number of the packet in the queue.
     pub id: u32,
-    /// Network header and what follows.
+    /// The packet from its network header on.
     pub packet: Vec<u8>,
 }
 
-/// What happens to a waiting packet.
+/// Verdict on a waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is lost; TCP repeats it.
+    /// The packet is dropped; TCP retransmits it.
     Drop,
-    /// It is forwarded as if there were no gateway.
+    /// The packet is forwarded as without a gateway.
     Pass,
-    /// It continues with a mark, by which it is admitted.
+    /// The packet continues with a mark, by which it is admitted.
     Admit(u32),
 }
 
@@ -53,10 +53,10 @@ impl AsFd for Queue {
 }
 
 impl Queue {
-    /// Takes over a queue.
+    /// Binds to a queue.
     ///
     /// # Errors
-    /// EBUSY or EPERM where another process has it.
+    /// EBUSY or EPERM if another process has the queue.
     pub fn bind(number: u16, waiting: u32) -> io::Result<Queue> {
         let socket = Socket::open(libc::NETLINK_NETFILTER)?;
         crate::system::set_receive_buffer(&socket, 4 << 20)?;
@@ -86,16 +86,16 @@ impl Queue {
     /// Takes packets that have arrived, without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` where there are none, ENOBUFS where notices were lost.
+    /// `WouldBlock` if there are none, ENOBUFS if notifications were lost.
     pub fn take(&self, buffer: &mut [u8]) -> io::Result<Vec<Waiting>> {
         let found = self.socket.receive(buffer)?;
         Ok(found.iter().filter(|(kind, _)| *kind == PACKET).filter_map(|(_, body)| waiting(body)).collect())
     }
 
-    /// Ends the wait of a packet.
+    /// Issues the verdict on a packet.
     ///
     /// # Errors
-    /// Those of `send`.
+    /// Errors of `send`.
     pub fn decide(&self, id: u32, verdict: Verdict) -> io::Result<()> {
         let mut messages = Messages::default();
         let code: u32 = if verdict == Verdict::Drop { 0 } else { 1 };

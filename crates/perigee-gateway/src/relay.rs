@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The two directions between the legs of a split connection: bytes by `splice`, ends, resets,
-//! urgent data.
+//! Relay between the legs of a split connection, in both directions: bytes by `splice`,
+//! half-closes, resets and urgent data.
 
 use crate::backlog::{Backlog, Legs};
 use crate::counters::{add, Counters, Share};
@@ -18,15 +18,15 @@ use std::time::Instant;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// Most bytes at a time: what a pipe holds.
+/// Maximum number of bytes at a time, which is the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
-/// Pipes that are kept for reuse.
+/// Maximum number of pipes that are kept for reuse.
 const KEPT_PIPES: usize = 64;
-/// Changes of a bound below an eighth are not passed to the kernel.
+/// Inverse of the smallest relative change of a bound that is passed to the kernel.
 const NOTABLE: u32 = 8;
-/// Memory per byte of payload before it was measured.
+/// Memory per byte of payload before the first measurement.
 const FIRST_OVERHEAD: f64 = 2.0;
-/// Unread bytes from which the overhead is measured.
+/// Minimum number of unread bytes at which the overhead is measured.
 const MEASURABLE: u32 = 16 << 10;
 
 /// One connection of the gateway.
@@ -42,7 +42,7 @@ impl Leg {
     /// Registers a nonblocking socket with this thread's runtime.
     ///
     /// # Errors
-    /// Those of the registration.
+    /// Errors of the registration.
     pub fn new(fd: OwnedFd) -> io::Result<Leg> {
         let interest = Interest::READABLE | Interest::WRITABLE | Interest::PRIORITY | Interest::ERROR;
         Ok(Leg(system::register(TcpStream::from(fd), interest)?))
@@ -57,14 +57,14 @@ impl Leg {
     /// Waits until a started connection is established.
     ///
     /// # Errors
-    /// Those of `connect`.
+    /// Errors of `connect`.
     pub async fn connected(&self) -> io::Result<()> {
         loop {
             let mut guard = self.0.writable().await?;
             if let Some(error) = system::take_error(self) {
                 return Err(error);
             }
-            // A report of the state before `connect`.
+            // The report was about the state before `connect`.
             match self.socket().peer_addr() {
                 Ok(_) => return Ok(()),
                 Err(_) => guard.clear_ready(),
@@ -86,19 +86,19 @@ impl Leg {
     }
 }
 
-/// Limits and counts of a relay.
+/// Limits and counters shared by the relays of a thread.
 pub struct Shared<'a> {
     /// The gateway's options.
     pub options: &'a Options,
     /// The gateway's counters.
     pub counters: &'a Counters,
-    /// Zero of times.
+    /// Time zero.
     pub start: Instant,
     /// Pipes of this thread.
     pub pipes: &'a Pipes,
 }
 
-/// Pipes that are kept for reuse: only a connection with bytes in one holds it.
+/// Pipes for reuse: a connection holds a pipe only while it has bytes in it.
 #[derive(Default)]
 pub struct Pipes(RefCell<Vec<(OwnedFd, OwnedFd)>>);
 
@@ -119,7 +119,7 @@ impl Pipes {
 /// Moves bytes between the legs until both directions have ended.
 ///
 /// # Errors
-/// The error of a leg; the caller resets the other one.
+/// The error of a leg; the caller resets the other leg.
 pub async fn relay(inside: &Leg, outside: &Leg, shared: &Shared<'_>) -> io::Result<()> {
     let out = pin!(Direction::new(inside, outside, shared, &shared.counters.bytes_outwards).run());
     let back = pin!(Direction::new(outside, inside, shared, &shared.counters.bytes_inwards).run());
@@ -162,7 +162,7 @@ struct Direction<'a> {
     overhead: f64,
     window: Share<'a>,
     waiting: Share<'a>,
-    /// Bounds as the kernel has them.
+    /// Bounds that were last passed to the kernel.
     set_unsent: u32,
     set_window: u32,
 }
@@ -213,7 +213,7 @@ impl<'a> Direction<'a> {
         self.to.socket().shutdown(Shutdown::Write)
     }
 
-    /// Waits until the next leg may take bytes, and returns their number.
+    /// Waits until the next leg may take bytes; returns their number.
     async fn room(&mut self) -> io::Result<usize> {
         loop {
             let mut guard = self.to.0.writable().await?;
@@ -222,7 +222,8 @@ impl<'a> Direction<'a> {
                 return Ok((most - unsent) as usize);
             }
             self.backlog.wait();
-            // The kernel reports the next time only to a caller that found it not writable.
+            // The kernel reports that the socket becomes writable only after a call has found that
+            // it is not.
             if system::poll_writable(self.to) {
                 return Ok(1);
             }
@@ -246,7 +247,7 @@ impl<'a> Direction<'a> {
         Ok(())
     }
 
-    /// `splice` also returns 0 before urgent data.
+    /// Whether the direction has ended; `splice` also returns 0 before urgent data.
     fn is_at_end(&self) -> io::Result<bool> {
         match system::receive(self.from, &mut [0], libc::MSG_PEEK) {
             Ok(n) => Ok(n == 0),
@@ -255,7 +256,8 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// The rest of a direction in which urgent data was seen, by copies: `splice` stops before it.
+    /// Relays the rest of a direction with urgent data by copies, since `splice` stops before such
+    /// data.
     async fn run_with_urgent_data(mut self) -> io::Result<()> {
         add(&self.shared.counters.urgent, 1);
         let mut buffer = vec![0; CHUNK];
@@ -263,7 +265,7 @@ impl<'a> Direction<'a> {
             let mut guard = self.from.0.ready(Interest::READABLE | Interest::PRIORITY).await?;
             let mut byte = [0];
             let flags = match system::at_urgent_mark(self.from)? {
-                // EINVAL: it was read already.
+                // EINVAL means that it was already read.
                 true if system::receive(self.from, &mut byte, libc::MSG_OOB).is_ok() => libc::MSG_OOB,
                 _ => 0,
             };
@@ -320,7 +322,7 @@ impl<'a> Direction<'a> {
         self.set_bounds()
     }
 
-    /// Passes bounds that changed to the kernel.
+    /// Passes changed bounds to the kernel.
     fn set_bounds(&mut self) -> io::Result<()> {
         let unsent = self.backlog.unsent();
         if unsent.abs_diff(self.set_unsent) > self.set_unsent / NOTABLE {
@@ -338,7 +340,8 @@ impl<'a> Direction<'a> {
         Ok(())
     }
 
-    /// Where the windows of all connections exceed the limit, each has an equal part.
+    /// Limits a window to an equal part of the memory if the windows of all connections exceed the
+    /// limit.
     fn share_of_memory(&self, window: u32) -> u32 {
         let (counters, most) = (self.shared.counters, self.shared.options.memory);
         if counters.window_bytes.load(Relaxed) <= most as i64 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The routing rule and the table of routes that deliver marked packets to this machine.
+//! Routing rule and routing table that deliver marked packets to this machine.
 
 use crate::netlink::{attributes, Messages, Received, Socket, ACK, CREATE, DUMP, EXCLUSIVE, REQUEST};
 use crate::options::Options;
 use crate::system;
 use std::io;
 
-/// Number by which rules and routes of gateways are recognised (`ip rule`: "proto 80").
+/// Protocol number by which rules and routes of gateways are recognised (`ip rule`: "proto 80").
 pub const PROTOCOL: u8 = 80;
-/// Before the table "main".
+/// Priority before that of the table "main".
 const PRIORITY: u32 = 1080;
 const LOCAL: u8 = 2;
 const HOST: u8 = 254;
@@ -22,10 +22,10 @@ const RULE_MASK: u16 = 16;
 const RULE_PROTOCOL: u16 = 21;
 const ROUTE_OUT: u16 = 4;
 
-/// Adds rule and route of both families. Those that exist stay.
+/// Adds the rule and the route for both address families. Existing ones are kept.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors that the kernel reports.
 pub fn add(options: &Options) -> io::Result<()> {
     let socket = Socket::open(libc::NETLINK_ROUTE)?;
     let loopback = system::interface_index("lo")?;
@@ -45,7 +45,7 @@ pub fn add(options: &Options) -> io::Result<()> {
         for messages in [route, rule] {
             match socket.exchange(&messages, 1) {
                 Err(e) if e.raw_os_error() == Some(libc::EEXIST) => {}
-                // A machine without IPv6.
+                // The machine has no IPv6.
                 Err(e) if family != FAMILIES[0] && e.raw_os_error() == Some(libc::EAFNOSUPPORT) => {}
                 other => drop(other?),
             }
@@ -57,7 +57,7 @@ pub fn add(options: &Options) -> io::Result<()> {
 /// Removes all rules and routes of gateways, and returns their number.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors that the kernel reports.
 pub fn remove() -> io::Result<usize> {
     let socket = Socket::open(libc::NETLINK_ROUTE)?;
     let mut removed = 0;
@@ -84,7 +84,7 @@ fn rule_is_ours(body: &[u8]) -> bool {
     attributes(&body[12..]).any(|(kind, value)| kind == RULE_PROTOCOL && value == [PROTOCOL])
 }
 
-/// The protocol alone is no proof: it must be a local default route.
+/// The protocol alone is not sufficient: the route must also be a local default route.
 fn route_is_ours(body: &[u8]) -> bool {
     body[5] == PROTOCOL && body[7] == LOCAL && body[1] == 0
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The table of nf_tables that diverts connections into the gateway.
+//! Table of nf_tables that diverts connections to the gateway.
 //!
 //! ```text
 //! chain divert  (prerouting, mangle)      socket transparent 1                -> mark, accept
@@ -8,11 +8,11 @@
 //! chain admit   (prerouting, mangle + 1)  mark of the verdict selects a lane  -> tproxy, mark, accept
 //! ```
 //!
-//! A lane is a worker and a direction; with `--from both` there are two directions and chains.
+//! A lane is a worker and a direction; with `--from both`, there are two directions and chains.
 //!
-//! Only SYNs are diverted: connections that exist when the gateway starts stay as they are. The
-//! table belongs to the socket that made it, so that the kernel removes it when the process ends,
-//! in whatever way.
+//! Only SYNs are diverted: connections that exist when the gateway starts are not affected. The
+//! socket that created the table owns it, so that the kernel removes the table when the process
+//! ends for whatever reason.
 
 use crate::netlink::{attributes, Messages, Socket, ACK, APPEND, CREATE, DUMP, REQUEST};
 use crate::options::{From, Options};
@@ -37,12 +37,13 @@ const MANGLE: i32 = -150;
 const ACCEPT: i32 = 1;
 const JUMP: i32 = -3;
 const VERDICT: u32 = 0;
-/// The register of 16 bytes in which values are compared, and those of the proxy's address and port.
+/// The 16-byte register in which values are compared, and the registers of the proxy's address and
+/// port.
 const VALUE: u32 = 1;
 const ADDRESS: u32 = 2;
 const PORT: u32 = 3;
 
-/// Prefix of the names of gateways' tables; the process follows.
+/// Prefix of the table names of gateways; the process ID follows.
 pub const PREFIX: &str = "perigee_gateway_";
 
 /// Ports of a lane's listening sockets, on the loopback addresses.
@@ -50,7 +51,7 @@ pub const PREFIX: &str = "perigee_gateway_";
 pub struct Ports {
     /// For IPv4.
     pub v4: u16,
-    /// For IPv6, where the machine has it.
+    /// For IPv6, if the machine has it.
     pub v6: Option<u16>,
 }
 
@@ -62,10 +63,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// Installs the table of this process, with the ports of each direction's workers.
+    /// Installs the table of this process, with the ports of the workers of each direction.
     ///
     /// # Errors
-    /// Those of the kernel, with the part that it rejects.
+    /// Errors that the kernel reports, with the rejected part.
     pub fn install(options: &Options, lanes: &[Vec<Ports>]) -> Result<Table, String> {
         let socket = Socket::open(libc::NETLINK_NETFILTER).map_err(|e| {
             format!("no netlink socket for nf_tables ({e}); the kernel needs CONFIG_NF_TABLES")
@@ -73,7 +74,7 @@ impl Table {
         let name = format!("{PREFIX}{}", std::process::id());
         let table = Table { socket, name, directions: lanes.len() };
         let with = |flags, queue| table.build(options, lanes, flags, queue).map(drop);
-        // Queues are an expression of nf_tables, or a target of xtables by way of nft_compat.
+        // Queues are an expression of nf_tables, or a target of xtables through nft_compat.
         let mut last = None;
         for queue in [Queue::Expression, Queue::Target] {
             for flags in [OWNER, 0] {
@@ -98,10 +99,10 @@ impl Table {
         ))
     }
 
-    /// Stops the intake of new connections; established ones stay diverted.
+    /// Stops the intake of new connections; established connections stay diverted.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors that the kernel reports.
     pub fn stop_intake(&self) -> io::Result<()> {
         let mut batch = Batch::start();
         for direction in 0..self.directions {
@@ -115,7 +116,7 @@ impl Table {
     /// Removes the table.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors that the kernel reports.
     pub fn remove(&self) -> io::Result<()> {
         remove(&self.socket, &self.name)
     }
@@ -191,10 +192,10 @@ impl Ports {
     }
 }
 
-/// Names of the tables of gateways.
+/// The names of all gateways' tables.
 ///
 /// # Errors
-/// Those of the kernel.
+/// Errors that the kernel reports.
 pub fn tables(socket: &Socket) -> io::Result<Vec<String>> {
     let mut messages = Messages::default();
     messages.start(GET_TABLE, REQUEST | DUMP, &[INET, 0, 0, 0]);
@@ -209,7 +210,7 @@ pub fn tables(socket: &Socket) -> io::Result<Vec<String>> {
 /// Removes a table.
 ///
 /// # Errors
-/// EPERM where a running process owns it.
+/// EPERM if a running process owns it.
 pub fn remove(socket: &Socket, name: &str) -> io::Result<()> {
     let mut batch = Batch::start();
     batch.add(DELETE_TABLE, 0, |m| {
@@ -218,7 +219,7 @@ pub fn remove(socket: &Socket, name: &str) -> io::Result<()> {
     batch.run(socket)
 }
 
-/// Messages that the kernel carries out all at once, or not at all.
+/// A transaction of messages, which the kernel executes completely or not at all.
 struct Batch {
     messages: Messages,
     count: usize,
@@ -300,7 +301,7 @@ fn tcp(m: &mut Messages) {
     compare(m, &[6]);
 }
 
-/// Bits of the TCP header.
+/// Loads masked bits of the TCP header.
 fn header_bits(m: &mut Messages, offset: u32, mask: &[u8]) {
     let length = u32::try_from(mask.len()).expect("short");
     expression(m, "payload", |m| {
@@ -317,7 +318,7 @@ fn header_bits(m: &mut Messages, offset: u32, mask: &[u8]) {
     });
 }
 
-/// A SYN that arrives at one interface and would leave by the other.
+/// Matches a SYN that arrives at one interface and would leave through the other.
 fn syn_between(m: &mut Messages, from: &str, to: &str, chain: &str) {
     meta(m, IN_NAME);
     compare(m, &interface(from));
@@ -326,7 +327,7 @@ fn syn_between(m: &mut Messages, from: &str, to: &str, chain: &str) {
     header_bits(m, 13, &[0x17]);
     compare(m, &[0x02]);
     expression(m, "fib", |m| {
-        // The name of the interface of the route to the destination.
+        // Loads the name of the interface on the route to the destination.
         m.number(1, VALUE).number(2, 2).number(3, 2);
     });
     compare(m, &interface(to));
@@ -339,14 +340,14 @@ fn interface(name: &str) -> [u8; 16] {
     padded
 }
 
-/// The source port selects a worker, so that a repeated SYN reaches the same one.
+/// Matches the source ports of a worker, so that a retransmitted SYN reaches the same one.
 fn port_of_worker(m: &mut Messages, worker: usize, workers: usize) {
     let mask = u16::try_from(workers - 1).expect("few workers");
     header_bits(m, 0, &mask.to_be_bytes());
     compare(m, &u16::try_from(worker).expect("few workers").to_be_bytes());
 }
 
-/// Gives the packet to a listening socket of the gateway.
+/// Passes the packet to a listening socket of the gateway.
 fn proxy(m: &mut Messages, family: u32, port: u16, value: u32) {
     meta(m, FAMILY);
     compare(m, &[u8::try_from(family).expect("small")]);
@@ -363,7 +364,7 @@ fn proxy(m: &mut Messages, family: u32, port: u16, value: u32) {
     verdict(m, ACCEPT, None);
 }
 
-/// How a rule queues packets to a process.
+/// The way in which a rule queues packets for a process.
 #[derive(Clone, Copy)]
 enum Queue {
     Expression,
@@ -392,7 +393,8 @@ fn intake(direction: usize) -> String {
 }
 
 impl From {
-    /// Pairs of interfaces: where a SYN arrives, where it would leave.
+    /// Pairs of interfaces: the one at which a SYN arrives, and the one through which it would
+    /// leave.
     #[must_use]
     pub fn directions(self, options: &Options) -> Vec<(&str, &str)> {
         let out = (options.inside.as_str(), options.outside.as_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! SYN packets: their addresses, and the answers to those that cannot be connected.
+//! SYN packets: their addresses, and answers to SYNs whose connection fails.
 
 use crate::system;
 use std::io;
@@ -19,14 +19,14 @@ pub struct Syn {
     pub to: SocketAddr,
     /// DSCP and ECN of the network header.
     pub traffic_class: u8,
-    /// Its sequence number.
+    /// Sequence number of the SYN.
     pub sequence: u32,
-    /// It joins a connection of MPTCP that may run elsewhere.
+    /// Whether it joins an MPTCP connection that may run elsewhere.
     pub joins: bool,
 }
 
 impl Syn {
-    /// Reads a packet from its network header on. None where it is no TCP packet.
+    /// Parses a packet from its network header on; `None` if it is not a TCP packet.
     #[must_use]
     pub fn read(packet: &[u8]) -> Option<Syn> {
         let (from, to, traffic_class, tcp) = match packet.first()? >> 4 {
@@ -47,7 +47,7 @@ impl Syn {
         })
     }
 
-    /// A reset as the server would send it.
+    /// The reset that the server would send.
     #[must_use]
     pub fn reset(&self) -> Vec<u8> {
         let mut tcp = [0; TCP_HEADER];
@@ -80,13 +80,13 @@ impl Syn {
     }
 }
 
-/// Answers a SYN with a reset, in the place of a server that refused the connection.
+/// Answers a SYN with a reset, on behalf of a server that refused the connection.
 ///
 /// # Errors
-/// EPERM without CAP_NET_RAW, and those of `sendto`.
+/// EPERM without CAP_NET_RAW, and errors of `sendto`.
 pub fn refuse(syn: &Syn) -> io::Result<()> {
     let socket = system::raw_socket(syn.from.is_ipv6())?;
-    // Raw sockets of IPv6 reject a port.
+    // Raw IPv6 sockets reject a port.
     system::send_packet(&socket, &syn.reset(), SocketAddr::new(syn.from.ip(), 0))
 }
 
@@ -118,7 +118,7 @@ fn read_v6(packet: &[u8]) -> Option<Parts<'_>> {
     Some((address(8)?, address(24)?, traffic_class, packet.get(at..)?))
 }
 
-/// Whether TCP options have MP_JOIN.
+/// Whether the TCP options contain MP_JOIN.
 fn joins(mut options: &[u8]) -> bool {
     while let [kind, rest @ ..] = options {
         match (kind, rest) {

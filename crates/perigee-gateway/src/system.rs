@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Safe wrappers of the system calls that the standard library does not have: socket options,
-//! `splice`, pipes, reports of a socket's queues.
+//! Safe wrappers of system calls that the standard library lacks: socket options, `splice`, pipes,
+//! and the state of a socket's queues.
 
 #![allow(unsafe_code)] // calls into libc with buffers of this file
 
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// Bytes in a socket's send queue that were never sent.
+/// Request for the number of unsent bytes in a socket's send queue.
 const SIOCOUTQNSD: libc::c_ulong = 0x894B;
 const SIOCATMARK: libc::c_ulong = 0x8905;
 const SO_MEMINFO: libc::c_int = 55;
@@ -51,7 +51,7 @@ fn get_bytes(fd: RawFd, level: libc::c_int, name: libc::c_int, into: &mut [u8]) 
 /// A nonblocking socket.
 ///
 /// # Errors
-/// Those of `socket`.
+/// Errors of `socket`.
 pub fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     // SAFETY: no memory is passed; the descriptor is new and owned by the result.
     unsafe {
@@ -60,16 +60,16 @@ pub fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// A nonblocking TCP socket of the family of an address.
+/// A nonblocking TCP socket for the family of an address.
 ///
 /// # Errors
-/// Those of `socket`.
+/// Errors of `socket`.
 pub fn tcp_socket(family_of: SocketAddr) -> io::Result<OwnedFd> {
     let family = if family_of.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     socket(family, libc::SOCK_STREAM, 0)
 }
 
-/// An address as the kernel reads it, and its length.
+/// An address in the format of the kernel, and its length.
 fn raw_address(address: SocketAddr) -> ([u8; 28], libc::socklen_t) {
     let mut raw = [0; 28];
     let length = match address {
@@ -93,17 +93,17 @@ fn raw_address(address: SocketAddr) -> ([u8; 28], libc::socklen_t) {
 /// Binds a socket.
 ///
 /// # Errors
-/// Those of `bind`.
+/// Errors of `bind`.
 pub fn bind(fd: &impl AsRawFd, address: SocketAddr) -> io::Result<()> {
     let (raw, length) = raw_address(address);
     // SAFETY: the kernel reads `length` bytes of `raw`.
     check(unsafe { libc::bind(fd.as_raw_fd(), raw.as_ptr().cast(), length) }).map(drop)
 }
 
-/// Starts to connect a nonblocking socket; `EINPROGRESS` is no error.
+/// Starts to connect a nonblocking socket; `EINPROGRESS` is not an error.
 ///
 /// # Errors
-/// Those of `connect`.
+/// Errors of `connect`.
 pub fn connect(fd: &impl AsRawFd, address: SocketAddr) -> io::Result<()> {
     let (raw, length) = raw_address(address);
     // SAFETY: the kernel reads `length` bytes of `raw`.
@@ -116,16 +116,16 @@ pub fn connect(fd: &impl AsRawFd, address: SocketAddr) -> io::Result<()> {
 /// Lets a socket accept connections.
 ///
 /// # Errors
-/// Those of `listen`.
+/// Errors of `listen`.
 pub fn listen(fd: &impl AsRawFd, backlog: i32) -> io::Result<()> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::listen(fd.as_raw_fd(), backlog) }).map(drop)
 }
 
-/// Accepts a connection, nonblocking.
+/// Accepts a connection without waiting; its socket is nonblocking.
 ///
 /// # Errors
-/// Those of `accept4`.
+/// Errors of `accept4`.
 pub fn accept(fd: &impl AsRawFd) -> io::Result<OwnedFd> {
     let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no address is requested; the descriptor is new and owned by the result.
@@ -135,7 +135,7 @@ pub fn accept(fd: &impl AsRawFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// Permits addresses of other machines as the local one.
+/// Permits addresses of other machines as the local address.
 ///
 /// # Errors
 /// EPERM without CAP_NET_ADMIN.
@@ -147,18 +147,18 @@ pub fn set_transparent(fd: &impl AsRawFd, v6: bool) -> io::Result<()> {
     }
 }
 
-/// SO_REUSEADDR.
+/// Sets SO_REUSEADDR.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_reuse_address(fd: &impl AsRawFd) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
 }
 
-/// IPv6 only.
+/// Restricts a socket to IPv6.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_v6_only(fd: &impl AsRawFd) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)
 }
@@ -166,15 +166,15 @@ pub fn set_v6_only(fd: &impl AsRawFd) -> io::Result<()> {
 /// Selects the congestion control of a socket.
 ///
 /// # Errors
-/// ENOENT where the kernel has none of this name, EPERM where it may not be used.
+/// ENOENT if the kernel has none with this name, EPERM if it may not be used.
 pub fn set_congestion(fd: &impl AsRawFd, name: &str) -> io::Result<()> {
     set_bytes(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
 }
 
-/// Sets the bits of DSCP; those of ECN belong to TCP.
+/// Sets the DSCP bits; the ECN bits belong to TCP.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_dscp(fd: &impl AsRawFd, v6: bool, traffic_class: u8) -> io::Result<()> {
     let value = i32::from(traffic_class & 0xfc);
     if v6 {
@@ -184,20 +184,20 @@ pub fn set_dscp(fd: &impl AsRawFd, v6: bool, traffic_class: u8) -> io::Result<()
     }
 }
 
-/// Reset (`true`) or orderly end (`false`) when the descriptor is closed.
+/// Selects a reset (`true`) or an orderly close (`false`) when the descriptor is closed.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_reset_on_close(fd: &impl AsRawFd, reset: bool) -> io::Result<()> {
     let mut linger = [0; 8];
     linger[..4].copy_from_slice(&i32::from(reset).to_ne_bytes());
     set_bytes(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)
 }
 
-/// Keepalive probes after an idle time, then each eighth of it.
+/// Enables keepalive probes after an idle time, and then at intervals of an eighth of it.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_keepalive(fd: &impl AsRawFd, idle_s: u32) -> io::Result<()> {
     let fd = fd.as_raw_fd();
     let idle = i32::try_from(idle_s.clamp(1, 32767)).unwrap_or(32767);
@@ -207,24 +207,24 @@ pub fn set_keepalive(fd: &impl AsRawFd, idle_s: u32) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 6)
 }
 
-/// TCP_NODELAY.
+/// Sets TCP_NODELAY.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_no_delay(fd: &impl AsRawFd) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
 }
 
-/// Bytes that may wait unsent before a socket is no longer writable.
+/// Limits the unsent bytes up to which a socket is writable.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn set_unsent_limit(fd: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// Size of the send buffer, above the limit of unprivileged users.
+/// Sets the size of the send buffer, which may exceed the limit of unprivileged users.
 ///
 /// # Errors
 /// EPERM without CAP_NET_ADMIN.
@@ -233,7 +233,7 @@ pub fn set_send_buffer(fd: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
 }
 
-/// Receive buffer and largest window. The kernel's tuning of both ends with it.
+/// Sets the receive buffer and the maximum window, which ends the kernel's autotuning of both.
 ///
 /// # Errors
 /// EPERM without CAP_NET_ADMIN.
@@ -245,18 +245,18 @@ pub fn set_receive_window(fd: &impl AsRawFd, buffer: u32, window: u32) -> io::Re
     set(fd, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, number(window))
 }
 
-/// Lets a listening socket keep the SYN of each connection.
+/// Makes a listening socket keep the SYN of each connection.
 ///
 /// # Errors
-/// Those of `setsockopt`.
+/// Errors of `setsockopt`.
 pub fn save_syn(fd: &impl AsRawFd) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::IPPROTO_TCP, TCP_SAVE_SYN, 1)
 }
 
-/// Network and TCP header of the SYN of an accepted connection.
+/// The network and TCP headers of the SYN of an accepted connection.
 ///
 /// # Errors
-/// Those of `getsockopt`.
+/// Errors of `getsockopt`.
 pub fn saved_syn(fd: &impl AsRawFd) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     let length = get_bytes(fd.as_raw_fd(), libc::IPPROTO_TCP, TCP_SAVED_SYN, &mut bytes)?;
@@ -264,7 +264,7 @@ pub fn saved_syn(fd: &impl AsRawFd) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Pending error of a socket, which is cleared.
+/// Takes the pending error of a socket, which clears it.
 pub fn take_error(fd: &impl AsRawFd) -> Option<io::Error> {
     let mut value = [0; 4];
     match get_bytes(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut value) {
@@ -276,19 +276,19 @@ pub fn take_error(fd: &impl AsRawFd) -> Option<io::Error> {
     }
 }
 
-/// The part of TCP_INFO that the bounds need.
+/// The fields of TCP_INFO that are needed for the bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpInfo {
-    /// Smallest RTT of the last minutes, microseconds; the handshake's at first.
+    /// Minimum RTT of the last minutes in microseconds; at first, that of the handshake.
     pub min_rtt_us: u32,
-    /// Largest segment, bytes.
+    /// Maximum segment size in bytes.
     pub mss: u32,
 }
 
 /// State of a connection.
 ///
 /// # Errors
-/// Those of `getsockopt`.
+/// Errors of `getsockopt`.
 pub fn tcp_info(fd: &impl AsRawFd) -> io::Result<TcpInfo> {
     let mut raw = [0; 256];
     get_bytes(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
@@ -297,10 +297,10 @@ pub fn tcp_info(fd: &impl AsRawFd) -> io::Result<TcpInfo> {
     Ok(TcpInfo { min_rtt_us: at(148), mss: at(16) })
 }
 
-/// Memory that received, unread segments take, bytes.
+/// Memory in bytes that received, unread segments occupy.
 ///
 /// # Errors
-/// Those of `getsockopt`.
+/// Errors of `getsockopt`.
 pub fn receive_memory(fd: &impl AsRawFd) -> io::Result<u32> {
     let mut raw = [0; 36];
     get_bytes(fd.as_raw_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut raw)?;
@@ -314,18 +314,18 @@ fn ioctl_number(fd: RawFd, request: libc::c_ulong) -> io::Result<u32> {
     Ok(u32::try_from(value).unwrap_or(0))
 }
 
-/// Bytes in the send queue that were never sent.
+/// Number of unsent bytes in the send queue.
 ///
 /// # Errors
-/// Those of `ioctl`.
+/// Errors of `ioctl`.
 pub fn unsent(fd: &impl AsRawFd) -> io::Result<u32> {
     ioctl_number(fd.as_raw_fd(), SIOCOUTQNSD)
 }
 
-/// Received bytes that were not read.
+/// Number of received, unread bytes.
 ///
 /// # Errors
-/// Those of `ioctl`.
+/// Errors of `ioctl`.
 pub fn unread(fd: &impl AsRawFd) -> io::Result<u32> {
     ioctl_number(fd.as_raw_fd(), libc::FIONREAD as libc::c_ulong)
 }
@@ -333,7 +333,7 @@ pub fn unread(fd: &impl AsRawFd) -> io::Result<u32> {
 /// Whether the next byte to read is urgent.
 ///
 /// # Errors
-/// Those of `ioctl`.
+/// Errors of `ioctl`.
 pub fn at_urgent_mark(fd: &impl AsRawFd) -> io::Result<bool> {
     Ok(ioctl_number(fd.as_raw_fd(), SIOCATMARK)? == 1)
 }
@@ -348,7 +348,7 @@ pub fn poll_writable(fd: &impl AsRawFd) -> bool {
 /// Moves bytes between a pipe and a socket, without waiting.
 ///
 /// # Errors
-/// `WouldBlock`, and those of `splice`.
+/// `WouldBlock`, and errors of `splice`.
 pub fn splice(from: &impl AsRawFd, to: &impl AsRawFd, bytes: usize) -> io::Result<usize> {
     let (from, to, null) = (from.as_raw_fd(), to.as_raw_fd(), std::ptr::null_mut());
     let flags = libc::SPLICE_F_NONBLOCK | libc::SPLICE_F_MOVE;
@@ -356,10 +356,10 @@ pub fn splice(from: &impl AsRawFd, to: &impl AsRawFd, bytes: usize) -> io::Resul
     check_size(unsafe { libc::splice(from, null, to, null, bytes, flags) })
 }
 
-/// A nonblocking pipe: end to read, end to write.
+/// A nonblocking pipe: its read end and its write end.
 ///
 /// # Errors
-/// Those of `pipe2`.
+/// Errors of `pipe2`.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel writes two descriptors, which the result owns.
@@ -372,7 +372,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Receives with flags of `recv`.
 ///
 /// # Errors
-/// Those of `recv`.
+/// Errors of `recv`.
 pub fn receive(fd: &impl AsRawFd, into: &mut [u8], flags: i32) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the buffer's length.
     check_size(unsafe {
@@ -383,7 +383,7 @@ pub fn receive(fd: &impl AsRawFd, into: &mut [u8], flags: i32) -> io::Result<usi
 /// Sends with flags of `send`.
 ///
 /// # Errors
-/// Those of `send`.
+/// Errors of `send`.
 pub fn send(fd: &impl AsRawFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
     let flags = flags | libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the kernel reads the buffer's length.
@@ -393,7 +393,7 @@ pub fn send(fd: &impl AsRawFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
 /// Sends a packet with its own network header through a raw socket.
 ///
 /// # Errors
-/// Those of `sendto`; EPERM without CAP_NET_RAW.
+/// Errors of `sendto`; EPERM without CAP_NET_RAW.
 pub fn send_packet(fd: &impl AsRawFd, packet: &[u8], to: SocketAddr) -> io::Result<()> {
     let (raw, length) = raw_address(to);
     // SAFETY: the kernel reads the lengths of both buffers.
@@ -415,7 +415,7 @@ pub fn raw_socket(v6: bool) -> io::Result<OwnedFd> {
 /// Index of an interface.
 ///
 /// # Errors
-/// ENODEV where there is none of this name.
+/// ENODEV if there is no interface with this name.
 pub fn interface_index(name: &str) -> io::Result<u32> {
     let text = CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the name ends with a null byte.
@@ -425,20 +425,20 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Gives the calling thread a table of descriptors of its own: limits of open files then hold for
-/// it alone.
+/// Gives the calling thread its own table of descriptors, so that the limit of open files applies
+/// to it alone.
 ///
 /// # Errors
-/// Those of `unshare`.
+/// Errors of `unshare`.
 pub fn own_descriptors() -> io::Result<()> {
     // SAFETY: no memory is passed; other threads keep their table.
     check(unsafe { libc::unshare(libc::CLONE_FILES) }).map(drop)
 }
 
-/// Raises the limit of open files to the hard one, and returns it.
+/// Raises the limit of open files to the hard limit, and returns it.
 ///
 /// # Errors
-/// Those of `setrlimit`.
+/// Errors of `setrlimit`.
 pub fn raise_open_files() -> io::Result<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes and reads one structure.
@@ -450,7 +450,7 @@ pub fn raise_open_files() -> io::Result<u64> {
     Ok(limit.rlim_max)
 }
 
-/// The unspecified port of an address, or one on the loopback.
+/// The loopback address with an unspecified port.
 #[must_use]
 pub fn loopback(v6: bool) -> SocketAddr {
     if v6 {
@@ -463,7 +463,7 @@ pub fn loopback(v6: bool) -> SocketAddr {
 /// Connects a netlink socket to the kernel.
 ///
 /// # Errors
-/// Those of `bind`.
+/// Errors of `bind`.
 pub fn bind_netlink(fd: &impl AsRawFd) -> io::Result<()> {
     let mut raw = [0; 12];
     raw[..2].copy_from_slice(&(libc::AF_NETLINK as u16).to_ne_bytes());
@@ -471,7 +471,7 @@ pub fn bind_netlink(fd: &impl AsRawFd) -> io::Result<()> {
     check(unsafe { libc::bind(fd.as_raw_fd(), raw.as_ptr().cast(), 12) }).map(drop)
 }
 
-/// Receive buffer of a socket, above the limit of unprivileged users.
+/// Sets the receive buffer of a socket, which may exceed the limit of unprivileged users.
 ///
 /// # Errors
 /// EPERM without CAP_NET_ADMIN.
@@ -479,7 +479,7 @@ pub fn set_receive_buffer(fd: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)
 }
 
-/// CPU time of this process so far, user and kernel, seconds.
+/// CPU time of this process so far in seconds, in user and kernel mode.
 #[must_use]
 pub fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -491,7 +491,7 @@ pub fn cpu_seconds() -> f64 {
 /// Waits until a descriptor is readable.
 ///
 /// # Errors
-/// `TimedOut`, and those of `poll`.
+/// `TimedOut`, and errors of `poll`.
 pub fn wait_readable(fd: &impl AsRawFd, timeout_ms: i32) -> io::Result<()> {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry is passed.
@@ -504,17 +504,18 @@ pub fn wait_readable(fd: &impl AsRawFd, timeout_ms: i32) -> io::Result<()> {
 /// Registers a descriptor with this thread's runtime.
 ///
 /// # Errors
-/// Those of the registration.
+/// Errors of the registration.
 pub fn register<T: AsFd + AsRawFd>(fd: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    // SAFETY: the types of this crate own their descriptor and return the same one for life.
+    // SAFETY: the types of this crate own their descriptor, and return the same one for their
+    // lifetime.
     unsafe { AsyncFd::register_with_interest(fd, interest) }.map_err(io::Error::from)
 }
 
-/// Descriptor that is readable once the process received SIGINT or SIGTERM. Neither ends this
-/// thread, or threads that it starts later.
+/// A descriptor that becomes readable when the process receives SIGINT or SIGTERM. These signals
+/// end neither this thread nor threads that it starts later.
 ///
 /// # Errors
-/// Those of the system calls.
+/// Errors of the system calls.
 pub fn end_signals() -> io::Result<OwnedFd> {
     // SAFETY: the set is written before it is read, the descriptor is new and owned by the result.
     unsafe {
@@ -532,17 +533,17 @@ pub fn end_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Takes a signal from the descriptor of `end_signals`; false where there is none.
+/// Takes a signal from the descriptor of `end_signals`; returns false if there is none.
 pub fn take_signal(fd: &impl AsRawFd) -> bool {
     let mut record = [0_u8; 128];
     // SAFETY: the kernel writes at most the buffer's length.
     unsafe { libc::read(fd.as_raw_fd(), record.as_mut_ptr().cast(), record.len()) > 0 }
 }
 
-/// A nonblocking socket for the frames of an interface, incoming only.
+/// A nonblocking socket for the incoming frames of an interface.
 ///
 /// # Errors
-/// EPERM without CAP_NET_RAW, and those of the other calls.
+/// EPERM without CAP_NET_RAW, and errors of the other calls.
 pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     const PACKET_QDISC_BYPASS: libc::c_int = 20;
     const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
@@ -565,7 +566,7 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
 /// Waits until one of two descriptors is readable, or a time has passed.
 ///
 /// # Errors
-/// Those of `ppoll`.
+/// Errors of `ppoll`.
 pub fn wait_either(first: &impl AsRawFd, second: &impl AsRawFd, time: std::time::Duration) -> io::Result<()> {
     let entry = |fd: RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut polls = [entry(first.as_raw_fd()), entry(second.as_raw_fd())];
@@ -578,7 +579,7 @@ pub fn wait_either(first: &impl AsRawFd, second: &impl AsRawFd, time: std::time:
     }
 }
 
-/// Precise timers, and real-time priority where it is permitted.
+/// Enables precise timers, and real-time priority if it is permitted.
 pub fn be_punctual() {
     let parameters = libc::sched_param { sched_priority: 20 };
     // SAFETY: the structure is read; failure leaves the process as it is.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A thread of the gateway: SYNs, the far side's connections, accepted connections.
+//! Thread of the gateway, which handles SYNs, connections to the far side, and accepted
+//! connections.
 //!
-//! Threads share counters only, and have their own tables of descriptors, so that the limit of
-//! open files holds for each. A runtime may therefore not be woken from another thread: requests
+//! Threads share only counters and have their own tables of descriptors, so that the limit of open
+//! files applies to each thread. Therefore, one thread cannot wake the runtime of another: requests
 //! to drain and to stop are flags, which each worker reads five times a second.
 
 use crate::counters::{add, Counters, Raised};
@@ -28,27 +29,28 @@ use tokio::task::{spawn_local, JoinHandle, LocalSet};
 use tokio::time::{sleep, timeout};
 
 const BACKLOG: i32 = 4096;
-/// SYNs that may wait in a queue.
+/// Maximum number of SYNs that wait in a queue.
 const WAITING_SYNS: u32 = 16384;
 const TICK: Duration = Duration::from_millis(200);
-/// Time in which an admitted client has to complete its handshake.
+/// Timeout for the handshake of an admitted client.
 const HANDSHAKE: Duration = Duration::from_secs(20);
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// The far leg of a connection that the client has not completed yet.
+/// The far leg of a connection whose handshake with the client is not yet complete.
 enum Far {
     Dialled,
     Connected(Leg),
 }
 
-/// A worker's part of a direction: where its SYNs wait, and where its connections are accepted.
+/// A worker's part of a direction: the queue of its SYNs, and the sockets that accept its
+/// connections.
 struct Lane {
     worker: Rc<Worker>,
-    /// None with --spoof, and while the gateway drains: a successor may need its number.
+    /// `None` with --spoof, and while the gateway drains, since a successor may need the number.
     queue: RefCell<Option<Rc<AsyncFd<Queue>>>>,
     verdict_mark: u32,
-    /// The client is at the inside interface.
+    /// Whether the client is at the inside interface.
     outwards: bool,
     far: RefCell<HashMap<Ends, Far>>,
 }
@@ -60,8 +62,8 @@ struct Worker {
     start: Instant,
 }
 
-/// Runs a worker until the gateway stops. Sends the ports of its lanes, by direction, or why it
-/// cannot run.
+/// Runs a worker until the gateway stops. Sends the ports of its lanes by direction, or the reason
+/// why it cannot run.
 pub fn run(
     index: usize,
     options: Options,
@@ -75,7 +77,7 @@ pub fn run(
         LocalSet::new().block_on(&runtime, worker.serve(index, &ready))
     };
     if let Err(error) = run() {
-        // Without a receiver the gateway has ended.
+        // If there is no receiver, the gateway has ended.
         let _ = ready.send(Err(error.to_string()));
     }
 }
@@ -109,7 +111,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The queue of a lane. A gateway that is replaced needs a moment to leave it.
+    /// Binds the queue of a lane, which a replaced gateway needs a moment to release.
     async fn bind_queue(&self, lane: u16) -> io::Result<Option<AsyncFd<Queue>>> {
         if self.options.spoof {
             return Ok(None);
@@ -169,7 +171,7 @@ impl Lane {
         loop {
             let Ok(mut guard) = listener.readable().await else { return };
             if self.worker.options.spoof && self.worker.is_full() {
-                // Clients wait in the backlog.
+                // Clients wait in the listen backlog.
                 sleep(TICK).await;
                 continue;
             }
@@ -178,13 +180,13 @@ impl Lane {
                     spawn_local(self.clone().accepted(fd, own));
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => guard.clear_ready(),
-                // No descriptors are left.
+                // There are no free descriptors.
                 Err(_) => sleep(TICK).await,
             }
         }
     }
 
-    /// A client's connection, from its handshake to its end.
+    /// Handles the connection of a client, from its handshake to its end.
     async fn accepted(self: Rc<Self>, fd: OwnedFd, own: SocketAddr) {
         let Ok(near) = Leg::new(fd) else { return };
         let _ = system::set_reset_on_close(&near, true);
@@ -193,7 +195,7 @@ impl Lane {
         };
         let ends = (plain(client), plain(server));
         if ends.1 == plain(own) {
-            // A program of this machine called the gateway itself.
+            // A program on this machine has connected to the gateway itself.
             return;
         }
         let counters = &self.worker.counters;
@@ -224,7 +226,7 @@ impl Lane {
             let _ = system::set_reset_on_close(&near, false);
             let _ = system::set_reset_on_close(&far, false);
         } else {
-            // Both close with a reset.
+            // Both legs close with a reset.
             add(&counters.reset, 1);
         }
     }
@@ -269,12 +271,12 @@ impl Lane {
 
     fn decide(&self, id: u32, verdict: Verdict) {
         if let Some(queue) = &*self.queue.borrow() {
-            // Of a packet that is gone nothing needs to be decided.
+            // A packet that is gone needs no verdict.
             let _ = queue.get_ref().decide(id, verdict);
         }
     }
 
-    /// Dials the far side of a waiting SYN, and admits it once there is an answer.
+    /// Connects to the far side of a waiting SYN, and admits the SYN once there is an answer.
     async fn answer(self: Rc<Self>, id: u32, syn: Syn) {
         let ends = (syn.from, syn.to);
         let counters = &self.worker.counters;
@@ -299,7 +301,7 @@ impl Lane {
                         let _ = syn::refuse(&syn);
                     }
                     io::ErrorKind::TimedOut => self.decide(id, Verdict::Drop),
-                    // Routers on the path answer as they do without a gateway.
+                    // Routers on the path answer as they would without a gateway.
                     _ => self.pass(id),
                 }
             }
@@ -315,12 +317,12 @@ impl Lane {
         }
     }
 
-    /// Connects to the server as the client.
+    /// Connects to the server with the address of the client.
     async fn dial(&self, (client, server): Ends, traffic_class: u8) -> io::Result<Leg> {
         let counters = &self.worker.counters;
         let _dialling = Raised::new(&counters.dialling);
         let far = match self.start_dial(client, server, traffic_class) {
-            // A connection of before still has the client's port.
+            // An earlier connection still has the port of the client.
             Err(e) if matches!(e.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {
                 add(&counters.other_port, 1);
                 self.start_dial(SocketAddr::new(client.ip(), 0), server, traffic_class)?
@@ -347,7 +349,7 @@ impl Lane {
         Ok(fd)
     }
 
-    /// Options of both legs.
+    /// Sets the options of both legs.
     fn prepare(&self, fd: &impl std::os::fd::AsRawFd, v6: bool, traffic_class: u8) -> io::Result<()> {
         let options = &self.worker.options;
         system::set_keepalive(fd, options.keepalive_s)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The C core behind safe functions.
+//! Safe interface to the C core.
 #![allow(unsafe_code)] // calls of C
 
 use crate::wire::Wire;
@@ -14,12 +14,12 @@ pub enum Profile {
     Pint = 2,
 }
 
-/// How far records are trusted.
+/// The degree to which telemetry records are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The law is not bounded by what was delivered.
+    /// The delivery rate does not bound the control law.
     Trusted = 0,
-    /// Telemetry raises the rate to twice the delivered one at most.
+    /// Telemetry raises the rate to at most twice the delivery rate.
     Open = 1,
 }
 
@@ -60,7 +60,7 @@ pub struct Output {
     pub ref_q8: u64,
     /// Base RTT.
     pub base_ns: u64,
-    /// Records that were ignored so far.
+    /// Number of records ignored so far.
     pub implausible: u32,
     /// `enum orbcc_phase`.
     pub phase: u32,
@@ -68,7 +68,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Telemetry does not suffice, and another scheme controls.
+    /// Whether another scheme has control, since telemetry does not suffice.
     pub fn fallback(&self) -> bool {
         self.fallback != 0
     }
@@ -134,7 +134,7 @@ impl Core {
         unsafe { orbcc_core_timer(self.0, now_ns, c_int::from(outstanding)) }
     }
 
-    /// A packet is about to be sent with nothing in flight.
+    /// Processes the start of sending with nothing in flight.
     pub fn on_restart(&mut self, now_ns: u64, last_sent_ns: u64, mss: u32) {
         // SAFETY: the state is live.
         unsafe { orbcc_core_restart(self.0, now_ns, last_sent_ns, mss) }
@@ -149,7 +149,7 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // SAFETY: it came from orbcc_core_new and is not used afterwards.
+        // SAFETY: the pointer is from orbcc_core_new and is not used afterwards.
         unsafe { orbcc_core_free(self.0) }
     }
 }
@@ -166,7 +166,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The echo of the stack that `wire` has.
+    /// Processes a data packet; returns the echo of the stack in `wire`.
     pub fn on_data(&mut self, now_ns: u64, wire: &Wire) -> [u8; 16] {
         let mut echo = [0; 16];
         let (path, hops) = (wire.path, u32::from(wire.hops));
@@ -178,7 +178,7 @@ impl Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        // SAFETY: it came from orbcc_core_receiver and is not used afterwards.
+        // SAFETY: the pointer is from orbcc_core_receiver and is not used afterwards.
         unsafe { orbcc_core_receiver_free(self.0) }
     }
 }

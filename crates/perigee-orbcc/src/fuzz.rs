@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Random connections: any order of ACKs, losses, pauses, paths and records within their bounds.
+//! Random connections: ACKs, losses, pauses, paths and records in any order, within their bounds.
 
 use crate::core::Profile;
 use crate::lockstep::{Lockstep, Report};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 const MSS: u32 = 1448;
 
-/// Deterministic draws.
+/// Deterministic random numbers.
 struct Draws(u64);
 
 impl Draws {
@@ -27,7 +27,7 @@ impl Draws {
     fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
-    /// Logarithmic between two values.
+    /// Draws a value between two bounds, with a uniform logarithm.
     fn log(&mut self, low: f64, high: f64) -> f64 {
         let x = self.next() as f64 / u64::MAX as f64;
         low * libm::pow(high / low, x)
@@ -61,7 +61,7 @@ impl Port {
         self.tx += (self.mbit / 8.0 * us as f64 * d.log(0.3, 1.05)) as u64;
         let room = (self.mbit / 8.0 * self.avg_rtt_us as f64) as u64;
         self.queue = if d.one_in(3) { d.below(room.clamp(1, 1 << 31)) } else { self.queue };
-        // Loads stay below the bound of plausible ones.
+        // Loads stay below the bound of plausibility.
         if d.one_in(3000) {
             self.mbit = (self.mbit * d.log(1.0 / 30.0, 30.0)).clamp(0.1, 400_000.0);
             self.queue = 0;
@@ -86,12 +86,12 @@ impl Port {
     }
 }
 
-/// Which telemetry a connection has.
+/// Telemetry of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
-    /// Stacks; the sender differences.
+    /// Stacks, of which the sender computes differences.
     Full,
-    /// Compact records; the receivers of both are compared as well.
+    /// Compact records; the receivers of both implementations are also compared.
     Bottleneck,
     /// Records of fixed size.
     Pint,
@@ -108,8 +108,8 @@ fn reference(echo: Echo, init: &ConnInit) -> OrbCc {
     OrbCc::new(&params, init)
 }
 
-/// Runs connections until `acks` ACKs are processed. Also returns the number of echoes in which the
-/// receivers of the two differ by more than a unit.
+/// Runs connections until `acks` ACKs have been processed. Also returns the number of echoes in
+/// which the two receivers differ by more than one unit.
 pub fn run(seed: u64, acks: u64, echo: Echo) -> (Report, u64) {
     let into = Arc::new(Mutex::new(Report::default()));
     let (mut done, mut apart, mut connection) = (0, 0, 0);
@@ -124,7 +124,7 @@ pub fn run(seed: u64, acks: u64, echo: Echo) -> (Report, u64) {
     (report, apart)
 }
 
-/// One connection of `length` ACKs.
+/// Runs a connection of `length` ACKs.
 fn one(seed: u64, length: u64, echo: Echo, into: &Arc<Mutex<Report>>) -> u64 {
     let mut d = Draws(seed);
     let mut now = 1_000_000_000 + d.below(1 << 40);
@@ -156,7 +156,7 @@ fn one(seed: u64, length: u64, echo: Echo, into: &Arc<Mutex<Report>>) -> u64 {
             records.clear();
         }
         ports.iter_mut().for_each(|p| p.advance(&mut d, us));
-        // Now and then an old record again.
+        // Occasionally, the old records are repeated.
         if records.len() != ports.len() || !d.one_in(50) {
             records = ports.iter().map(Port::record).collect();
         }
@@ -218,7 +218,7 @@ fn one(seed: u64, length: u64, echo: Echo, into: &Arc<Mutex<Report>>) -> u64 {
     apart
 }
 
-/// Zero to 14 ports, rarely none.
+/// Draws 0 to 14 ports, rarely 0.
 fn ports_of(d: &mut Draws) -> Vec<Port> {
     let n = if d.one_in(20) { 0 } else { 1 + d.below(MAX_HOPS as u64) };
     (0..n).map(|_| Port::new(d)).collect()
@@ -232,12 +232,12 @@ fn fire_timers(cc: &mut Lockstep<OrbCc>, cx: &mut Cx, w: &mut Window, until: u64
     }
 }
 
-/// Records that differ by rounding at most.
+/// Whether records differ at most by rounding.
 fn alike(theirs: &WireCompact, ours: &[u8; 16]) -> bool {
     let ours = WireCompact::from_bytes(ours);
     let near = |a: u16, b: u16| a.abs_diff(b) <= 1 || (a >= 65_000 && b >= 65_000);
     let wait = uf16::decode(theirs.queue_delay).abs_diff(uf16::decode(ours.queue_delay));
-    // Of two hops whose loads are equal to the last bits either may be reported.
+    // If the loads of two hops are equal up to the last bits, either hop may be reported.
     let same_hop = theirs.hop == ours.hop && theirs.bw == ours.bw && theirs.tau == ours.tau;
     near(theirs.u, ours.u)
         && (same_hop || (theirs.hop != 255 && ours.hop != 255))

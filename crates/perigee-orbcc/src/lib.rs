@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Conformance of the C core of OrbCC (`orbcc/core`), which runs in Linux kernels, with the
+//! Conformance test of the C core of OrbCC (`orbcc/core`), which runs in Linux kernels, against the
 //! reference in Rust: both process the same ACKs, and their windows, pacing rates and handovers are
-//! compared at each.
+//! compared at each ACK.
 //!
-//! * [`Core`]: the C core behind safe functions.
-//! * [`Lockstep`]: a congestion control that is the reference and feeds the core with its inputs.
+//! * [`Core`]: safe interface to the C core.
+//! * [`Lockstep`]: a congestion control that runs the reference and passes its inputs to the core.
 //! * [`Report`]: results of the comparisons.
 //! * [`fuzz`]: random connections.
 

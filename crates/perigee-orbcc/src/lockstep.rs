@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The reference and the core side by side, event by event.
+//! Comparison of the reference and the core, event by event.
 
 use crate::core::{Core, Input, Output, Profile, Trust};
 use crate::wire::Wire;
 use perigee_cc::*;
 use std::sync::{Arc, Mutex};
 
-/// Differences above this are counted.
+/// Relative difference above which results are counted as different.
 pub const TOLERANCE: f64 = 0.001;
 
 /// Results of the comparisons of any number of connections.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Connections.
+    /// Number of connections.
     pub connections: u64,
-    /// ACKs at which both had the control.
+    /// ACKs at which both had control.
     pub compared: u64,
-    /// ACKs at which a fallback had it.
+    /// ACKs at which a fallback had control.
     pub fallback: u64,
-    /// ACKs with windows further apart than the tolerance (and a byte).
+    /// ACKs whose windows differ by more than the tolerance (and one byte).
     pub windows_apart: u64,
-    /// ACKs with pacing rates further apart than the tolerance.
+    /// ACKs whose pacing rates differ by more than the tolerance.
     pub pacing_apart: u64,
-    /// ACKs at which only one of them had handed over.
+    /// ACKs at which only one of the two had handed over to the fallback.
     pub handovers_apart: u64,
-    /// Largest relative difference of windows and of pacing rates.
+    /// Largest relative differences of windows and of pacing rates.
     pub worst: [f64; 2],
     /// The first differences.
     pub examples: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds another one.
+    /// Adds another report.
     pub fn add(&mut self, other: &Report) {
         self.connections += other.connections;
         self.compared += other.compared;
@@ -49,7 +49,7 @@ impl Report {
         self.examples.extend(other.examples.iter().take(5usize.saturating_sub(self.examples.len())).cloned());
     }
 
-    /// No difference above the tolerance.
+    /// Whether no difference exceeds the tolerance.
     pub fn agrees(&self) -> bool {
         self.windows_apart + self.pacing_apart + self.handovers_apart == 0
     }
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// OrbCC's reference, which controls; the core receives the same events.
+/// The reference of OrbCC, which has control; the core receives the same events.
 pub struct Lockstep<C> {
     reference: C,
     core: Core,
@@ -88,7 +88,7 @@ pub struct Lockstep<C> {
 }
 
 impl<C: CongestionControl> Lockstep<C> {
-    /// For one connection; its results are added to `into` at its end.
+    /// Creates the comparison for a connection; its results are added to `into` at the end.
     pub fn new(reference: C, init: &ConnInit, profile: Profile, into: Arc<Mutex<Report>>) -> Self {
         Lockstep {
             reference,

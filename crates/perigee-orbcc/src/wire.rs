@@ -8,7 +8,7 @@ use perigee_telemetry::{uf16, Stamp, WirePint};
 
 const BYTES: usize = HOP_BYTES * MAX_HOPS;
 
-/// Telemetry in bytes; without any by default.
+/// Telemetry as bytes; empty by default.
 #[derive(Clone, Debug)]
 pub struct Wire {
     pub(crate) bytes: [u8; BYTES],
@@ -34,7 +34,7 @@ impl Wire {
         wire
     }
 
-    /// The bytes from which the values of `telemetry` were decoded.
+    /// Encodes the values of `telemetry`, which were decoded from these bytes.
     pub fn of(telemetry: Option<&Telemetry<'_>>) -> Self {
         let Some(telemetry) = telemetry else { return Wire::default() };
         match *telemetry {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The house's OrbCC scenarios, each with the core beside the reference in every flow.
+//! OrbCC scenarios of the repository, in which every flow runs the core next to the reference.
 #![allow(dead_code)] // the example conform uses all of it
 
 use perigee_cc::orbcc::{self, OrbCc};
@@ -14,7 +14,7 @@ const NAME: &str = "orbcc_beside_its_core";
 
 /// A scenario and the options of OrbCC for it.
 pub struct Case {
-    /// For tables.
+    /// Name in tables.
     pub name: &'static str,
     file: &'static str,
     options: &'static [(&'static str, &'static str)],
@@ -32,7 +32,7 @@ const ALONE: &[(&str, &str)] = &[("fallback", "none")];
 const COMPACT: &[(&str, &str)] = &[("fallback", "none"), ("echo", "bottleneck")];
 const PINT: &[(&str, &str)] = &[("fallback", "none"), ("echo", "pint")];
 
-/// Every scenario, with the echoes that it is run with.
+/// All scenarios, with the echoes with which they are run.
 pub fn all() -> Vec<Case> {
     vec![
         case("two flows", "orbcc/two-flows", ALONE),
@@ -59,7 +59,7 @@ pub fn all() -> Vec<Case> {
     ]
 }
 
-/// Runs a case until `seconds` of its time, or its end.
+/// Runs a case for `seconds` of simulated time, or until its end.
 pub fn run(case: &Case, seconds: u64) -> Report {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/perigee_studies/scenarios");
     let scenario = Scenario::load(&folder.join(format!("{}.toml", case.file)), &[]);
