@@ -3,9 +3,10 @@
 
     python bench/results.py [--rows 100000] [--repeat 3]
 
-A small sweep is run; its rows, with other values of the swept keys and seeds, make the large set
-(and a second one, for `--join`): all columns of a sweep, with provenance, split into folders by the
-swept keys. Prints wall and CPU time of each command, the least of the repeats.
+A small sweep is run; its rows, with other values of the swept keys and seeds, form the large set
+(and a second one for `--join`). It has all columns of a sweep, with provenance, and is split into
+folders by the swept keys. Prints wall-clock and CPU time of each command, each the minimum over the
+repeats.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def made(folder: Path, rows: int) -> Path:
-    """The folder of a sweep with this many runs."""
+    """Creates the folder of a sweep with this many runs."""
     import pyarrow as pa
 
     folder.mkdir()
@@ -70,7 +71,7 @@ def made(folder: Path, rows: int) -> Path:
 
 
 def took(words: list[str], repeat: int) -> tuple[float, float, str]:
-    """Wall and CPU time of `perigee results …`, and its last line."""
+    """Wall-clock and CPU time of `perigee results …`, and its last line of output."""
     walls, cpus, last = [], [], ""
     for _ in range(repeat):
         before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -85,7 +86,7 @@ def took(words: list[str], repeat: int) -> tuple[float, float, str]:
 
 
 def main() -> None:
-    """Makes the sets, runs the commands, prints a table."""
+    """Creates the sets, runs the commands, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)

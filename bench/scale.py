@@ -4,17 +4,17 @@
     pip install 'perigee-lab[cluster]'
     python bench/scale.py [--runs 2000] [--workers 1,2,4] [--seeds 2] [--json]
 
-The sweep: 600 runs of 300 s of OrbCC's Fig. 1 (`orbcc/responsiveness`), half of them with loss.
+The sweep has 600 runs of 300 s of OrbCC's Fig. 1 (`orbcc/responsiveness`), half of them with loss.
 Measured are
 
 * the CPU time of a run of each scheme, with and without loss, in this process;
 * the overhead of a run: many of 100 ms, in this machine's worker processes, and over a cluster of Dask on this machine
   with 1, 2, 4 workers: CPU time of the workers, and of the caller with its scheduler.
 
-Computed is the time on n cores: packets and overheads over the cores, but never less than the
-longest run, nor than the caller's sequential work. CPU times are used, so that other load matters
-little; the start of workers is left out, and so is the other work of a scheduler of a thousand
-workers.
+The time on n cores is computed from packets and overheads over the cores, but is at least that of
+the longest run and of the caller's sequential work. CPU times are used, so that other load has
+little effect; the start of workers and the other work of a scheduler with a thousand workers are
+not included.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ cc = "*"
 
 
 class Overhead(NamedTuple):
-    """Seconds for each of a number of tiny runs."""
+    """Seconds per run, for a number of tiny runs."""
 
     workers: int
     cluster: bool
     worker_s: float
-    """CPU time of the workers, their start left out."""
+    """CPU time of the workers, without their start."""
     caller_s: float
-    """CPU time of the caller, on a cluster with the scheduler's."""
+    """CPU time of the caller; on a cluster, including the scheduler."""
     wall_s: float
 
 
 def packets(seeds: int) -> dict[str, float]:
-    """CPU time of a run of 300 s, s, by scheme and loss; the mean over the seeds."""
+    """CPU time in s of a run of 300 s, by scheme and loss, as the mean over the seeds."""
     found = {}
     for loss in (False, True):
         scenario = load(SCENARIOS / "orbcc" / "responsiveness.toml", LOSS if loss else {})
@@ -76,7 +76,7 @@ def packets(seeds: int) -> dict[str, float]:
 
 
 def overhead(runs: int, workers: int, *, cluster: bool) -> Overhead:
-    """Of tiny runs; twice as many less half as many, so that what happens once does not count."""
+    """Overhead of tiny runs, from the difference of two counts, which excludes one-time costs."""
     few, many = (_spent(n, workers, cluster=cluster) for n in (runs // 4, runs))
     each = [(b - a) / (runs - runs // 4) for a, b in zip(few, many, strict=True)]
     found = Overhead(workers, cluster, *each)
@@ -86,7 +86,7 @@ def overhead(runs: int, workers: int, *, cluster: bool) -> Overhead:
 
 
 def _spent(runs: int, workers: int, *, cluster: bool) -> tuple[float, float, float]:
-    """CPU seconds of workers and caller, and wall time, in a separate process."""
+    """CPU seconds of workers and caller, and wall-clock time, in a separate process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -128,12 +128,12 @@ def say(text: str) -> None:
 
 
 def rows(by_scheme: dict[str, float], here: Overhead, away: Overhead) -> list[tuple[int, float, str]]:
-    """Per number of cores: seconds, and what bounds them."""
+    """For each number of cores, the seconds and the bound that determines them."""
     mean_s, longest_s = sum(by_scheme.values()) / len(by_scheme), max(by_scheme.values())
     found = []
     for cores in CORES:
-        # On one machine tiny runs are made in the caller, real ones in its workers: it has little
-        # else to do.
+        # On one machine, tiny runs are executed in the caller and real runs in its workers; the
+        # caller has little other work.
         each_s, caller_s = (here.worker_s + here.caller_s, 0.0) if cores == CORES[0] else (away.worker_s, away.caller_s)
         bounds = {
             "packets": RUNS * (mean_s + each_s) / cores,
@@ -146,7 +146,7 @@ def rows(by_scheme: dict[str, float], here: Overhead, away: Overhead) -> list[tu
 
 
 def shown(by_scheme: dict[str, float], overheads: list[Overhead], found: list[tuple[int, float, str]]) -> str:
-    """As Markdown."""
+    """The results as Markdown."""
     core_h = RUNS * sum(by_scheme.values()) / len(by_scheme) / 3600
     lines = ["| workers | of a cluster | ms in the worker | ms in the caller | runs/s here |"]
     lines += ["| ---: | --- | ---: | ---: | ---: |"]
@@ -164,18 +164,18 @@ def shown(by_scheme: dict[str, float], overheads: list[Overhead], found: list[tu
 
 
 def main() -> None:
-    """Measures, computes, prints."""
+    """Measures, computes and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000, help="tiny ones")
     parser.add_argument("--workers", default="1,2,4", help="of a cluster on this machine")
     parser.add_argument("--seeds", type=int, default=2, help="of each scheme")
     parser.add_argument("--json", action="store_true", help="numbers instead of tables")
     asked = parser.parse_args()
-    # Forks before anything has threads.
+    # This forks before any thread exists.
     here = overhead(asked.runs, CORES[0], cluster=False)
     away = [overhead(asked.runs, int(n), cluster=True) for n in asked.workers.split(",")]
     by_scheme = packets(asked.seeds)
-    # What else the machine does only ever adds.
+    # Other load of the machine can only increase times.
     found = rows(by_scheme, here, min(away, key=lambda o: o.worker_s + o.caller_s))
     if asked.json:
         print(json.dumps({"schemes": by_scheme, "overheads": [here, *away], "cores": found}, indent=1))

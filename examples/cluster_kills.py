@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kills workers and scheduler of a real Dask cluster during a sweep; counts lost and double runs.
+"""Kills workers and the scheduler of a Dask cluster during a sweep; counts lost and double runs.
 
     pip install 'perigee-lab[cluster]'
     python examples/cluster_kills.py --kills 100
 
-A scheduler and workers are processes of this machine, as on any other cluster. Each kill is a
-SIGKILL of a random worker's process (its nanny starts another); every `--restart`th is one of the
-scheduler, which is restarted at the same address, and workers rejoin it. In the end the table of
-the sweep must equal, byte for byte, that of the same sweep on this machine's cores, every run must
-have one record, and no partial file may be left.
+The scheduler and the workers are processes on this machine. Each kill is a SIGKILL of a random
+worker's process (its nanny starts another); every `--restart`th kill is one of the scheduler, which
+is restarted at the same address, and which the workers rejoin. At the end, the table of the sweep
+must be identical to that of the same sweep on this machine's cores, every run must have one record,
+and no partial file may be left.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 def certify(folder: Path) -> None:
-    """Makes a certificate for all roles, named in this environment's Dask configuration."""
+    """Creates a certificate for all roles, and sets it in Dask's configuration in the environment."""
     from distributed.security import Security
 
     made = Security.temporary()
@@ -65,10 +65,10 @@ def certify(folder: Path) -> None:
 
 
 class Cluster:
-    """A scheduler and workers as processes, each in a session of its own."""
+    """A scheduler and workers as processes, each in its own session."""
 
     def __init__(self, workers: int, folder: Path) -> None:
-        """Starts them."""
+        """Starts the processes."""
         self.port, self.folder = free_port(), folder
         self.address = f"tls://127.0.0.1:{self.port}"
         certify(folder)
@@ -108,14 +108,14 @@ class Cluster:
         return [p for p in found if b"resource_tracker" not in Path(f"/proc/{p}/cmdline").read_bytes()]
 
     def restart_scheduler(self) -> None:
-        """SIGKILL, and a new one at the same address."""
+        """Kills the scheduler with SIGKILL, and starts a new one at the same address."""
         os.killpg(self.scheduler.pid, signal.SIGKILL)
         self.scheduler.wait()
         time.sleep(1.0)
         self.scheduler = self._start("scheduler", *self._place(), "--no-dashboard")
 
     def end(self) -> None:
-        """Kills everything."""
+        """Kills all processes."""
         for process in [*self.workers, self.scheduler]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -156,7 +156,7 @@ def _tried(asked: argparse.Namespace, cluster: Cluster, words: list[str], folder
     kills = restarts = calls = 0
     while process.poll() is None or kills < asked.kills:
         if process.poll() is not None:
-            # Complete before all kills were made: once more, from nothing.
+            # The sweep completed before all kills were made, so it is repeated from scratch.
             if process.returncode != 0 or _wrong(folder, words, out):
                 break
             shutil.rmtree(out)
@@ -186,7 +186,7 @@ def _tried(asked: argparse.Namespace, cluster: Cluster, words: list[str], folder
 
 
 def _wrong(folder: Path, words: list[str], out: Path) -> list[str]:
-    """What differs from the same sweep on this machine's cores."""
+    """Differences from the same sweep on this machine's cores."""
     alone = folder / "alone"
     if not alone.exists():
         subprocess.run([*PERIGEE, *words, "--out", str(alone)], stdout=subprocess.DEVNULL, check=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Kills each part of a run with real hosts in turn, and counts leftovers: `make kills`.
+"""Kills each part of a run with real hosts in turn, and counts what remains: `make kills`.
 
-In virtual time the parts are perigee, the guest's main process and another process of the guest; in
-real time perigee, the process that made the namespaces, process 1 in them, and a program. Kills
-come at instants spread over the start and the run. After each, the counts are compared with those
-before.
+In virtual time, the parts are perigee, the main process of the guest and another process of the
+guest; in real time, they are perigee, the process that created the namespaces, process 1 in the
+namespaces, and a program. Kills occur at times spread over the start and the run. After each kill,
+the counts are compared with those before.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ queue = "1 bdp"
 [[flow]]
 cc = "*"
 """
-# Of our programs alone.
+# Marks only our programs.
 MARK = f"987.{os.getpid()}"
 PING = f"ping -i 0.01 d1 > /dev/null # {MARK}"
 PROGRAMS = ["--at", "d1", "--", "sleep", MARK, "--at", "s1", "--", "sh", "-c", PING]
-# By clock.
+# Backends by clock.
 BACKENDS = {"virtual": "linux", "real": "emulation"}
 PATIENCE_S = 20.0
 SETTLING_S = 5.0
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """By number: parent and words of a process."""
+    """Parent and command line of each process, by process ID."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -53,7 +53,7 @@ def processes() -> dict[int, tuple[int, str]]:
 
 
 def under(root: int) -> list[int]:
-    """A process and all that descend from it, parents first."""
+    """A process and all its descendants, parents first."""
     everybody, found = processes(), [root]
     for pid in found:
         found += [child for child, (parent, _) in everybody.items() if parent == pid]
@@ -61,7 +61,7 @@ def under(root: int) -> list[int]:
 
 
 def counted(runs: Path) -> dict[str, int]:
-    """Counts possible leftovers of a run on this machine.
+    """Counts what may remain of a run on this machine.
 
     A complete run's output is a record, which has a manifest.
     """
@@ -78,7 +78,7 @@ def counted(runs: Path) -> dict[str, int]:
 
 
 def settled(runs: Path, before: dict[str, int]) -> dict[str, int]:
-    """The counts once they are as before, or after a while, since other work comes and goes."""
+    """The counts once they are as before, or after some time, as other processes come and go."""
     deadline = time.monotonic() + SETTLING_S
     while (found := counted(runs)) != before and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -86,17 +86,17 @@ def settled(runs: Path, before: dict[str, int]) -> dict[str, int]:
 
 
 def files(folder: Path) -> list[Path]:
-    """All of them; a run that was killed may leave an empty folder, which the next one replaces."""
+    """All files; a killed run may leave an empty folder, which the next run replaces."""
     return [p for p in folder.rglob("*") if p.is_file()]
 
 
 def _is_ours(path: Path) -> bool:
-    """Folders of guests, and files of User-Mode Linux."""
+    """Whether a path is a guest's folder or a file of User-Mode Linux."""
     return path.name.startswith(("perigee-", "vm_file", "uml", ".perigee"))
 
 
 def is_of_run(guest: int) -> bool:
-    """Whether a guest is the run's second one: the first pings before the run, and ends."""
+    """Whether a guest is the run's second: the first only sends pings before the run."""
     try:
         return os.readlink(f"/proc/{guest}/cwd").removesuffix(" (deleted)").endswith("-1")
     except OSError:
@@ -119,12 +119,12 @@ def victims(run: int, clock: str) -> list[int]:
 
 
 def one(clock: str, number: int, folder: Path) -> str | None:
-    """Starts a run, kills one of its parts, and waits for its end; what is wrong, or None."""
+    """Starts a run, kills one of its parts, and waits for its end; returns the problem, or None."""
     words = [sys.executable, "-m", "perigee_lab", "exec", str(folder / "kills.toml"), "--backend", BACKENDS[clock]]
     words += ["--out", str(folder / "out" / str(number)), *PROGRAMS]
     run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + PATIENCE_S
-    # From the first instants on.
+    # Kills occur from the start of the process on.
     for wait_s in (0.0, 0.01 * (number % 7) ** 2):
         time.sleep(wait_s)
         while not (parts := victims(run.pid, clock)):
@@ -157,7 +157,7 @@ def one(clock: str, number: int, folder: Path) -> str | None:
 
 
 def main() -> int:
-    """The counts before and after; 1 where something is left."""
+    """Prints the counts before and after; returns 1 if anything remains."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--clock", choices=["virtual", "real", "both"], default="both")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A congestion control in Python: keep 10 ms of queue, whatever the path does.
+"""A congestion control in Python that keeps 10 ms of queueing delay on any path.
 
 perigee run scenarios/micro/dumbbell.toml --cc examples/target_delay.py:TargetDelay,cubic
 """
@@ -10,17 +10,17 @@ import perigee_lab as perigee
 
 
 class TargetDelay(perigee.CongestionControl):
-    """Once per round: grow by a packet below the target delay, shrink in proportion above it."""
+    """Once per round, grows by a packet below the target delay or shrinks in proportion above."""
 
     params: ClassVar[dict[str, float]] = {"target_ms": 10.0}
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Starts without measurements."""
         self.round_ends_at = 0
         self.lowest_ns = None
 
     def on_ack(self, cx, window, ack):
-        """Remembers the lowest RTT of the round and decides at its end."""
+        """Stores the lowest RTT of the round, and adapts the window at its end."""
         if ack.rtt_ns is not None and (self.lowest_ns is None or ack.rtt_ns < self.lowest_ns):
             self.lowest_ns = ack.rtt_ns
         if cx.snd_una < self.round_ends_at or self.lowest_ns is None or not ack.may_grow:
@@ -37,5 +37,5 @@ class TargetDelay(perigee.CongestionControl):
             window.cwnd = window.cwnd * 2 if slow_start else window.cwnd + cx.mss
 
     def internals(self):
-        """Recorded with every sample."""
+        """Values that are recorded with every sample."""
         return {"round_ends_at": float(self.round_ends_at)}

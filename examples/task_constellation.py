@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Custom constellation: gateways and terminals from CSV, traffic matrix, rain, link loads.
+"""Task: a custom constellation with gateways and terminals from CSV, a traffic matrix and rain.
 
     python examples/task_constellation.py --out runs/constellation --terminals 500
 
-40 x 20 satellites at 600 km, and, with --tle, those of a file in the same sky. Gateways have 1
-Gbit/s, terminals 200 Mbit/s down and 20 Mbit/s up; each terminal exchanges traffic with its nearest
-gateway.
+The constellation has 40 x 20 satellites at 600 km and, with --tle, those of a file in the same sky.
+Gateways have 1 Gbit/s, and terminals 200 Mbit/s down and 20 Mbit/s up; each terminal exchanges
+traffic with its nearest gateway.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write(path: Path, head: list[str], rows: list[list[object]]) -> None:
 
 
 def places(folder: Path, terminals: int) -> None:
-    """Gateways, terminals on a spiral over Europe, and traffic: 2 Mbit/s down, 0.2 Mbit/s up."""
+    """Writes gateways, terminals on a spiral over Europe, and traffic (2 Mbit/s down, 0.2 up)."""
     rows: list[list[object]] = [[*g, "rain.csv" if g[0] == "gw-london" else ""] for g in GATEWAYS]
     write(folder / "gateways.csv", ["name", "lat", "lon", "weather"], rows)
     turn = math.pi * (3 - math.sqrt(5))
@@ -74,7 +74,7 @@ def places(folder: Path, terminals: int) -> None:
 
 
 def main() -> None:
-    """Builds, checks, runs; prints the most loaded links and what was lost in the rain."""
+    """Builds, checks and runs; prints the most loaded links, and losses in the rain."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/constellation"))
     parser.add_argument("--terminals", type=int, default=500)
@@ -83,7 +83,8 @@ def main() -> None:
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     places(asked.out, asked.terminals)
-    # Rain over London for the second half: a third of the rate is left, and a percent is lost.
+    # Rain over London during the second half: a third of the rate remains, and 1 % of the packets
+    # are lost.
     write(asked.out / "rain.csv", ["t_s", "rate_share", "loss"], [[0, 1, 0], [asked.seconds / 2, 0.33, 0.01]])
     tle = "" if asked.tle is None else f'also_tle = "{asked.tle.resolve()}"'
     file = asked.out / "sky.toml"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A custom scheme examined: its parameter, its fairness at two RTTs, queues and losses.
+"""Task: evaluate a custom scheme by its parameter, its fairness at two RTTs, queues and losses.
 
     python examples/task_own_scheme.py --out runs/own-scheme [--quick]
 
-The scheme is `TargetDelay` of target_delay.py in this folder: the queueing delay that it keeps is
-its parameter. examples/own_scheme.ipynb is the same as a notebook.
+The scheme is `TargetDelay` in target_delay.py in this folder, whose parameter is the queueing delay
+that it keeps. examples/own_scheme.ipynb is the same as a notebook.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def scenario(folder: Path, seconds: int, rtts: list[int]) -> Path:
 
 
 def main() -> None:
-    """Three sweeps, each a resumable folder, with a table and figures."""
+    """Runs three sweeps, each in a resumable folder, with a table and figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/own-scheme"))
     parser.add_argument("--quick", action="store_true", help="short runs: a smoke check")
@@ -49,12 +49,12 @@ def main() -> None:
     mine = f"{Path(__file__).resolve().with_name('target_delay.py')}:TargetDelay"
     one, two = scenario(asked.out, seconds, [40]), scenario(asked.out, seconds, [20, 80])
 
-    # The parameter: its cost in delay, its gain in goodput.
+    # The parameter: its cost in delay, and its gain in goodput.
     by_target = perigee.sweep(one, {"cc.TargetDelay.target_ms": targets}, mine, seeds=seeds, out=asked.out / "target")
     by_target.plot("goodput_mbps").savefig(asked.out / "target-goodput.png")
     by_target.plot("rtt_mean_ms").savefig(asked.out / "target-rtt.png")
 
-    # Two flows of 20 and 80 ms: who gets what.
+    # Shares of two flows with RTTs of 20 and 80 ms.
     fair = perigee.sweep(two, {"cc.TargetDelay.target_ms": targets}, mine, seeds=seeds, out=asked.out / "fairness")
     fair.plot("jain").savefig(asked.out / "fairness.png")
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Recordings of a terminal, replayed in both directions: bulk flows and web objects under CoDel.
+"""Task: replay recordings of a terminal in both directions, with bulk flows and web objects.
 
     python examples/task_replay.py --down down.trace --up up.trace --delay delay.trace --out
     runs/replay
 
-Traces are mahimahi's (a line per opportunity to deliver 1500 bytes, in ms) and one-way delays in
-ms, a line per 10 ms, with fractions if wanted. Without them a terminal is made up, so that the
-script shows something.
+Traces are those of mahimahi (one line per opportunity to deliver 1500 bytes, in ms), and one-way
+delays in ms, one line per 10 ms, which may have fractions. Without them, a synthetic terminal is
+used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ object = "pareto(60 kB, 1.5)"
 
 
 def made_up(folder: Path, seconds: int) -> dict[str, Path]:
-    """A terminal of 40 and 8 Mbit/s on average, varying over 15 s, delays from 22 to 34 ms."""
+    """A synthetic terminal: 40 and 8 Mbit/s on average, varying over 15 s; 22 to 34 ms."""
     paths = {name: folder / f"{name}.trace" for name in ("down", "up", "delay")}
     for name, mbps in (("down", 40.0), ("up", 8.0)):
         lines, gathered = [], 0.0
@@ -67,9 +67,9 @@ def made_up(folder: Path, seconds: int) -> dict[str, Path]:
 
 
 def first_bytes(capture: Path) -> dict[str, float]:
-    """By TCP stream of a capture at the senders.
+    """Times to the first byte, by TCP stream of a capture at the senders.
 
-    Ms from first packet to first acknowledged byte.
+    They are in ms, from the first packet to the first acknowledged byte.
     """
     tshark = shutil.which("tshark")
     if tshark is None:
@@ -82,14 +82,14 @@ def first_bytes(capture: Path) -> dict[str, float]:
         if not stream:
             continue
         begun.setdefault(stream, float(at))
-        # Relative numbers: 1 acknowledges the SYN, more than that a byte.
+        # Numbers are relative: 1 acknowledges the SYN, higher numbers acknowledge bytes.
         if ack and int(ack) > 1 and stream not in found:
             found[stream] = (float(at) - begun[stream]) * 1e3
     return found
 
 
 def main() -> None:
-    """Replays the recordings, prints metrics of the terminal's users, and the capture's results."""
+    """Replays the recordings; prints metrics of the terminal's users and of the capture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("down", "up", "delay"):
         parser.add_argument(f"--{name}", type=Path)

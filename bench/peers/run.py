@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Four cases on this simulator, htsim and ns-3, alternately on one machine, with ratios.
+"""Benchmark of this simulator, htsim and ns-3: four cases, run alternately on one machine.
 
     .venv/bin/python bench/peers/run.py --htsim-lib LIB --htsim-include FOLDER [--repeat 3] [--cases
     a,c] [--json] .venv/bin/python bench/peers/run.py --ns3 system --check              # goodput,
     RTT, losses of both .venv/bin/python bench/peers/run.py --ns3 system --instructions       # per
     packet-hop, under callgrind
 
-The other simulators are no part of this project and are not compiled here: give the library and the
-headers of htsim (Broadcom's csg-htsim), and `system` for the ns-3 that is installed (Debian's
-`libns3-dev`) or the folder of one that is built. Only our case files (`*_cases.cc`) are compiled
-against them. What is not given is left out. All programs run one after the other, `--repeat` times
-over; of each case the run with the least CPU time counts, since other load of a machine only ever
-adds to it. Times are those of user code.
+The other simulators are not part of this project and are not compiled here: specify the library and
+the headers of htsim (Broadcom's csg-htsim), and `system` for an installed ns-3 (Debian's
+`libns3-dev`) or the folder of a build. Only our case files (`*_cases.cc`) are compiled against
+them. Simulators that are not specified are omitted. All programs run one after the other,
+`--repeat` times; for each case, the run with the least CPU time counts, since other load of the
+machine can only increase it. Times are those of user code.
 
-A packet-hop is a packet, data or ACK, that crosses a link. Long chains flatter it, and so does an
-ACK for every packet: data packets per second are printed as well.
+A packet-hop is a packet, data or ACK, that crosses a link. Long chains and an ACK for every packet
+increase this number, so data packets per second are also printed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HERE = Path(__file__).parent
 
 
 class Case(NamedTuple):
-    """Flows over a chain of links; in a dumbbell the middle one is the bottleneck."""
+    """Flows over a chain of links; in a dumbbell, the middle link is the bottleneck."""
 
     flows: int
     links: int
@@ -49,18 +49,18 @@ class Case(NamedTuple):
 
     @property
     def arguments(self) -> list[str]:
-        """As the programs take them."""
+        """The arguments in the form that the programs take."""
         return [str(int(value)) for value in self]
 
     def __str__(self) -> str:
         return f"{self.flows} flows, {self.links} links, {self.mbit} Mbit/s"
 
 
-# Per case and column the numbers of a run.
+# The numbers of a run, by case and column.
 Rows = dict[str, dict[str, dict[str, float]]]
 # Columns of `--check` for ours and theirs, with their digits.
 PRINTED = {"goodput": 1, "rtt": 1, "lost": 0, "hops": 0}
-# As PEERS in crates/perigee-run/src/bench/cases.rs.
+# The same cases as PEERS in crates/perigee-run/src/bench/cases.rs.
 CASES = {
     "a": Case(1, 3, 100, 50, 100, True),
     "b": Case(10, 3, 1000, 50, 20, True),
@@ -71,25 +71,25 @@ SCHEMES = ("newreno", "cubic", "bbr")
 NS3_TYPES = {"newreno": "TcpNewReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
 # Headers that our cases include.
 HTSIM_HEADERS = ("config.h", "eventlist.h", "network.h", "pipe.h", "queue.h", "route.h", "tcp.h")
-# As for the library: assertions in headers are left out.
+# As for the library, assertions in headers are disabled.
 TUNED = ["-O3", "-DNDEBUG", "-std=c++17", "-w"]
-# What our cases need of ns-3.
+# Modules of ns-3 that our cases need.
 NS3_PARTS = ("core", "network", "internet", "applications", "point-to-point", "traffic-control", "stats", "bridge")
-# Traces in a library of ns-3 that was built with assertions, or with its log, which is checked at
-# every call even if nothing is logged.
+# Texts in an ns-3 library that was built with assertions or with its log, which is checked at every
+# call even if nothing is logged.
 NS3_TRACES = {"assertions": b"assert failed. cond=", "log": b"ParameterLogger"}
 # Simulated seconds: ns-3 takes a hundred times as long, and callgrind fifty times as long as that.
 NS3_SECONDS = {"a": 10, "b": 2, "c": 6, "d": 2}
-# Its BBR loses 10,000 packets at the start of case b, and its scoreboard is searched for each: a
-# second takes 25.
+# BBR in ns-3 loses 10,000 packets at the start of case b, and the scoreboard is searched for each:
+# one second takes 25.
 NS3_BBR_SECONDS = {**NS3_SECONDS, "b": 1}
 GRIND_SECONDS = {"a": 2, "b": 1, "c": 1, "d": 1}
-# callgrind does not know every instruction of the newest processors.
+# callgrind does not support every instruction of the newest processors.
 GRINDABLE = "-march=x86-64-v3"
 
 
 def build_htsim(library: Path, headers: Path, into: Path, machine: str) -> Path:
-    """Our four cases against a library of htsim, optimised for this machine."""
+    """Builds our four cases with a library of htsim, optimised for this machine."""
     program = into / "htsim_cases"
     for header in HTSIM_HEADERS:
         if not (headers / header).is_file():
@@ -103,7 +103,7 @@ def build_htsim(library: Path, headers: Path, into: Path, machine: str) -> Path:
 
 
 def build_ns3(where: str, into: Path, machine: str) -> Path:
-    """Builds our four cases against a build of ns-3, or the installed one (`system`)."""
+    """Builds our four cases with a build of ns-3, or with the installed one (`system`)."""
     program = into / "ns3_cases"
     words, internet = _installed_ns3() if where == "system" else _built_ns3(Path(where))
     _build(["g++", "-O3", machine, "-w", str(HERE / "ns3_cases.cc"), *words, "-o", str(program)], "ns-3's cases")
@@ -114,7 +114,7 @@ def build_ns3(where: str, into: Path, machine: str) -> Path:
 
 
 def _built_ns3(folder: Path) -> tuple[list[str], Path]:
-    """Arguments of the compiler for a built ns-3, and the path of its Internet library."""
+    """Compiler arguments for a built ns-3, and the path of its Internet library."""
     libraries = folder / "build" / "lib"
     found = {part: next(iter(sorted(libraries.glob(f"libns3*-{part}-*.so"))), None) for part in NS3_PARTS}
     missing = [part for part, library in found.items() if library is None]
@@ -127,7 +127,7 @@ def _built_ns3(folder: Path) -> tuple[list[str], Path]:
 
 
 def _installed_ns3() -> tuple[list[str], Path]:
-    """As `_built_ns3`, of what pkg-config knows."""
+    """As `_built_ns3`, for the installed ns-3 according to pkg-config."""
     packages = [f"ns3-{part}" for part in NS3_PARTS]
 
     def asked(*words: str) -> str:
@@ -146,7 +146,7 @@ def _installed_ns3() -> tuple[list[str], Path]:
     flags = [word for word in asked("--cflags", *packages).split() if ";" not in word]
     libraries = [word for word in asked("--libs", *packages).split() if word.startswith(("-L", "-l"))]
     folder = Path(asked("--variable=libdir", packages[0]).strip())
-    # Version 3.37 and its fellows are C++17.
+    # Version 3.37 and similar ones are C++17.
     return ["-std=c++17", *flags, *libraries], folder / "libns3-internet.so"
 
 
@@ -157,13 +157,13 @@ def _build(words: list[str], name: str) -> None:
 
 
 def columns(asked: argparse.Namespace, folder: Path) -> dict[str, dict[str, list[str]]]:
-    """Per column of the table: the command of each case."""
+    """The commands of each column of the table, by case."""
     machine = GRINDABLE if asked.instructions else "-march=native"
     from perigee_lab.common import interpreter
 
     ours = [str(asked.bench_case), "--json"] if asked.bench_case else interpreter.command("perigee_lab.benchmarks.case")
     found = {}
-    # The interpreter would be counted as well.
+    # Otherwise, the interpreter would also be counted.
     if asked.bench_case or not asked.instructions:
         found = {cc: {case: [*ours, f"peer-{case}-{cc}"] for case in CASES} for cc in SCHEMES}
     if asked.htsim_lib:
@@ -188,7 +188,7 @@ def _timed(name: str, asked: argparse.Namespace, seconds: int) -> list[str]:
 
 
 def measure(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Rows:
-    """Per case and column the run with the least CPU time."""
+    """For each case and column, the run with the least CPU time."""
     best: Rows = {case: {} for case in asked.cases}
     for _ in range(asked.repeat):
         for case, column, command in each(asked, commands):
@@ -223,7 +223,7 @@ def instructions(asked: argparse.Namespace, commands: dict[str, dict[str, list[s
 
 
 def each(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Iterator[tuple[str, str, list[str]]]:
-    """All commands: of each case those that are compared one after the other."""
+    """All commands; those that are compared in a case follow each other."""
     for case in asked.cases:
         for column, command in commands.items():
             yield case, column, command[case]
@@ -247,7 +247,7 @@ def _children_s() -> float:
 
 
 def check(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> str:
-    """Goodput, RTT and losses of ns-3's runs and ours over the same time."""
+    """Compares goodput, RTT and losses of ns-3's runs and ours over the same time."""
     lines = [
         "| case | scheme | goodput, Mbit/s | mean RTT, ms | packets lost | packet-hops |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
@@ -265,7 +265,7 @@ def check(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) 
 
 
 def our_run(case: Case, cc: str) -> dict[str, float]:
-    """A case as a scenario; the same text as in cases.rs, but for its time."""
+    """Runs a case as a scenario, with the same text as in cases.rs except for its duration."""
     from perigee_lab.runs.scenario import loads
 
     source = f'[source.dumbbell]\nrtt = "{case.rtt_ms} ms"\n[port.bottleneck]\n'
@@ -283,7 +283,7 @@ def our_run(case: Case, cc: str) -> dict[str, float]:
 
 
 def table(best: Rows) -> str:
-    """Millions of packet-hops per CPU second, data packets in brackets, and ratio to htsim."""
+    """A table of millions of packet-hops (data packets) per CPU second, and ratios to htsim."""
     names = list(next(iter(best.values())))
     lines = ["| case | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     for case, row in best.items():
@@ -299,7 +299,7 @@ def table(best: Rows) -> str:
 
 
 def table_of_instructions(found: Rows) -> str:
-    """Instructions per packet-hop, those per data packet in brackets."""
+    """A table of instructions per packet-hop, and per data packet in brackets."""
     names = list(next(iter(found.values())))
     lines = ["| case | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     for case, row in found.items():
@@ -338,7 +338,7 @@ def asked_for() -> argparse.Namespace:
 def main() -> None:
     """Compiles our cases, runs, prints."""
     asked = asked_for()
-    # Ours runs from the package unless the example bench_case replaces it.
+    # Our cases run from the package unless the example bench_case replaces it.
     if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee_lab") is None:
         sys.exit(f"{sys.executable} has no perigee: run `make setup`, then `.venv/bin/python bench/peers/run.py`")
     with tempfile.TemporaryDirectory() as folder:

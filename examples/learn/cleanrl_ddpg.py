@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""DDPG in one file like CleanRL, over the vector environment: `pip install torch`, then run it."""
+"""DDPG in one file as in CleanRL, over vector environments: `pip install torch`, then run it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ENVS, BATCH, GAMMA, TAU = 8, 256, 0.98, 0.005
 
 
 def network(inputs: int, *last: nn.Module) -> nn.Sequential:
-    """Two hidden layers."""
+    """A network with two hidden layers."""
     return nn.Sequential(nn.Linear(inputs, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1), *last)
 
 
 def main(steps: int = 4000, seed: int = 1) -> list[float]:
-    """Trains and returns the mean rewards of each tenth of the steps."""
+    """Trains, and returns the mean reward of each tenth of the steps."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     env = VecEnv("smoke", count=ENVS, flows=1, seed=seed)
@@ -49,7 +49,7 @@ def main(steps: int = 4000, seed: int = 1) -> list[float]:
 
 
 def learn(memory: list, rng: np.random.Generator, nets: tuple, targets: tuple, optimisers: tuple) -> None:
-    """One update of both networks."""
+    """Updates both networks once."""
     rows = [memory[i] for i in rng.integers(len(memory), size=BATCH)]
     seen, actions, rewards, after = (torch.tensor(np.array(c), dtype=torch.float32) for c in zip(*rows, strict=True))
     with torch.no_grad():

@@ -21,7 +21,7 @@ class Paths(ParallelPettingZooEnv):  # type: ignore[misc]
     """The environment for RLlib, which otherwise knows only the agents of the first reset."""
 
     def __init__(self, flows: int = 2) -> None:
-        """With the spaces of all agents that may come."""
+        """Declares the spaces of all agents that may appear."""
         super().__init__(PathsEnv("smoke", flows=flows))
         self.possible_agents = list(self.par_env.possible_agents)
         self.observation_space = Dict(self.par_env.observation_spaces)
@@ -29,12 +29,12 @@ class Paths(ParallelPettingZooEnv):  # type: ignore[misc]
 
 
 def make(_: dict[str, Any]) -> Paths:
-    """For RLlib's registry."""
+    """Creates the environment, for RLlib's registry."""
     return Paths()
 
 
 def main(rounds: int = 5) -> float:
-    """Trains and returns the mean return of the last round's episodes."""
+    """Trains, and returns the mean return of the last round's episodes."""
     register_env("perigee_paths", make)
     config = (
         PPOConfig()

@@ -12,7 +12,7 @@ import perigee_lab.learn  # noqa: F401 - makes the environment known
 
 
 def main(steps: int = 50_000) -> float:
-    """Trains and returns the mean reward of an episode under the trained policy."""
+    """Trains, and returns the mean reward of an episode under the trained policy."""
     env = gymnasium.make("perigee/Path-v0", scenario="smoke")
     model = PPO("MlpPolicy", env, n_steps=1024, batch_size=256, gamma=0.98, verbose=0, device="cpu")
     model.learn(total_timesteps=steps)

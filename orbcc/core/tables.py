@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of orbcc_tables.h: what the codes of PINT records stand for. Prints the file."""
+"""Generator of orbcc_tables.h, the values of the codes in PINT records. Prints the file."""
 
 U = [0] + [round(2**26 / 4096 * 1.05 ** (k - 1)) for k in range(1, 256)]
 FLOWS = [k if k <= 31 else round(31 * 1.03 ** (k - 31)) for k in range(256)]

@@ -21,13 +21,13 @@ class _SameModule(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system has set the former name's spec.
+        # The import system has set the spec of the former name.
         module.__spec__ = self.spec
 
 
 class _OldNames(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        # `python -m perigee` needs a file to run: the default finder provides it.
+        # `python -m perigee` needs a file to run, which the default finder provides.
         if not name.startswith(OLD) or name == OLD + "__main__":
             return None
         return ModuleSpec(name, _SameModule())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The best schemes of a comparison, by metric, where tests over shared seeds allow to name one."""
+"""The best scheme of a comparison by metric, if tests over shared seeds permit naming one."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leaders:
-    """The schemes of a comparison that are best, by metric."""
+    """The best schemes of a comparison, by metric."""
 
     best: dict[str, str]
-    """Scheme that is ahead of each other one; metrics without such a scheme are absent."""
+    """The scheme that is ahead of every other scheme; metrics without such a scheme are absent."""
     sentences: list[str]
 
 
 def leaders(
     runs: Sequence[Run], metrics: Sequence[str], named: Mapping[str, str], labels: Mapping[str, str]
 ) -> Leaders:
-    """For each metric the scheme with the best mean, tested against each other scheme seed by seed.
+    """Tests the scheme with the best mean of each metric against each other one, seed by seed.
 
-    Holm's correction covers all of these tests. `named` has the metrics that get a sentence, with
-    the name in it; `labels` has the labels of schemes.
+    Holm's correction covers all of these tests. `named` has the metrics that are mentioned in a
+    sentence, with their names there; `labels` has the labels of schemes.
     """
     schemes = list(dict.fromkeys(r.cc for r in runs))
     tests: dict[str, list[Paired]] = {}
