@@ -38,7 +38,7 @@ from pathlib import Path
 
 import tomllib
 
-from mutants_table import HEAD, row
+from mutants_table import HEAD, item, row
 
 VERSION = "27.1.0"
 SEED = 12
@@ -559,7 +559,7 @@ def write_table(groups: dict[str, list[Mutant]]) -> int:
             what = re.sub(r" in .*$", "", mutant.what) if mutant.function else mutant.what
             place = f"{mutant.file.removeprefix('crates/')}, `{mutant.function}`"
             lists.append(
-                f"- {place}: {what.replace('|', chr(92) + '|')} in `{mutant.text}`: {why or '(no reason yet)'}"
+                item(f"- {place}: {what.replace('|', chr(92) + '|')} in `{mutant.text}`: {why or '(no reason yet)'}")
             )
     rows.append(row("all", total))
     head = HEAD.format(version=VERSION, pool="some 5,000", drawn=DRAWN)

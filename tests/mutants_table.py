@@ -3,21 +3,27 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 
 HEAD = """\
 <!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 # Mutants
 
-What the Rust tests notice: `make mutants` puts small faults into the code, one at a time (those that cargo-mutants
+Sensitivity of the Rust tests: `make mutants` injects small faults into the code, one at a time (those that cargo-mutants
 {version} lists), and runs tests until one fails. A fault that no test notices is *missed*, and listed below with its
 reason. Whole groups are tested where an error would be subtle; of the other {pool} mutants of `sim/net`, `tcp` and
-`cc`, {drawn} are drawn with a fixed seed. *Timeout*: a test did not end, which is noticed too. *Unviable*: it does not
+`cc`, {drawn} are drawn with a fixed seed. *Timeout*: a test did not end, which counts as noticed. *Unviable*: it does not
 compile. Property tests run the same cases for every mutant. This page is written by `tests/mutants.py`.
 
 | group | mutants | caught | timeout | unviable | missed | of the viable |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
+
+
+def item(text: str) -> str:
+    """An item of a list, wrapped."""
+    return textwrap.fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def row(name: str, count: Counter) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from perigee_lab.learn.policy import Facts, Row
@@ -40,7 +41,8 @@ def table(scheme: str, files: list[Path]) -> str:
     lines += [f"| | rows that pass | {counts} |", ""]
     for head, rows in zip(heads, found, strict=True):
         lines += [f"<details><summary>All values: {head}</summary>", ""]
-        lines += [f"* {r.id} {'passes' if r.passed else 'fails'}: {values(r)}" for r in rows]
+        items = [f"* {r.id} {'passes' if r.passed else 'fails'}: {values(r)}" for r in rows]
+        lines += [textwrap.fill(i, 120, subsequent_indent="  ", break_long_words=False) for i in items]
         lines += ["", "</details>", ""]
     return "\n".join(lines)
 
