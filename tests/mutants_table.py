@@ -10,11 +10,11 @@ HEAD = """\
 <!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 # Mutants
 
-Sensitivity of the Rust tests: `make mutants` injects small faults into the code, one at a time (those that cargo-mutants
-{version} lists), and runs tests until one fails. A fault that no test notices is *missed*, and listed below with its
-reason. Whole groups are tested where an error would be subtle; of the other {pool} mutants of `sim/net`, `tcp` and
-`cc`, {drawn} are drawn with a fixed seed. *Timeout*: a test did not end, which counts as noticed. *Unviable*: it does not
-compile. Property tests run the same cases for every mutant. This page is written by `tests/mutants.py`.
+Sensitivity of the Rust tests: `make mutants` injects small faults into the code, one at a time (those that
+cargo-mutants {version} lists), and runs tests until one fails. A fault that no test notices is *missed*, and listed
+below with its reason. Whole groups are tested where an error would be subtle; of the other {pool} mutants of `sim/net`,
+`tcp` and `cc`, {drawn} are drawn with a fixed seed. *Timeout*: a test did not end, which counts as noticed. *Unviable*:
+it does not compile. Property tests run the same cases for every mutant. This page is written by `tests/mutants.py`.
 
 | group | mutants | caught | timeout | unviable | missed | of the viable |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
