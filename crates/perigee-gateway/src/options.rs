@@ -25,7 +25,7 @@ pub enum Task {
     Status,
     /// Print the counters of a running gateway in the format of Prometheus.
     Metrics,
-    /// Let a running gateway refuse new connections, and end with its last one.
+    /// Let a running gateway accept no new connections, and end with its last one.
     Drain,
     /// Remove the rules and routes of a killed gateway.
     Clean,

@@ -80,7 +80,7 @@ impl Syn {
     }
 }
 
-/// Answers a SYN with a reset, on behalf of a server that refused the connection.
+/// Answers a SYN with a reset, on behalf of a server that rejected the connection.
 ///
 /// # Errors
 /// EPERM without CAP_NET_RAW, and errors of `sendto`.

@@ -206,7 +206,7 @@ mod tests {
         let third = slot(r.snapshot(ms(40), false, 3), 0);
         let a = delivered(&mut r, ms(50), &[(0, first)]);
         assert_eq!((a.valid, a.delivered, a.interval, a.prior_delivered), (true, 1000, ms(50), 0));
-        // Compressed ACKs: the packets were sent 40 ms apart, and the two arrive a millisecond
+        // Compressed ACKs: the packets were sent over 40 ms, and the last two arrive a millisecond
         // later. The newest packet defines the sample.
         let b = delivered(&mut r, ms(51), &[(2, third), (1, second)]);
         assert_eq!((b.send_elapsed, b.ack_elapsed, b.interval, b.delivered), (ms(40), ms(51), ms(51), 3000));

@@ -23,8 +23,7 @@ pub struct Dama {
     /// `None` = up to the port's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vbdc: Option<BitRate>,
-    /// Maximum rate of free capacity, granted without a request in what the others leave of each
-    /// frame (FCA).
+    /// Maximum rate of free capacity, granted without a request from the rest of each frame (FCA).
     pub fca: BitRate,
 }
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OLD = ".old"
 GROUP_ROWS = 1 << 16
-"""Minimum number of rows in a row group; so many are buffered in memory."""
+"""Minimum number of rows in a row group, which are buffered in memory."""
 
 
 class TableWriter:
