@@ -33,7 +33,7 @@ pub const SIMULATOR: &str = "simulator";
 pub struct Inputs<'a> {
     /// The network at time zero.
     pub header: &'a Header,
-    /// Its changes over time.
+    /// Changes of the network over time.
     pub changes: Box<dyn ChunkSource + 'a>,
     /// Flows known at the start of the run.
     pub workload: &'a Workload,

@@ -19,9 +19,9 @@ const UDP_HEADER: u32 = 8;
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct End {
-    /// Its address.
+    /// IP address.
     pub address: IpAddr,
-    /// Its port.
+    /// Port number.
     pub port: u16,
 }
 

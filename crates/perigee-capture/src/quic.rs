@@ -85,7 +85,7 @@ pub struct QuicConnection {
 pub struct Way {
     /// Flow, once there is one.
     pub flow: Option<u32>,
-    /// Its spin bit.
+    /// State of the spin bit.
     pub spin: Spin,
     /// Payload of its datagrams before there is a flow.
     pub bytes: u64,

@@ -25,7 +25,7 @@ pub const STACK_LIFETIME: Nanos = Nanos::from_secs(4);
 pub struct Bottleneck {
     /// Index in the path.
     pub hop: usize,
-    /// Its utilisation, equation (1).
+    /// Utilisation of the hop, equation (1).
     pub u: f64,
     /// Time between its two samples.
     pub tau: Nanos,

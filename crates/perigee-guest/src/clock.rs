@@ -92,9 +92,9 @@ pub struct Clock {
 /// Messages of a guest over the socket of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It waits for the time requested in shared memory, or for an interrupt.
+    /// The guest waits for the time requested in shared memory, or for an interrupt.
     Waits,
-    /// Another message, which has been answered.
+    /// The guest has sent another message, which has been answered.
     Answered,
 }
 
@@ -369,7 +369,7 @@ mod tests {
         clock.set32(at::ARRIVALS_TAKEN, 1);
         assert!(clock.announce_first(bell(2)).unwrap());
         assert_eq!(announced(&clock)[..2], [2, 7]);
-        // It cannot have taken more than were put.
+        // A guest cannot take more doorbells than were announced.
         clock.set32(at::ARRIVALS_TAKEN, BELLS);
         assert!(clock.expected().is_err());
     }

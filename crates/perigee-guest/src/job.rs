@@ -37,7 +37,7 @@ pub const REPORTS: usize = 0;
 /// A host of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
     /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
     pub sysctls: Vec<(String, String)>,
@@ -75,7 +75,7 @@ pub struct Route {
 /// A TCP flow between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Its number in the workload.
+    /// Number of the flow in the workload.
     pub flow: u32,
     /// Number of the sending host.
     pub from: usize,
@@ -89,14 +89,14 @@ pub struct Transfer {
     pub bytes: Option<u64>,
     /// Kernel name of its congestion control.
     pub scheme: String,
-    /// Its application.
+    /// Application of the flow.
     pub application: Application,
 }
 
 /// UDP packets from one host to another, at a constant rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Its number in the workload.
+    /// Number of the flow in the workload.
     pub flow: u32,
     /// Number of the sending host.
     pub from: usize,
@@ -163,7 +163,7 @@ pub struct Relay {
     pub flow: u32,
     /// Number of the flow that forwards the data.
     pub next: u32,
-    /// Its buffer in bytes.
+    /// Size of the relay's buffer in bytes.
     pub buffer: u64,
     /// Whether that connection is opened at the start of the run instead of on demand.
     pub standing: bool,
@@ -184,15 +184,15 @@ pub fn proxy_buffers(held: u64) -> (u64, u64) {
 /// A program of this machine that runs on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Its number.
+    /// Number of the command.
     pub id: u32,
     /// Number of its host.
     pub host: usize,
     /// Start time, in simulated time.
     pub start: Nanos,
-    /// Its working directory, on this machine.
+    /// Working directory of the command, on this machine.
     pub folder: PathBuf,
-    /// Its standard input.
+    /// Standard input of the command.
     pub input: Option<Input>,
     /// Variables of its environment, `NAME=VALUE`.
     pub environment: Vec<String>,
@@ -220,7 +220,7 @@ const TERMINAL: &str = "/dev/tty";
 /// An echo request from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// Its number, which its packets carry.
+    /// Number of the ping, which its packets carry.
     pub number: u16,
     /// Number of the requesting host.
     pub from: usize,

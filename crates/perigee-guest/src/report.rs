@@ -137,11 +137,11 @@ tcp_info! {
     snd_mss: u32 = 16,
     /// Segments sent and not acknowledged.
     unacked: u32 = 24,
-    /// Of those, selectively acknowledged.
+    /// Number of these that are selectively acknowledged.
     sacked: u32 = 28,
-    /// Of those, marked lost.
+    /// Number of these that are marked lost.
     lost: u32 = 32,
-    /// Of those, retransmitted.
+    /// Number of these that are retransmitted.
     retrans: u32 = 36,
     /// Smoothed RTT in microseconds.
     rtt_us: u32 = 68,

@@ -53,7 +53,7 @@ impl Root {
         let _ = fs::remove_dir_all(&self.0);
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Subject {
     /// The scheme.
     pub cc: String,
-    /// Its parameters.
+    /// Parameters of the scheme.
     pub params: BTreeMap<String, Value>,
     /// Text of its policy; `None` = the scheme's default, if it has one.
     pub policy: Option<Arc<str>>,

@@ -25,7 +25,7 @@ const TO_AGENT: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88
 /// Outcome of a wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// It is time to continue.
+    /// The time to continue has come.
     Due,
     /// Frame to deliver to the agent now.
     Keys(Nanos, Box<[u8]>),

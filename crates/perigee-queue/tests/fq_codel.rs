@@ -110,8 +110,8 @@ fn a_new_flow_that_falls_silent_passes_through_the_old_round_before_it_is_new_ag
     fq.sent(T, 2);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 1), [3]);
-    // It is found empty at the next dequeue and joins the old round; a packet that arrives then
-    // waits for its turn there.
+    // The flow is found empty at the next dequeue and joins the old round; a packet that arrives
+    // then waits for its turn there.
     assert_eq!(fq.sent(T, 1), [1]);
     fq.push(T, 3, 100, true);
     assert_eq!(fq.sent(T, 3), [2, 3, 1]);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Digest of a table in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDigest {
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
     /// Number of rows.
     pub rows: u64,

@@ -46,7 +46,7 @@ pub struct Subscriber {
     /// End nodes of the flow.
     pub ends: [u32; 2],
     pub how: Notices,
-    /// Its latest event, and the number of events so far.
+    /// Latest event of the subscriber, and the number of its events so far.
     last: Option<Nanos>,
     events: u64,
 }

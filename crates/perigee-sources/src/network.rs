@@ -117,9 +117,9 @@ fn fit(line: usize, name: &str) -> Result<(), TraceError> {
 /// Initial properties of a link's port from its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Given {
-    /// Its rate.
+    /// Rate of the port.
     pub rate: Option<BitRate>,
-    /// Its queue.
+    /// Length of the port's queue in packets.
     pub queue_packets: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ pub const LOST: u8 = 2;
 pub const RETRANS: u8 = 4;
 /// Retransmitted at least once.
 pub const EVER_RETRANS: u8 = 8;
-/// Its snapshot has been used for a rate sample.
+/// The segment's snapshot has been used for a rate sample.
 pub const SAMPLED: u8 = 16;
 /// First segment of a unit: segments sent together are retransmitted together, or in parts of the
 /// unit.

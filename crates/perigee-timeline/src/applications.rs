@@ -119,7 +119,7 @@ impl Codec {
 /// A voice call in one direction: packets during talk spurts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Voice {
-    /// Its codec.
+    /// Codec of the call.
     pub codec: Codec,
     /// Speech per packet, which is also the time between packets.
     pub interval: Nanos,

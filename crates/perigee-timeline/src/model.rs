@@ -131,7 +131,7 @@ pub struct Port {
 pub struct PortSpec {
     /// Rate of the transmitter; zero = blocked.
     pub rate: BitRate,
-    /// Its queue.
+    /// Queue of the port.
     pub queue: Queue,
     /// Bytes added to each IP packet for transmission time and byte limits (0, 7 PPP, 14 Ethernet).
     #[serde(default)]

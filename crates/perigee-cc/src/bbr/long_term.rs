@@ -47,7 +47,7 @@ pub enum Verdict {
     Nothing,
     /// The estimate is in use now: pace at gain 1.
     Engaged,
-    /// It has been in use for long enough: probe for bandwidth again.
+    /// The estimate has been in use for long enough: probe for bandwidth again.
     Released,
 }
 

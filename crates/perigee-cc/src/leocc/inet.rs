@@ -142,7 +142,7 @@ mod tests {
             if cc.core.mode == Mode::ProbeRtt {
                 assert!(w.cwnd <= 4 * 1448);
             }
-            // It never probes for bandwidth.
+            // This variant never probes for bandwidth.
             assert!(cc.core.mode != Mode::ProbeBw || cc.core.pacing_gain <= 1.0);
         }
         assert_eq!(modes, ["startup", "cruise", "probe_rtt", "startup", "cruise"]);

@@ -236,7 +236,7 @@ impl<'a> Pings<'a> {
 /// Contents of a ping's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
-    /// Its number.
+    /// Number of the ping.
     pub number: u16,
     /// Whether it is a reply.
     pub answer: bool,

@@ -14,7 +14,7 @@ pub struct Preset {
     pub what: &'static str,
     /// Source of the numbers.
     pub source: &'static str,
-    /// Its shells.
+    /// Shells of the constellation.
     pub shells: &'static [Shell],
     /// Minimum elevation of its satellites.
     pub mask_deg: f64,

@@ -40,7 +40,7 @@ pub enum Origin {
     /// Not from a file: generated for a shell.
     #[default]
     Generated,
-    /// Its first line (after the name, if it has one).
+    /// Number of the set's first line (after the name, if it has one).
     Line(usize),
     /// Entry of a list.
     Entry(usize),

@@ -32,7 +32,7 @@ pub struct City {
 }
 
 impl City {
-    /// Its place on the ellipsoid.
+    /// Location of the city on the ellipsoid.
     pub fn place(&self) -> GeoPoint {
         GeoPoint { lat_deg: self.lat_deg, lon_deg: self.lon_deg, height_m: 0.0 }
     }

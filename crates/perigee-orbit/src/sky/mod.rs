@@ -56,7 +56,7 @@ pub struct Sky {
     pub(crate) ways: Vec<Way>,
     /// Per ground point: those with traffic to or from it.
     pub(crate) peers: Vec<Vec<usize>>,
-    /// Of these, the ones that determine a terminal's satellite with the shortest-path policy.
+    /// Subset of these peers that determines a terminal's satellite under the shortest-path policy.
     pub(crate) sought: Vec<Vec<usize>>,
     pub(crate) relays: Vec<bool>,
     /// Upper bound of the satellites' speed in the Earth-fixed frame.
@@ -120,7 +120,7 @@ impl Sky {
         own.map_or((&spec.ground_port, spec.radios.loss[0]), |radio| (&radio.port, radio.loss))
     }
 
-    /// Its configuration.
+    /// Configuration of the sky.
     pub fn spec(&self) -> &SkySpec {
         &self.spec
     }

@@ -44,9 +44,9 @@ pub struct AttachView {
     pub t: Nanos,
     /// The ground point.
     pub node: String,
-    /// Its peers.
+    /// Peers of the ground point.
     pub peers: Vec<String>,
-    /// Its current satellite, if still in view.
+    /// Current satellite of the ground point, if still in view.
     pub holding: Option<u32>,
     /// Satellites in view, by number.
     pub seen: Vec<Seen>,

@@ -17,7 +17,7 @@ use perigee_units::Nanos;
 /// State of a terminal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terminal {
-    /// Its satellite.
+    /// Satellite that serves the terminal.
     pub serving: Option<u32>,
     /// Number of handovers so far.
     events: u64,

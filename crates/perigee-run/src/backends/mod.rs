@@ -103,7 +103,7 @@ impl Registry {
 pub struct Choice {
     /// The backend.
     pub entry: Entry,
-    /// Its options.
+    /// Options of the backend.
     pub options: Options,
     /// Programs on its hosts in addition to those of the scenario.
     pub programs: HostPrograms,

@@ -32,7 +32,7 @@ pub const NAMES: &[&str] = &{
 /// The discipline of a `[port.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// Its name, if given.
+    /// Name of the discipline, if given.
     pub name: Option<String>,
     /// Parameters.
     pub params: Given,

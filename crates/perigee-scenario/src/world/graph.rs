@@ -14,7 +14,7 @@ const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
 /// Links of a graph. An edge without a delay gets that of light along the great circle between its
 /// ends or, if these have no place, `delay`.
 ///
-/// Those of [`graphml::parse`], and edges without any source of a delay.
+/// Errors of [`graphml::parse`], and edges without any source of a delay.
 pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
     let mut graph = graphml::parse(text).map_err(|e| e.to_string())?;
     let missing = graph.rows.iter().any(|row| row.delay.is_none());

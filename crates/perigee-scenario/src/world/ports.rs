@@ -80,7 +80,7 @@ impl Settled {
         self.loss = port.loss.or(self.loss);
     }
 
-    /// Its demand-assignment keys.
+    /// Keys of demand assignment.
     pub(crate) fn dama(&self) -> DamaKeys {
         self.dama
     }

@@ -16,7 +16,7 @@ pub struct Offered {
     pub forward: PairId,
     /// Number of its slowest port.
     pub bottleneck: u32,
-    /// Its application.
+    /// Application of the flow.
     pub app: App,
 }
 

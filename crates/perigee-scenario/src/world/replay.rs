@@ -44,7 +44,7 @@ pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, 
 
 /// Reason why a log cannot be used as a network.
 pub(crate) enum Unfit {
-    /// It is too short, or has no path.
+    /// The log is too short, or has no path.
     Log(String),
     /// The scenario is inconsistent.
     Scenario(ScenarioError),

@@ -63,7 +63,7 @@ pub struct OnOff {
     /// Duration of the off periods in seconds.
     off: Law,
     sending: bool,
-    /// It is silent and has been notified that none of its data is in flight.
+    /// Whether the source is silent and has been notified that none of its data is in flight.
     silent: bool,
     /// Number of draws so far.
     turns: u64,

@@ -219,7 +219,7 @@ mod tests {
             prop_assert!(a.owed + a.volume_on_way >= waiting);
             let unasked = (dama.per_frame(cra) + dama.per_frame(fca) + dama.per_frame(rbdc)) * frames;
             prop_assert!(granted <= all + unasked);
-            // It becomes idle, with no bytes left.
+            // The port becomes idle, with no bytes left.
             for _ in 0..200_000 {
                 waiting -= a.frame(30_000, waiting, 0).min(waiting);
                 if a.is_at_rest() {

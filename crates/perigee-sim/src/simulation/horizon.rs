@@ -21,7 +21,7 @@ pub struct Foreseen<'a> {
     pub endpoint: EndpointId,
     /// Congestion experienced (ECN).
     pub marked: bool,
-    /// Its bytes.
+    /// Bytes of the frame.
     pub bytes: &'a [u8],
     /// Telemetry written by the ports it passed.
     pub telemetry: Option<TelemetryStack>,

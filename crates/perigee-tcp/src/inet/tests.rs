@@ -169,7 +169,7 @@ fn what_is_selectively_acknowledged_is_no_news_to_the_window() {
     let mut s = in_recovery();
     let acks = s.log.lock().unwrap().acks.clone();
     assert_eq!(acks.iter().map(|a| a.0).collect::<Vec<_>>(), [1, 0, 0, 0, 0, 0]);
-    // It does count in the rate samples.
+    // Selectively acknowledged data does count in the rate samples.
     assert_eq!(s.log.lock().unwrap().samples.last().unwrap().delivered / MSS, 6);
     s.now = MS(700);
     s.ack(7, &[], MS(600));
