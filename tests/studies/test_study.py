@@ -101,10 +101,7 @@ def test_bounds_that_nobody_published_are_tested_by_the_interval() -> None:
 
 
 def test_orders_of_several_runs_are_tested_run_by_run() -> None:
-    """Components that runs have in common are not noise between runs.
-
-    A difference within the noise is a tie.
-    """
+    """Components common to all runs are not noise; a difference within the noise is a tie."""
     shared = np.array([10.0, 50.0, 20.0, 90.0, 40.0])
     slightly = shared + np.array([0.9, 1.0, 1.1, 1.0, 1.0])
     noise = shared + np.array([-9.0, 12.0, -8.0, 11.0, 1.0])
@@ -125,8 +122,7 @@ def test_orders_of_several_runs_are_tested_run_by_run() -> None:
     assert verdict("low", "few") == REPRODUCED, "of two runs nothing can be tested"
     found = order("k", "", "", [("high", value["high"]), ("low", value["low"])])
     assert found.interval == "smallest difference 1 (0.9122 to 1.088)"
-    # With different numbers of runs, there are no pairs, and the common component hides the
-    # difference.
+    # Different numbers of runs cannot be paired: the common component hides the difference.
     value["four"] = stats.mean(slightly[:4]).value
     assert verdict("four", "low") == TIE
 
@@ -388,10 +384,7 @@ def test_the_front_page_says_what_the_pages_count() -> None:
 
 @pytest.mark.parametrize("name", sorted(p.name for p in (Path(__file__).parents[2] / "docs/studies/data").iterdir()))
 def test_pages_say_what_their_tables_say(name: str) -> None:
-    """Verdicts, values and explanations are computed again.
-
-    Text that was typed in or is stale differs.
-    """
+    """Verdicts, values and explanations are computed again: typed or stale text differs."""
     docs = Path(__file__).parents[2] / "docs/studies"
     experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
     page = (docs / f"{name}.md").read_text(encoding="utf-8")
