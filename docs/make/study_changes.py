@@ -47,7 +47,7 @@ def claims(page: str, text: str) -> list[Claim]:
     """The rows in a page's table of verdicts, parsed by the names of its columns."""
     found: list[Claim] = []
     names: list[str] = []
-    said = re.search(r"\((\w+) size: (\d+) runs\)", text)
+    said = re.search(r"\((\w+)\s+size:\s+(\d+)\s+runs\)", text)
     size = said.groups() if said else ()
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]

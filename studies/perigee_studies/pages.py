@@ -126,7 +126,7 @@ def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
 
 def _size(page: str) -> str:
     """Text from a page about the claims that hold with schemes exchanged, the runs and the size."""
-    size = re.search(r"\((\w+) size: (\d+) runs\)", page)
+    size = re.search(r"\((\w+)\s+size:\s+(\d+)\s+runs\)", page)
     exchanged = re.search(r"still\s+hold\s+in\s+(\d+)\s+of\s+(\d+)\s+cases", page)
     share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
     return f"{share} | {size[2]} | {size[1]}" if size else f"{share} | | "
@@ -165,7 +165,8 @@ def _page(
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    parts += [f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)", ""]
+    command = f"`perigee study run {e.name}{size.option}`"
+    parts += [*_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
     words = made.in_words(about.get("made", {}))
     parts += [words, ""] if words else []
     # The table is folded on forges and on the site, and plain in text.
@@ -194,8 +195,15 @@ def _page(
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
     if tables:
         names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
-        parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
+        parts += ["", "## Data", "", *_prose(f"Tables behind claims and explanations, mostly a row per run: {names}.")]
     return "\n".join(parts) + "\n"
+
+
+def _prose(text: str) -> list[str]:
+    """Wrapped lines; code and links stay in one piece."""
+    kept = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(kept, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def finding(verdicts: list[dict[str, Any]]) -> str:
