@@ -103,6 +103,7 @@ vendor:  ## Bundle the libraries of the globe anew (needs npm)
 fuzz: setup  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000
 	$(BIN)/python tests/fuzz_logs.py 1000000
+	$(BIN)/python tests/fuzz_readers.py 100000
 
 kills: setup  ## Kills each part of runs with real hosts, 50 times by each clock, and counts what is left
 	$(BIN)/python examples/kills.py

@@ -133,19 +133,20 @@ def run(
         folder = out or fresh_folder(campaign.name, RUNS)
         journal = Journal(folder, campaign.text)
         over = _until_signal()
-        Runner(campaign, journal, secret, server, _say, over).run()
+        runner = Runner(campaign, journal, secret, server, _say, over)
+        runner.run()
     except (MeasureError, OSError, RecordError) as error:
         complain(cannot_write(out or Path(), error) if isinstance(error, OSError) else str(error))
         _conclude(folder if report and journal is not None else None)
         return BAD_INPUT if isinstance(error, MeasureError) else FAILED
-    stopped = over.is_set()
+    code = INTERRUPTED if over.is_set() else FAILED if runner.given_up else 0
     if not report:
         print(f"measured: {folder}; perigee measure report {folder} makes its records")
-        return INTERRUPTED if stopped else 0
-    if stopped:
+        return code
+    if over.is_set():
         print(f"stopped; the same command with --out {folder} goes on", file=sys.stderr)
     _conclude(folder)
-    return INTERRUPTED if stopped else 0
+    return code
 
 
 def _conclude(folder: Path | None) -> None:
@@ -170,13 +171,18 @@ def _conclude(folder: Path | None) -> None:
 
 
 @command.command()
-def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, under way or over.")]) -> None:
-    """Make records and report of what a campaign has measured so far."""
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, under way or over.")]) -> int:
+    """Make records and report of what a campaign has measured so far.
+
+    Damaged measurements are named and left out; then the exit code is 1.
+    """
     from perigee_lab.measure.measured import write_records
 
+    damaged: list[str] = []
     with writing(folder):
-        write_records(folder)
+        write_records(folder, tell=damaged.append)
     print_record(folder)
+    return FAILED if damaged else 0
 
 
 def _say(text: str) -> None:

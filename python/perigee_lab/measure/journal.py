@@ -10,39 +10,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import appended, inner, written
-from perigee_lab.common.reading import UnreadableError, opened, read_bytes, read_text
+from perigee_lab.common.messages import complain
+from perigee_lab.common.reading import read_bytes, read_text
+from perigee_lab.measure import stored
 from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.measure.stored import META, Part
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from collections.abc import Callable
 
 FOLDER = "measurements"
 JOURNAL = "journal.jsonl"
 CAMPAIGN = "campaign.toml"
-META = "about"
-
-
-@dataclass
-class Part:
-    """A measurement: its cycle, group, piece and step numbers, its description and its columns."""
-
-    cycle: int
-    group: int
-    piece: int
-    step: int
-    about: dict[str, Any]
-    columns: dict[str, npt.NDArray[np.int64]] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Name of the file of this measurement."""
-        return f"{self.cycle:05d}-{self.group:02d}-{self.piece:04d}-{self.step:04d}.npz"
 
 
 class Journal:
@@ -59,7 +42,7 @@ class Journal:
         self.lines = read_lines(self.folder / JOURNAL, mend=True)
         # A campaign without measurements (wrong key, unreachable server) may be replaced.
         if own.exists() and (self.lines or any(self.folder.glob("*.npz"))):
-            if read_text(own) != campaign_text:
+            if not _holds(own, campaign_text):
                 raise MeasureError(
                     f"{folder} holds the measurements of another campaign ({own}): choose another --out, or the "
                     f"same file"
@@ -75,6 +58,12 @@ class Journal:
     def kept(self, cycle: int, group: int, step: int) -> list[Part]:
         """Pieces of a step that are on disk."""
         return read_parts(self.folder.parent, f"{cycle:05d}-{group:02d}-*-{step:04d}.npz")
+
+    def next_piece(self, cycle: int, group: int, step: int) -> int:
+        """The number after the last piece of a step on disk, damaged ones included."""
+        pattern = f"{cycle:05d}-{group:02d}-*-{step:04d}.npz"
+        found = (stored.NAME.fullmatch(p.name) for p in self.folder.glob(pattern))
+        return 1 + max((int(name[3]) for name in found if name is not None), default=-1)
 
     def began_ns(self, without: Sequence[int] = ()) -> int | None:
         """Start of the first group that is not in `without`, in ns since 1970.
@@ -103,6 +92,13 @@ class Journal:
         self.lines.append(dict(line))
 
 
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return read_text(path) == text
+    except UnicodeDecodeError:
+        return False
+
+
 def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
     """Lines of a journal. A truncated last line is ignored; with `mend`, it is also removed."""
     if not path.exists():
@@ -113,12 +109,15 @@ def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
     for line in text.splitlines(keepends=True):
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if not line.endswith(b"\n") or not isinstance(entry, dict):
             break
-        found.append(entry)
         whole += len(line)
+        if all(type(entry.get(key)) is int and 0 <= entry[key] < 1 << 62 for key in ("cycle", "group", "began_ns")):
+            found.append(entry)
+        else:
+            complain(f"{path}: line {line[:60]!r} is none of a journal: ignored")
     if mend and whole < len(text):
         # Truncated by a crash: the next line must not be appended to a partial one.
         with appended(path) as file:
@@ -126,20 +125,15 @@ def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
     return found
 
 
-def read_parts(folder: Path, pattern: str = "*.npz") -> list[Part]:
-    """All complete measurements of a campaign in order, with or without a line in the journal."""
-    import numpy as np
+def read_parts(folder: Path, pattern: str = "*.npz", tell: Callable[[str], None] = complain) -> list[Part]:
+    """All complete measurements of a campaign in order, with or without a line in the journal.
 
+    Damaged ones are left out; `tell` receives a line on each, with its file and the reason.
+    """
     found = []
     for path in sorted((folder / FOLDER).glob(pattern)):
-        numbers = [int(n) for n in path.stem.split("-")]
         try:
-            with opened(path) as file, np.load(file, allow_pickle=False) as data:
-                columns = {k: data[k] for k in data.files if k != META}
-                about = json.loads(data[META].tobytes())
-        except UnreadableError as error:
-            raise MeasureError(f"{error}: it is no measurement; remove it") from None
-        except (OSError, ValueError, KeyError, EOFError):
-            continue
-        found.append(Part(numbers[0], numbers[1], numbers[2], numbers[3], about, columns))
+            found.append(stored.read_part(path))
+        except stored.DamagedError as error:
+            tell(str(error))
     return found

@@ -5,22 +5,25 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee_lab.common import names
 from perigee_lab.common.files import RecordError, claimed
+from perigee_lab.common.messages import complain
 from perigee_lab.common.reading import read_text
 from perigee_lab.measure.clocks import Offset, offset_of
-from perigee_lab.measure.journal import CAMPAIGN, FOLDER, Part, read_parts
+from perigee_lab.measure.journal import CAMPAIGN, FOLDER, read_parts
 from perigee_lab.measure.net.client import EARLY
 from perigee_lab.measure.net.kernel import CA_STATES, INFINITE, NAMES
 from perigee_lab.measure.quantities import amount_text
 from perigee_lab.measure.sections import write_sections
 from perigee_lab.measure.store import About, add_tables, as_table, columns_table, manifest_of
+from perigee_lab.measure.stored import Part
 from perigee_lab.measure.trains import WAYS, capacity, trains_of
 from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.record import record_folders, run_folder
@@ -73,14 +76,20 @@ class Tables:
         return found
 
 
-def write_records(folder: Path, *, force: bool = True) -> list[Run]:
+def write_records(folder: Path, *, force: bool = True, tell: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Rebuilds the records of a campaign's folder, with their report; returns them.
+
+    Damaged measurements are left out; `tell` receives a line on each, as does standard error.
 
     Raises RecordError if nothing was measured; OSError.
     """
-    parts = read_parts(folder)
+    damaged: list[str] = []
+    parts = read_parts(folder, tell=damaged.append)
+    for line in damaged:
+        complain(line)
+        tell(line)
     if not parts:
-        raise RecordError(f"{folder / FOLDER}: nothing was measured yet")
+        raise RecordError(f"{folder / FOLDER}: nothing was measured yet" + " that can be read" * bool(damaged))
     records: dict[tuple[str, int], list[Part]] = {}
     by_group: dict[tuple[int, int], list[Part]] = {}
     for part in parts:
@@ -92,11 +101,22 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
         records.setdefault((scheme, cycle), []).extend(own)
     with claimed(folder, fresh=False):
         _forget(folder, {run_folder(folder, cc, cycle) for cc, cycle in records})
-        for (cc, cycle), own in records.items():
+        for (cc, cycle), own in list(records.items()):
             record = run_folder(folder, cc, cycle)
-            with RecordWriter(record, force=force) as writer:
-                tables, about = _record(folder, cc, cycle, own)
-                writer.finish(manifest_of(about, add_tables(writer, tables)))
+            try:
+                with RecordWriter(record, force=force) as writer:
+                    tables, about = _record(folder, cc, cycle, own)
+                    writer.finish(manifest_of(about, add_tables(writer, tables)))
+            except (LookupError, TypeError, ValueError, ArithmeticError, RecordError) as error:
+                # Values that are valid by themselves, and contradict each other.
+                files = ", ".join(p.name for p in own[:4]) + ", …" * (len(own) > 4)
+                why = names.visible(" ".join(str(error).split())[:160])
+                line = f"{folder / FOLDER}: {files} give no record ({why}); they are left out"
+                complain(line)
+                tell(line)
+                del records[cc, cycle]
+        if not records:
+            raise RecordError(f"{folder / FOLDER}: nothing was measured yet that can be read")
         runs = [open_record(run_folder(folder, cc, cycle)) for cc, cycle in records]
         write_sections(runs, folder)
         conclude(folder, runs[-1], report=True)
@@ -106,10 +126,17 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
 def _forget(folder: Path, keep: set[Path]) -> None:
     """Removes records of these measurements that earlier versions wrote under another name."""
     for record in record_folders(folder):
-        if record not in keep and open_record(record).manifest.backend == "measure":
+        if record not in keep and _is_ours(record):
             shutil.rmtree(record)
             with contextlib.suppress(OSError):
                 record.parent.rmdir()
+
+
+def _is_ours(record: Path) -> bool:
+    try:
+        return open_record(record).manifest.backend == "measure"
+    except RecordError:
+        return False
 
 
 def _apart(folder: Path) -> dict[int, str]:
@@ -170,10 +197,10 @@ def _record(folder: Path, cc: str, cycle: int, parts: Sequence[Part]) -> tuple[d
     flows: dict[tuple[int, int], list[Part]] = {}
     for part in parts:
         flows.setdefault((part.group, part.step), []).append(part)
-    ends, names = [], _names([own[0] for own in flows.values()])
+    ends, called = [], _names([own[0] for own in flows.values()])
     for number, own in enumerate(flows.values()):
         add = ADDING.get(own[0].about["do"], _add_transfer)
-        ends.append(add(tables, number, names[number], own, start))
+        ends.append(add(tables, number, called[number], own, start))
     name = folder.resolve().name
     nodes = list(dict.fromkeys(end for t in tables.totals for end in (t["from"], t["to"])))
     about = About(
@@ -198,12 +225,12 @@ def _kept(part: Part) -> dict[str, Any]:
 
 def _names(parts: Sequence[Part]) -> list[str]:
     """Unique names of flows."""
-    names = [str(p.about["name"]) for p in parts]
+    given = [str(p.about["name"]) for p in parts]
     seen: dict[str, int] = {}
     found = []
-    for name in names:
+    for name in given:
         seen[name] = seen.get(name, 0) + 1
-        found.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
+        found.append(f"{name} {seen[name]}" if given.count(name) > 1 else name)
     return found
 
 
@@ -218,7 +245,7 @@ def _campaign(folder: Path) -> Campaign | None:
 
     try:
         return parsed(read_text(folder / FOLDER / CAMPAIGN), folder.resolve().name)
-    except (OSError, MeasureError):
+    except (OSError, ValueError, MeasureError):
         return None
 
 
@@ -364,7 +391,8 @@ def _piece(part: Part, start_ns: int) -> _Piece:
     c = part.columns
     answered = c["back"] != LOST
     hold = np.where(answered, c["left"] - c["arrived"], 0)
-    rtt = np.where(answered, c["back"] - c["sent"] - hold, LOST)
+    # A server's clock may be wrong, or its times invented: no RTT is negative.
+    rtt = np.where(answered, np.maximum(0, c["back"] - c["sent"] - hold), LOST)
     zero = int(part.about["began_ns"]) - start_ns - int(part.about["mono_ns"])
     offset = offset_of(c["sent"], c["arrived"], c["left"], c["back"], c["epoch"])
     out = np.where(answered, c["arrived"] - c["sent"] - offset.at, np.nan)

@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.measure.campaign import Campaign, Step, place
-from perigee_lab.measure.journal import Journal, Part
+from perigee_lab.measure.journal import Journal
 from perigee_lab.measure.net import client, pings
 from perigee_lab.measure.net.client import Peer, Transfer
 from perigee_lab.measure.net.pings import Pinger, Probes
 from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.measure.stored import Part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +43,8 @@ class Runner:
     server: str | None
     tell: Tell
     stop: threading.Event
+    given_up: int = 0
+    """Groups of steps that were abandoned."""
 
     def run(self) -> None:
         """Runs the rest of the campaign; returns early when `stop` is set.
@@ -94,6 +97,7 @@ class Runner:
                     why = f"given up: {error}"
                     self.tell(f"cycle {cycle}, {steps[0].title}: {why}")
                     self.journal.note(_line(cycle, group, began) | {"whole": True, "failed": str(error)})
+                    self.given_up += 1
                     return
                 self.tell(f"cycle {cycle}, {steps[0].title}: {error}; tried again in {wait:g} s")
                 self.stop.wait(wait)
@@ -147,7 +151,7 @@ class Runner:
     def _caught(self, problems: list[BaseException], *work: Any) -> None:
         try:
             self._step(*work)
-        except (OSError, MeasureError) as error:
+        except Exception as error:
             problems.append(error)
 
     def _step(self, cycle: int, group: int, number: int, step: Step, over: threading.Event) -> None:
@@ -170,7 +174,8 @@ class Runner:
         ends = over if step.duration is None else self.stop
         had = self.journal.kept(cycle, group, number)
         left = (step.duration or ENDLESS_NS) - sum(_measured_ns(p, step) for p in had)
-        piece = len(had)
+        # A damaged piece keeps its file, which is named; its time is measured again.
+        piece = self.journal.next_piece(cycle, group, number)
         pace = pings.Pace(step.interval, step.burst, step.size, train=step.do == "trains")
         while left > 0 and not ends.is_set():
             length = min(left, PIECE_NS)
@@ -183,7 +188,9 @@ class Runner:
             def kept(probes: Probes, part: Callable[[Probes], Part] = part) -> None:
                 self._keep(part(probes))
 
-            probes = Pinger(peer, pace, ends).run(length, kept)
+            probes = Pinger(peer, pace, ends, lambda line: self.tell(f"cycle {cycle}, {step.title}: {line}")).run(
+                length, kept
+            )
             self._keep(part(probes))
             left -= length
             piece += 1

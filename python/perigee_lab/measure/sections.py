@@ -84,6 +84,10 @@ def distributions(runs: Sequence[Run]) -> Section | None:
     table = []
     for (cc, name), parts in groups.items():
         rtt = np.sort(np.concatenate(parts))
+        if not len(rtt):
+            # A path that lets no UDP through.
+            table.append([f"{name} ({cc})" if cc != "ping" else name, "none", *["-"] * 7])
+            continue
         axis.plot(
             rtt,
             np.linspace(0, 1, len(rtt)),
@@ -91,20 +95,24 @@ def distributions(runs: Sequence[Run]) -> Section | None:
             linewidth=1.2,
         )
         one_way = [
-            f"{np.median(np.concatenate(ways[cc, name][w])):.3f}" if (cc, name) in ways else "-"
+            f"{np.median(np.concatenate(ways[cc, name][w])):.3f}" if w in ways.get((cc, name), {}) else "-"
             for w in ("out", "back")
         ]
         quantiles = [f"{np.quantile(rtt, q):.3f}" for q in (0, 0.01, 0.5, 0.99, 1)]
         table.append([f"{name} ({cc})" if cc != "ping" else name, f"{len(rtt)}", *quantiles, *one_way])
     everything = np.concatenate([r for parts in groups.values() for r in parts])
-    low, high = np.quantile(everything, (0, 0.998))
-    axis.set_xlim(low - 0.02 * (high - low) - 1e-6, high + 0.02 * (high - low) + 1e-6)
+    if len(everything):
+        low, high = np.quantile(everything, (0, 0.998))
+        axis.set_xlim(low - 0.02 * (high - low) - 1e-6, high + 0.02 * (high - low) + 1e-6)
     axis.set_xlabel("RTT of probes, ms")
     axis.set_ylabel("share")
     _plain(axis)
-    if len(groups) <= 8:
+    if axis.has_data() and len(groups) <= 8:
         axis.legend(frameon=False, fontsize=8)
     heads = ["probes", "answered", "least", "1 %", "median", "99 %", "most", "way there", "way back"]
+    if not len(everything):
+        plt.close(figure)
+        return _section("Probes: distributions", ["No probe was answered."], [heads, *table], None)
     return _section("Probes: distributions", ["Milliseconds; one-way delays: medians."], [heads, *table], figure)
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee_lab.common import quoting
+from perigee_lab.common import names, quoting
 from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.common.quantities import quantity
 from perigee_lab.common.reading import MOST_TEXT, opened, read_text
@@ -209,12 +209,17 @@ def read_index(folder: Path) -> Index:
             raise RecordError(f"{folder}: no such folder") from None
         remedy = "`perigee results` without --means lists the runs of any folder"
         raise RecordError(f"{folder} is no folder of a sweep ({path.name}: {error.strerror}): {remedy}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
     reader = Reader(path, lambda text: RecordError(f"{text}: it is damaged, run the sweep again"))
     index: Index = reader.structure(Index, found)
     if index.sweep_format != FORMAT:
         raise RecordError(f"{path}: sweep_format {index.sweep_format}; this version of Perigee reads {FORMAT}")
+    for n, cell in enumerate(index.cells):
+        if len(cell.values) != len(index.axes):
+            raise reader.wrong(f"cells.{n}.values", list(cell.values), f"{len(index.axes)} values, one per key")
+        if cell.folder != Path(cell.folder).name or cell.folder.startswith("."):
+            raise reader.wrong(f"cells.{n}.folder", cell.folder, "a name without folders")
     return index
 
 
@@ -250,7 +255,9 @@ def open_sweep(folder: str | Path) -> Sweep:
     texts = {c.name for c in COLUMNS if c.name in ("cc", "flow", "flow_cc", "class", "rtt_over")}
     try:
         with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8", newline="") as file:
-            rows = [{quoting.from_csv(k): v for k, v in row.items()} for row in csv.DictReader(file)]
+            rows = [_row_of(row) for row in csv.DictReader(file)]
+    except (ValueError, csv.Error) as error:
+        raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: the sweep is not complete, run it again to go on") from None
 
@@ -258,11 +265,32 @@ def open_sweep(folder: str | Path) -> Sweep:
         if name in texts:
             return quoting.from_csv(cell)
         if name == "seed":
-            return int(cell)
+            return whole(cell)
         return number(quoting.from_csv(cell)) if name in keys else (math.nan if cell == "" else float(cell))
 
     try:
         found: list[Row] = [{name: read(name, cell) for name, cell in row.items()} for row in rows]
     except (ValueError, TypeError) as error:
         raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
+    lacking = [name for name in (*keys, "cc", "seed") if found and name not in found[0]]
+    if lacking:
+        raise RecordError(f"{path} is damaged: it has no column {', '.join(lacking)}: run the sweep again")
     return Sweep(folder, index, found)
+
+
+def whole(cell: str) -> int:
+    """A seed. Raises ValueError."""
+    seed = int(cell)
+    if not 0 <= seed < 1 << 63:
+        raise ValueError(f"{cell[:30]} is no seed")
+    return seed
+
+
+def _row_of(row: dict[Any, Any]) -> dict[str, str]:
+    """A row with a cell for each name. Raises ValueError."""
+    if any(k is None or v is None for k, v in row.items()):
+        raise ValueError("a line has more cells than names, or fewer")
+    found = {quoting.from_csv(k): v for k, v in row.items()}
+    if why := names.problem_in(list(found.items())):
+        raise ValueError(f"a cell {why}")
+    return found

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import RecordError, naming
+from perigee_lab.common.names import visible
 from perigee_lab.common.quantities import NUMBER, TEXT, encodable, quantity
-from perigee_lab.common.reading import regular
-from perigee_lab.results import kept
+from perigee_lab.results import checked, kept
 from perigee_lab.results.cells import INDEX, Sweep, open_sweep, read_index
 from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.writer import fresh_partial, publish
@@ -57,7 +57,15 @@ def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.
             columns[name] = [None if v is None else str(v) for v in values]
         elif float in kinds:
             columns[name] = [None if v is None else float(v) for v in values]
-    return pa.table(columns)
+    return _typed(pa.table(columns))
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """The table with numbers as the type of columns without any value, which no operation accepts."""
+    import pyarrow as pa
+
+    kinds = [pa.float64() if pa.types.is_null(f.type) else f.type for f in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
 
 def _bare(value: Any) -> Any:
@@ -111,6 +119,7 @@ def dataset(folder: Path) -> Any:
 
     Raises RecordError if there are none.
     """
+    import pyarrow as pa
     import pyarrow.dataset as ds
 
     where = folder / FOLDER
@@ -118,11 +127,18 @@ def dataset(folder: Path) -> Any:
         if where.is_dir():
             for path in where.rglob("*"):
                 if not path.is_dir():
-                    regular(path)
+                    with checked.opened(path, FOLDER, None):
+                        # Schema, size and ratio are checked.
+                        pass
             return ds.dataset(where, format="parquet", partitioning="hive")
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{where} cannot be read: {' '.join(str(error).split())}: run the sweep again") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _unreadable(where, error) from None
     return ds.dataset(_rows(folder))
+
+
+def _unreadable(where: Path, error: BaseException) -> RecordError:
+    what = visible(" ".join(str(error).split())[:200])
+    return RecordError(f"{where} cannot be read: {what}: run the sweep again")
 
 
 def _rows(folder: Path) -> pa.Table:
@@ -156,7 +172,20 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
     for text in conditions:
         one = _condition(text, data)
         wanted = one if wanted is None else operator.and_(wanted, one)
-    return data.to_table(columns=names, filter=wanted)
+    return _table(data, columns=names, filter=wanted)
+
+
+def _table(data: Any, **chosen: Any) -> pa.Table:
+    """Rows of a dataset. Raises RecordError if they cannot be read."""
+    import pyarrow as pa
+
+    where = Path(next(iter(getattr(data, "files", [])), FOLDER))
+    try:
+        found = data.to_table(**chosen)
+        found.validate(full=True)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise _unreadable(where, error) from None
+    return checked.named(found, where)
 
 
 def unmet(folder: Path, conditions: Sequence[str]) -> str:
@@ -166,7 +195,7 @@ def unmet(folder: Path, conditions: Sequence[str]) -> str:
     """
     data = dataset(folder)
     for text in conditions:
-        if data.count_rows(filter=_condition(text, data)) == 0:
+        if _table(data, filter=_condition(text, data)).num_rows == 0:
             name = resolved(CONDITION.match(text)["key"], data.schema.names)  # type: ignore[index]
             return f"no row of {folder} has {text}: {name} has {_values(data, name)}"
     return f"no row of {folder} has {', '.join(conditions)} together"
@@ -174,7 +203,7 @@ def unmet(folder: Path, conditions: Sequence[str]) -> str:
 
 def _values(data: Any, name: str) -> str:
     """Up to five values of a column, or their range if they are numbers and there are more."""
-    there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+    there = [v for v in _table(data, columns=[name])[name].unique().to_pylist() if v is not None]
     if len(there) > MOST_NAMED and all(isinstance(v, int | float) for v in there):
         return f"{min(there):g} to {max(there):g}"
     more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
@@ -215,7 +244,7 @@ def _condition(text: str, data: Any) -> Any:
     kind = data.schema.field(name).type
     value: Any = found["value"]
     if is_swept_text(name, kind):
-        there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+        there = [v for v in _table(data, columns=[name])[name].unique().to_pylist() if v is not None]
         return pc.field(name).isin(pa.array(_chosen(text, name, found["sign"], value, there), pa.string()))
     if not (pa.types.is_string(kind) or pa.types.is_dictionary(kind)):
         try:
@@ -279,13 +308,18 @@ def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
     There is one row for each combination of keys, scheme and seed that all sets have; the other
     columns are named `NAME@SET`.
     """
+    import pyarrow as pa
+
     shared = [n for n in tables[0].column_names if all(n in t.column_names for t in tables)]
     on = [n for n in shared if n in {"cc", "seed", "flow"} or any(n in keys_of(f) for f in folders)]
     whole = None
     for label, table in zip(labels(folders), tables, strict=True):
         names = [n if n in on else f"{n}@{label}" for n in table.column_names]
-        one = table.rename_columns(names)
-        whole = one if whole is None else whole.join(one, keys=on, join_type="inner")
+        one = _typed(table).rename_columns(names)
+        try:
+            whole = one if whole is None else whole.join(one, keys=on, join_type="inner")
+        except pa.ArrowException as error:
+            raise RecordError(f"{folders[0]} and {label} cannot be joined: {visible(str(error)[:200])}") from None
     assert whole is not None
     return whole.sort_by([(n, "ascending") for n in on])
 

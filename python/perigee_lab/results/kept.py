@@ -15,9 +15,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common import names
 from perigee_lab.common.files import write_text
 from perigee_lab.common.reading import read_text
 from perigee_lab.results import flow_file
+from perigee_lab.results.columns import COLUMNS
 from perigee_lab.results.record import record_folders, scheme_order
 from perigee_lab.results.run import Run, open_record
 from perigee_lab.results.summary import rows_csv
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from perigee_lab.results.metrics import Row
 
 FILE = "summary.json"
+ABOUT = ("key", "version", "finished", "wall_s", "cpu_s")
+TEXTS = {"cc", "flow", "flow_cc", "class", "rtt_over"}
+KNOWN = {c.name for c in COLUMNS}
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def of(run: Run) -> Kept:
     count = run.rows("flow_totals")
     flows = flow_rows(run) if count <= flow_file.MOST_IN_CSV else []
     made = run.manifest
-    about = {n: made.get(n) for n in ("key", "version", "finished", "wall_s", "cpu_s")}
+    about = {n: made.get(n) for n in ABOUT}
     return Kept(run.summary, flows, count, about)
 
 
@@ -74,9 +79,8 @@ def read(folder: Path) -> Kept:
     try:
         found = json.loads(read_text(folder / FILE))
         if found["code"] == version():
-            flows = [_got(f) for f in found["flows"]]
-            return Kept(_got(found["run"]), flows, int(found["flow_count"]), dict(found["about"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return _validated(found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Missing or damaged: computed from the tables.
         pass
     return of(open_record(folder))
@@ -87,8 +91,31 @@ def _sent(row: Row) -> dict[str, Any]:
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
+def _validated(found: dict[str, Any]) -> Kept:
+    """The summary in a file. Raises ValueError, KeyError, TypeError, AttributeError if it is none."""
+    flows = [_got(f) for f in found["flows"]]
+    count, about = found["flow_count"], found["about"]
+    if type(count) is not int or not len(flows) <= count < 1 << 32:
+        raise ValueError("a wrong number of flows")
+    if not all(v is None or type(v) in (str, int, float) for v in about.values()) or names.problem_in(about):
+        raise ValueError("a wrong origin")
+    wrong = [k for k in ("wall_s", "cpu_s") if isinstance(about.get(k), str)]
+    if wrong or not all(isinstance(about.get(k), str | None) for k in ("key", "version", "finished")):
+        raise ValueError("a wrong origin")
+    return Kept(_got(found["run"]), flows, count, {n: about.get(n) for n in ABOUT})
+
+
 def _got(row: dict[str, Any]) -> Row:
-    return {k: math.nan if v is None else v for k, v in row.items()}
+    """A row as computed. Raises ValueError and KeyError for values that no metric has."""
+    seed = row["seed"]
+    if type(seed) is not int or not 0 <= seed < 1 << 63 or not isinstance(row["cc"], str) or names.problem_in(row):
+        raise ValueError("a wrong row")
+    for name, value in row.items():
+        text = name in TEXTS
+        fine = isinstance(value, str) if text and value is not None else value is None or type(value) in (int, float)
+        if name not in KNOWN or not fine or (type(value) is int and abs(value) >= 1 << 63):
+            raise ValueError(f"a wrong {name}")
+    return {k: math.nan if v is None and k not in TEXTS else v for k, v in row.items()}
 
 
 def read_all(folder: Path) -> list[tuple[Path, Kept]]:

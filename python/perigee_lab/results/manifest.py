@@ -9,6 +9,7 @@ the other.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ NEEDED = ("flows", "links", "events", "rtt", "flow_totals", "link_totals", "rout
 REMEDY = "run it again with --force"
 # Keys that depend on the machine and the time, and differ between repetitions of a run.
 OF_THE_MOMENT = ("version", "wall_s", "cpu_s", "finished", "host", "command", "files", "key")
+
+WITHOUT_SAMPLES = ("capture", "log", "measure")
+"""Backends of measurements, which need no sampling interval."""
+MOST_NS = 100 * 366 * 86_400 * 10**9
 
 
 class ManifestError(RecordError):
@@ -153,7 +158,7 @@ class Manifest(Mapping[str, Any]):
 def read(path: Path) -> Manifest:
     """Reads a manifest. Raises ManifestError."""
     try:
-        found = json.loads(read_text(path))
+        found = json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
         # JSON accepts lone surrogates, UTF-8 does not.
         json.dumps(found, ensure_ascii=False).encode()
     except OSError as error:
@@ -165,6 +170,14 @@ def read(path: Path) -> Manifest:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{path} is damaged: it is no JSON ({error}): {REMEDY}") from None
     return parsed(found, path)
+
+
+def _finite(text: str) -> float:
+    """A number of JSON. Raises ValueError for NaN and infinities, which JSON does not have."""
+    found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(f"{text[:20]} is no number")
+    return found
 
 
 def parsed(found: Any, path: Path) -> Manifest:
@@ -188,11 +201,22 @@ def _check(m: Manifest, reader: Reader) -> None:
     for name in ("seed", "duration_ns", "simulated_ns", "warmup_ns", "packet_hops"):
         if (getattr(m, name) or 0) < 0:
             raise reader.wrong(name, getattr(m, name), "0 or more")
+    if m.sample_ns < (0 if m.backend in WITHOUT_SAMPLES else 1):
+        raise reader.wrong("sample_ns", m.sample_ns, "1 or more")
+    for name in ("duration_ns", "simulated_ns", "warmup_ns", "sample_ns"):
+        if getattr(m, name) > MOST_NS:
+            raise reader.wrong(name, getattr(m, name), "at most 100 years")
     for name in NEEDED:
         if name not in m.tables:
             raise reader.missing(f"tables.{name}")
+    _check_tables(m, reader)
+
+
+def _check_tables(m: Manifest, reader: Reader) -> None:
     for name, table in m.tables.items():
         if re.fullmatch(r"[a-z_]+", name) is None:
             raise reader.wrong("tables", name, "names of small letters")
+        if table.rows < 0:
+            raise reader.wrong(f"tables.{name}.rows", table.rows, "0 or more")
         if re.fullmatch(r"[0-9a-f]{64}", table.sha256) is None:
             raise reader.wrong(f"tables.{name}.sha256", table.sha256, "64 hexadecimal digits")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.results.checked import consistent
 from perigee_lab.results.experience import DROPS, applications, completion_columns, flow_columns, run_columns
 from perigee_lab.results.experience import mean as _mean
 from perigee_lab.results.rtt_over import FLOWS, rtt_over
@@ -36,9 +37,10 @@ def flow_rows(run: Run, cc: str | None = None) -> list[Row]:
 
     `cc` may also be "ping", "cbr" or "voice".
     """
-    flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
-    samples = _samples_by_flow(run) if flows else {}
-    return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
+    with consistent(run.folder):
+        flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
+        samples = _samples_by_flow(run) if flows else {}
+        return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
 
 
 def _flows(run: Run) -> list[Row]:
@@ -113,6 +115,11 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
 
 def run_summary(run: Run) -> Row:
     """The metrics of a run: over its TCP flows, or over its pings if there are no others."""
+    with consistent(run.folder):
+        return _run_summary(run)
+
+
+def _run_summary(run: Run) -> Row:
     flows = _flows(run)
     over_tcp = [t for t in flows if t["cc"] not in WITHOUT_TCP]
     inner = inner_legs(run)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from perigee_lab.common import names
 from perigee_lab.common.files import PARTIAL, RecordError
-from perigee_lab.common.reading import UnreadableError, regular
+from perigee_lab.results import checked
 from perigee_lab.results.manifest import MANIFEST, Manifest
-from perigee_lab.results.tables import RELIED_ON
 from perigee_lab.results.writer import OLD, RecordWriter
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from perigee_lab.results.checked import TableFile
 
 
 R = TypeVar("R", bound="Record")
@@ -70,27 +71,19 @@ class Record:
         return self._tables[name]
 
     def _read(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        import pyarrow.parquet as pq
-
-        with self._reading(name) as path:
-            _expect(pq.read_schema(path).names, columns or RELIED_ON.get(name, "").split(), path, name)
-            return _named(pq.read_table(path, columns=columns), path)
+        with self._opened(name) as file:
+            return file.read(columns)
 
     @contextmanager
-    def _reading(self, name: str) -> Iterator[Path]:
-        """The file of a table. Raises RecordError if the block cannot read it."""
+    def _opened(self, name: str) -> Iterator[TableFile]:
+        """The checked file of a table. Raises RecordError if the block cannot read it."""
+        with checked.opened(self._file(name), name, self.manifest.tables[name].rows) as file:
+            yield file
+
+    def _file(self, name: str) -> Path:
         if self.folder is None:
             raise RecordError(f"table {name!r} is neither in memory nor on disk")
-        path = self.folder / f"{name}.parquet"
-        again = "run it again with --force"
-        if not path.exists():
-            raise RecordError(f"{path} is missing: {again}")
-        try:
-            yield regular(path)
-        except UnreadableError as error:
-            raise RecordError(f"{path} cannot be read: {error.strerror}: {again}") from None
-        except (OSError, ValueError) as error:
-            raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())}: {again}") from error
+        return self.folder / f"{name}.parquet"
 
     def rows(self, name: str) -> int:
         """Actual number of rows of a table (rather than the manifest's)."""
@@ -98,7 +91,7 @@ class Record:
 
         if name in self._tables or self.folder is None:
             return int(self.table(name).num_rows)
-        with self._reading(name) as path:
+        with checked.reading(self._file(name)) as path:
             return int(pq.read_metadata(path).num_rows)
 
     def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
@@ -112,18 +105,11 @@ class Record:
 
         A piece may have no rows.
         """
-        import pyarrow.parquet as pq
-
         if name in self._tables or self.folder is None:
             yield self.table(name) if columns is None else self.columns(name, columns)
             return
-        chosen = None if columns is None else list(columns)
-        with self._reading(name) as path, pq.ParquetFile(path) as file:
-            _expect(file.schema_arrow.names, chosen or RELIED_ON.get(name, "").split(), path, name)
-            empty = file.schema_arrow.empty_table()
-            yield empty if chosen is None else empty.select(chosen)
-            for group in range(file.num_row_groups):
-                yield _named(file.read_row_group(group, columns=chosen), path)
+        with self._opened(name) as file:
+            yield from file.groups(columns)
 
     def to_pandas(self, name: str = "flows") -> pd.DataFrame:
         """A table as a pandas frame."""
@@ -146,9 +132,10 @@ class Record:
 
     def hashes(self) -> dict[str, str]:
         """The actual hash of each table (rather than the manifest's)."""
-        return {name: self._hash(name) for name in self.tables}
+        return {name: self.hash_of(name) for name in self.tables}
 
-    def _hash(self, name: str) -> str:
+    def hash_of(self, name: str) -> str:
+        """The actual hash of a table. Raises RecordError if it cannot be read."""
         from perigee_lab import _core
         from perigee_lab.common.columns import from_arrow
 
@@ -158,40 +145,6 @@ class Record:
         for rows in self.groups(name):
             hasher.update(from_arrow(rows))
         return hasher.hexdigest()
-
-
-def _named(table: pa.Table, path: Path) -> pa.Table:
-    """Checks that a table's text columns are valid names, and escapes texts of events.
-
-    Raises RecordError.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for at, column in enumerate(table.columns):
-        if not (
-            pa.types.is_string(column.type)
-            or pa.types.is_large_string(column.type)
-            or pa.types.is_dictionary(column.type)
-        ):
-            continue
-        odd = [t for t in pc.unique(column).to_pylist() if isinstance(t, str) and names.problem(t) is not None]
-        if not odd:
-            continue
-        name = table.column_names[at]
-        if name != "text":
-            raise RecordError(f"{path}: a {name} {names.visible(odd[0])!r} {names.problem(odd[0])}")
-        shown = [t if t is None else names.visible(t) for t in column.to_pylist()]
-        table = table.set_column(at, name, pa.array(shown, pa.string()))
-    return table
-
-
-def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) -> None:
-    lacking = [c for c in wanted if c not in found]
-    if lacking:
-        raise RecordError(
-            f"{path} has no column {', '.join(lacking)}: it is no table of {name}; run it again with --force"
-        )
 
 
 def in_order(runs: Sequence[R]) -> list[R]:

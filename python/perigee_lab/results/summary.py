@@ -117,11 +117,7 @@ def about_seeds(runs: Sequence[Run]) -> list[str]:
     seeds = sorted({r.seed for r in runs})
     found = []
     if len(seeds) > 1:
-        words = (
-            f"seeds {seeds[0]} to {seeds[-1]}"
-            if seeds == list(range(seeds[0], seeds[-1] + 1))
-            else f"{len(seeds)} seeds"
-        )
+        words = f"seeds {seeds[0]} to {seeds[-1]}" if seeds[-1] - seeds[0] == len(seeds) - 1 else f"{len(seeds)} seeds"
         same = [cc for cc, own in _runs_by_scheme(runs).items() if len(own) > 1 and identical(own)]
         if len(same) == len({r.cc for r in runs}):
             found.append(f"nothing random: the runs of {words} are identical, so that there are no intervals")

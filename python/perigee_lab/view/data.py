@@ -146,7 +146,7 @@ def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
     frame = run.columns("links", ["t_ns", "link", "utilisation", "queue_packets"]).to_pandas()
     frame = frame[frame["link"].isin(totals["link"])]
     # No finer than the record's samples, since a bin without one would look idle.
-    points = max(1, min(LINK_POINTS, run.manifest.duration_ns // run.manifest.sample_ns))
+    points = max(1, min(LINK_POINTS, run.manifest.duration_ns // max(1, run.manifest.sample_ns)))
     bins = np.linspace(0, run.manifest.duration_ns / 1e9, points + 1)[1:]
     found = []
     for link, origin, target in zip(totals["link"], totals["from"], totals["to"], strict=True):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from perigee_lab.measure.net import kernel, transfer
-from perigee_lab.measure.net.protocol import Channel, MeasureError, StrangerError
+from perigee_lab.measure.net import fields, kernel, transfer
+from perigee_lab.measure.net.protocol import REPLY, SERIES, Bound, Channel, MeasureError, StrangerError
 
 PATIENCE_S = 15.0
 EARLY = "ended early"
@@ -65,18 +65,20 @@ class Transfer:
     remarks: list[str] = field(default_factory=list)
 
 
-def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer: int | None = None) -> Asked:
-    """Connects and sends a request.
+def ask(
+    peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer: int | None = None, bound: Bound = REPLY
+) -> Asked:
+    """Connects and sends a request; its answer is within the bound.
 
     Raises MeasureError on permanent errors, OSError on errors that may be temporary.
     """
     for _ in range(REFUSALS - 1):
         try:
-            return _ask_once(peer, request, cc, buffer)
+            return _ask_once(peer, request, cc, buffer, bound)
         except _HungUpError:
             time.sleep(REFUSED_PAUSE_S)
     try:
-        return _ask_once(peer, request, cc, buffer)
+        return _ask_once(peer, request, cc, buffer, bound)
     except _HungUpError:
         raise MeasureError(
             f"{peer}: the server does not take our key ({REFUSALS} times it hung up at what we said first): give both "
@@ -88,7 +90,7 @@ class _HungUpError(ConnectionError):
     """The server greeted us and closed the connection at our first message."""
 
 
-def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: int | None) -> Asked:
+def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: int | None, bound: Bound) -> Asked:
     greeted = False
     began = time.monotonic_ns()
     sock = _connected(peer, cc, buffer)
@@ -98,7 +100,7 @@ def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: in
         channel = Channel.connect(sock, peer.key)
         greeted = True
         channel.send(request)
-        reply = channel.receive()
+        reply = channel.receive(bound)
     except StrangerError as error:
         sock.close()
         raise MeasureError(f"{peer}: {error}") from None
@@ -157,12 +159,11 @@ def download(
     answered = time.monotonic_ns() - asked.began_ns
     with sock:
         origin, target = sock.getpeername()[0], sock.getsockname()[0]
+        chosen, given = fields.text(reply, "cc"), fields.maybe(reply, "buffer")
         most = MAX_BYTES if most_bytes is None else most_bytes
         got = transfer.receive(sock, sample_ns, most_bytes=most, limit_ns=limit_ns, begin_ns=asked.began_ns)
-    found = Transfer(
-        str(reply.get("cc", "unknown")), got, None, answered - asked.connect_ns // 2, asked.connect_ns, origin, target
-    )
-    found.buffer = reply.get("buffer")
+    found = Transfer(chosen, got, None, answered - asked.connect_ns // 2, asked.connect_ns, origin, target)
+    found.buffer = given
     if got.why:
         found.remarks.append(f"the download {EARLY}: {got.why}")
     if most_bytes is not None and got.total[-1] < most_bytes and not got.why:
@@ -171,7 +172,7 @@ def download(
         came_ns = got.done_ns - (got.first_ns or 0)
         found.remarks.append(f"the download {EARLY}: data came for {came_ns / 1e9:.1f} of {most_ns / 1e9:g} s")
     try:
-        told = ask(peer, {"do": "series", "ticket": reply.get("ticket")})
+        told = ask(peer, {"do": "series", "ticket": fields.text(reply, "ticket")}, bound=SERIES)
         told.channel.sock.close()
         found.sender = _series(told.reply)
     except (OSError, MeasureError) as error:
@@ -205,8 +206,10 @@ def upload(
         remarks = [f"the upload {EARLY}: {sent.why}"] if sent.why else []
         try:
             sock.settimeout(PATIENCE_S)
-            got = _series(asked.channel.receive())
-        except (OSError, StrangerError) as error:
+            got = _series(asked.channel.receive(SERIES))
+            if not got.t_ns:
+                raise MeasureError("the server's series is empty")
+        except (OSError, StrangerError, MeasureError) as error:
             remarks.append(f"what the receiver saw is missing: {error}")
             got = _as_received(sent)
     # The zero of the receiver's clock is the departure of its answer, half an RTT before the
@@ -215,7 +218,8 @@ def upload(
     got.t_ns = [t + early for t in got.t_ns]
     got.first_ns = None if got.first_ns is None else got.first_ns + early
     got.done_ns += early
-    found = Transfer(chosen, got, sent, zero, asked.connect_ns, origin, target, asked.reply.get("buffer"), remarks)
+    given = fields.maybe(asked.reply, "buffer")
+    found = Transfer(chosen, got, sent, zero, asked.connect_ns, origin, target, given, remarks)
     if most_bytes is not None and got.total and got.total[-1] < most_bytes and not sent.why:
         found.remarks.append(f"the upload {EARLY}: {got.total[-1]} of {most_bytes} bytes came")
     return found
@@ -232,19 +236,12 @@ def _as_received(sent: transfer.Series) -> transfer.Series:
 
 
 def _series(message: Mapping[str, Any]) -> transfer.Series:
-    """Decodes a series of the other end, whose kernel may have other fields.
-
-    Raises MeasureError.
-    """
-    try:
-        t = [int(v) for v in message["t_ns"]]
-        total = [int(v) for v in message["total"]]
-        names = [str(n) for n in message["names"]]
-        where = [names.index(n) if n in names else None for n in kernel.NAMES]
-        info = [[-1 if i is None else int(row[i]) for i in where] for row in message["info"]]
-        first, done, why = message["first_ns"], int(message["done_ns"]), str(message["why"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise MeasureError(f"the server's series cannot be read: {error}") from None
+    """Decodes a series of the other end; its kernel may have other fields. Raises MeasureError."""
+    t, total = fields.column(message, "t_ns"), fields.column(message, "total")
+    known = fields.texts(message, "names")
+    where = [known.index(n) if n in known else None for n in kernel.NAMES]
+    info = [[-1 if i is None else row[i] for i in where] for row in fields.rows(message, "info", len(known))]
     if len(t) != len(total):
         raise MeasureError("the server's series cannot be read: columns of different lengths")
-    return transfer.Series(0, t, total, info, None if first is None else int(first), done, why)
+    first, done = fields.maybe(message, "first_ns"), fields.whole(message, "done_ns")
+    return transfer.Series(0, t, total, info, first, done, str(message.get("why", ""))[:200])

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from perigee_lab.measure.net import kernel, protocol
+from perigee_lab.measure.net import fields, kernel, protocol
 from perigee_lab.measure.net.client import Asked, Peer, ask
 from perigee_lab.measure.net.protocol import MeasureError, StrangerError
 
 LATE_S = 5.0
 """Maximum wait for answers after the last probe."""
+SILENCE_S = 4.0
+"""Time without any answer after which a path is reported that lets no probes through."""
 SPEAK_S = 60.0
 AGAIN_S = 10.0
 LOST = -1
@@ -100,9 +102,17 @@ class _Joined:
 class Pinger:
     """Sends probes and receives answers in one thread, which waits for answers between probes."""
 
-    def __init__(self, peer: Peer, pace: Pace, stop: threading.Event | None = None) -> None:
-        """Setting `stop` ends the measurement early."""
-        self.peer, self.pace, self.stop = peer, pace, stop or threading.Event()
+    def __init__(
+        self,
+        peer: Peer,
+        pace: Pace,
+        stop: threading.Event | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Setting `stop` ends the measurement early; `tell` receives a line if no probe is answered."""
+        self.peer, self.pace, self.stop, self.tell = peer, pace, stop or threading.Event(), tell
+        self.silent = True
+        """No answer came yet, and `tell` has not been called."""
         self.joined: _Joined | None = None
         self.coming: queue.SimpleQueue[_Joined] = queue.SimpleQueue()
         """New sessions from another thread, for the next probes."""
@@ -132,6 +142,7 @@ class Pinger:
             self._answers(probes, due)
             self._adopt(probes)
             self._burst(probes)
+            self._look_for_silence(probes)
             k += 1
             due = probes.began_ns + k * self.pace.interval_ns
             now = time.monotonic_ns()
@@ -150,8 +161,21 @@ class Pinger:
                 keep = now + keep_every_ns
                 kept(probes)
         self._answers(probes, time.monotonic_ns() + self._wait_ns(probes), late=True)
+        self._look_for_silence(probes, over=True)
         self._leave(probes)
         return probes
+
+    def _look_for_silence(self, probes: Probes, *, over: bool = False) -> None:
+        """Reports once that no probe was answered within SILENCE_S, or until the end."""
+        if not self.silent:
+            return
+        if self.highest >= 0:
+            self.silent = False
+        elif over or time.monotonic_ns() - probes.began_ns > SILENCE_S * 1e9:
+            self.silent = False
+            line = f"none of {len(probes.sent)} probes was answered: does the path let UDP to {self.peer} through?"
+            probes.remarks.append(line)
+            self.tell(line)
 
     def _wait_ns(self, probes: Probes) -> int:
         """Time to wait for the last answers: four times the longest RTT so far, within bounds."""
@@ -164,14 +188,15 @@ class Pinger:
             request |= {"do": "trains", "train": self.pace.burst}
         asked = ask(self.peer, request)
         control = asked.channel.sock
-        number, key = int(asked.reply["session"]), asked.channel.key_for(b"probes")
+        number, key = fields.whole(asked.reply, "session", 0, (1 << 64) - 1), asked.channel.key_for(b"probes")
+        port = fields.whole(asked.reply, "port", 1, 65_535)
         address = control.getpeername()
         sock = socket.socket(control.family, socket.SOCK_DGRAM)
         kernel.want_arrivals(sock)
         # Must hold a train of the longest packets.
         kernel.buffers(sock, kernel.TRAIN_BUFFER_BYTES, sending=False)
         # A connected socket drops datagrams of others.
-        sock.connect((address[0], int(asked.reply["port"]), *address[2:]))
+        sock.connect((address[0], port, *address[2:]))
         sock.setblocking(False)
         return _Joined(asked, sock, number, key)
 
@@ -240,7 +265,7 @@ class Pinger:
         if seen is None:
             return
         number = seen.number + self.first
-        if number >= len(probes.sent):
+        if number >= len(probes.sent) or not -fields.MOST < seen.arrived_ns <= seen.left_ns < fields.MOST:
             return
         if probes.back[number] != LOST:
             probes.duplicates += 1
@@ -258,7 +283,7 @@ class Pinger:
             channel = self.joined.asked.channel
             channel.sock.settimeout(AGAIN_S)
             channel.send({"do": "still", "sent": 0})
-            channel.receive()
+            channel.receive(protocol.REPLY)
         except (OSError, StrangerError):
             self._close()
             if self.rejoining is None or not self.rejoining.is_alive():
@@ -290,7 +315,7 @@ class Pinger:
             channel.sock.settimeout(30.0)
             sent = len(probes.sent) - self.first
             channel.send({"do": "end", "sent": sent})
-            told = channel.receive()
+            told = channel.receive(protocol.COUNT)
             self._counted(probes, told, sent)
         except (OSError, StrangerError, MeasureError) as error:
             probes.remarks.append(f"where probes were lost is not known: {error}")
@@ -299,12 +324,9 @@ class Pinger:
 
     def _counted(self, probes: Probes, told: dict[str, Any], sent: int) -> None:
         missing: set[int] = set()
-        try:
-            for low, high in told["missing"]:
-                missing.update(range(max(0, int(low)), min(sent, int(high) + 1)))
-            probes.there_twice, probes.there_reordered = int(told["duplicates"]), int(told["reordered"])
-        except (KeyError, TypeError, ValueError):
-            raise MeasureError("the server's count cannot be read") from None
+        for low, high in fields.gaps(told, "missing"):
+            missing.update(range(low, min(sent, high + 1)))
+        probes.there_twice, probes.there_reordered = fields.whole(told, "duplicates"), fields.whole(told, "reordered")
         for n in range(sent):
             if probes.came[self.first + n] == LOST:
                 probes.came[self.first + n] = 0 if n in missing else 1

@@ -39,7 +39,6 @@ LENGTH = struct.Struct(">I")
 MAC_BYTES = 32
 STRANGER_BYTES = 4096
 """Maximum length of a message before authentication."""
-MOST_BYTES = 32 << 20
 KEY_VARIABLE = "PERIGEE_MEASURE_KEY"
 LEAST_KEY_BYTES = 16
 HASH = "sha256"
@@ -52,6 +51,29 @@ PROBE_MAC_BYTES = 16
 PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
 """UDP payload of the shortest probe."""
 ASK, ANSWER, TRAIN = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Limits of a message: bytes of its JSON, values, and lists or objects."""
+
+    most_bytes: int
+    values: int
+    lists: int
+
+    def admits(self, text: bytes) -> bool:
+        """Whether a text is within the limits; counted before it is parsed, which takes memory."""
+        return len(text) <= self.most_bytes and (
+            text.count(b",") < self.values and text.count(b"[") + text.count(b"{") <= self.lists
+        )
+
+
+REQUEST = Bound(16 << 10, 64, 4)
+REPLY = Bound(64 << 10, 64, 4)
+COUNT = Bound(4 << 20, 300_000, 150_000)
+"""Lost probes, as up to 100,000 pairs of numbers."""
+SERIES = Bound(32 << 20, 6_000_000, 250_000)
+"""Half an hour of TCP_INFO at the shortest interval."""
 
 
 class MeasureError(PerigeeError):
@@ -137,18 +159,21 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends a message."""
-        body = zlib.compress(json.dumps(message, separators=(",", ":")).encode(), 1)
+        self.send_packed(packed(message))
+
+    def send_packed(self, body: bytes) -> None:
+        """Sends a message that `packed` has encoded."""
         mac = self._mac(self.ours, self.sent, body)
         self.sent += 1
         self.sock.sendall(LENGTH.pack(len(body)) + mac + body)
 
-    def receive(self) -> dict[str, Any]:
-        """Receives the next message.
+    def receive(self, bound: Bound = REQUEST) -> dict[str, Any]:
+        """Receives the next message within the bound.
 
         Raises StrangerError if it is not authentic; OSError if the connection failed or timed out.
         """
         (length,) = LENGTH.unpack(exactly(self.sock, LENGTH.size))
-        if length > (MOST_BYTES if self.known else STRANGER_BYTES):
+        if length > (bound.most_bytes if self.known else STRANGER_BYTES):
             raise StrangerError("a message of an unlikely length")
         mac = exactly(self.sock, MAC_BYTES)
         body = exactly(self.sock, length)
@@ -156,7 +181,7 @@ class Channel:
             raise StrangerError("a message without a valid signature: the keys differ")
         self.received += 1
         self.known = True
-        return _parsed(body)
+        return _parsed(body, bound)
 
     def key_for(self, purpose: bytes) -> bytes:
         """Derives a key, which is the same at both ends."""
@@ -166,10 +191,17 @@ class Channel:
         return hmac.digest(self.session, side + struct.pack(">Q", number) + body, HASH)
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def packed(message: Mapping[str, Any]) -> bytes:
+    """The body of a message."""
+    return zlib.compress(json.dumps(message, separators=(",", ":")).encode(), 1)
+
+
+def _parsed(body: bytes, bound: Bound) -> dict[str, Any]:
     unpacker = zlib.decompressobj()
     try:
-        text = unpacker.decompress(body, MOST_BYTES)
+        text = unpacker.decompress(body, bound.most_bytes + 1)
+        if not bound.admits(text):
+            raise StrangerError("a message of an unlikely length")
         found = json.loads(text)
     except (zlib.error, ValueError, RecursionError):
         raise StrangerError("a message that is no JSON") from None

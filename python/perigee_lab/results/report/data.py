@@ -11,6 +11,7 @@ from perigee_lab import _core
 from perigee_lab.common.reading import read_text
 from perigee_lab.results import looks
 from perigee_lab.results.beside import beside, said_once
+from perigee_lab.results.checked import consistent
 from perigee_lab.results.columns import TABLE, one_line
 from perigee_lab.results.leaders import leaders
 from perigee_lab.results.metrics import WITHOUT_TCP, inner_legs
@@ -51,7 +52,15 @@ AGAIN_IN_REAL_TIME = "What was run. In real time no run is like another; perigee
 
 
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
-    """All data of the page. Curves are those of the first run of each scheme, each of one flow."""
+    """All data of the page. Curves are those of the first run of each scheme, each of one flow.
+
+    Raises RecordError for records with contradictory tables.
+    """
+    with consistent(runs[0].folder):
+        return _payload(runs)
+
+
+def _payload(runs: Sequence[Run]) -> dict[str, Any]:
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
     labels = {s["id"]: s["label"] for s in json.loads(_core.schemes())}
     manifest = firsts[0].manifest
@@ -297,7 +306,7 @@ def _map(run: Run, wanted: set[int | None]) -> dict[str, Any]:
         if pair not in wanted:
             continue
         steps = routes.setdefault(pair, [])
-        if hop == 0:
+        if hop == 0 or not steps:
             steps.append([t / 1e9, []])
         if node is not None:
             steps[-1][1].append(node)

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Structured fuzzer of the Python readers: records, manifests, sweeps, measurements (part of `make fuzz`).
+
+python tests/fuzz_readers.py 10000 [SEED [TARGET]]      # this many inputs for each target
+
+A result or a PerigeeError, never another exception, no input above five seconds or one gigabyte.
+Failing inputs are kept in crates/perigee-fuzz/found, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import perigee_lab as perigee
+from perigee_lab import _core
+from perigee_lab.common.errors import PerigeeError
+from perigee_lab.measure import journal, measured
+from perigee_lab.results import cells, dataset, kept
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.report.data import payload
+from perigee_lab.results.run import open_record
+from perigee_lab.runs.verify import verify_command
+
+SLOW_S, MOST_BYTES = 5.0, 1 << 30
+FOUND = Path(__file__).parent.parent / "crates/perigee-fuzz/found"
+SCENARIO = """
+[run]
+duration = "1 s"
+sample = "50 ms"
+[source.dumbbell]
+rtt = "30 ms"
+[port.bottleneck]
+rate = "5 Mbit"
+queue = "1 bdp"
+[[flow]]
+[[flow]]
+app = "ping"
+"""
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 1, 0.5, -0.0, float("nan"), float("inf"), 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, 1e308,
+    "", "x", "a\nb", "\ud800", "../x", "nan", "1e999", [], {}, [None], {"": None}, [[[[]]]], "9" * 5000,
+)  # fmt: skip
+OTHER_TYPES = (
+    pa.uint64(), pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null(), pa.list_(pa.int64()),
+    pa.timestamp("us"), pa.binary(), pa.float32(), pa.uint32(),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader: its undamaged input, the damage, and what is done with it."""
+
+    name: str
+    make: Callable[[Path], None]
+    damage: Callable[[random.Random, Path], None]
+    read: Callable[[Path], object]
+
+
+# ---- damage ------------------------------------------------------------------------------------------------------
+
+
+def bytes_of(draw: random.Random, data: bytes) -> bytes:
+    """Flipped, cut, doubled, inserted or exchanged bytes."""
+    found = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        at = draw.randrange(len(found) + 1)
+        kind = draw.randrange(6)
+        if kind == 0 and at < len(found):
+            found[at] ^= 1 << draw.randrange(8)
+        elif kind == 1:
+            del found[at:]
+        elif kind == 2:
+            found[at:at] = found[at : at + draw.randint(1, 200)]
+        elif kind == 3:
+            found[at:at] = draw.randbytes(draw.randint(1, 8))
+        elif kind == 4:
+            del found[at : at + draw.randint(1, 200)]
+        elif at < len(found):
+            found[at] = draw.choice((0, 255, 127, 128, 10, 34))
+    return bytes(found)
+
+
+def damage_json(draw: random.Random, data: Any) -> Any:
+    """JSON with a value replaced, removed, doubled or renamed somewhere."""
+    places = list(_places(data))
+    for _ in range(draw.randint(1, 3)):
+        holder, key = draw.choice(places)
+        kind = draw.randrange(5)
+        try:
+            if kind == 0:
+                del holder[key]
+            elif kind == 1 and isinstance(holder, dict):
+                holder[draw.choice(("x", "", "a\nb", str(key) + " "))] = holder[key]
+            elif kind == 2 and isinstance(holder, list):
+                holder.extend([holder[key]] * draw.choice((1, 1000)))
+            else:
+                holder[key] = draw.choice(ODD)
+        except (KeyError, IndexError):
+            continue
+    return data
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, part in list(pairs):
+        yield data, key
+        yield from _places(part)
+
+
+def json_file(draw: random.Random, path: Path) -> None:
+    """Damages a JSON file, by structure or by bytes."""
+    if draw.random() < 0.2:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+        return
+    found = damage_json(draw, json.loads(path.read_text(encoding="utf-8")))
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+
+def column_of(draw: random.Random, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with odd values, of its type or another one."""
+    rows = len(column)
+    kind = column.type
+    for _ in range(20):
+        new = draw.choice((kind, kind, kind, *OTHER_TYPES))
+        values = column.to_pylist()
+        for _ in range(draw.choice((1, 3, rows))):
+            if rows:
+                values[draw.randrange(rows)] = draw.choice(ODD)
+        if draw.random() < 0.3:
+            draw.shuffle(values)
+        try:
+            if pa.types.is_dictionary(new):
+                return pa.chunked_array([pa.array(values, pa.string()).dictionary_encode().cast(new)])
+            return pa.chunked_array([pa.array(values, new)])
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+    return column
+
+
+def table_file(draw: random.Random, path: Path) -> None:
+    """Damages a Parquet file, by columns, rows or bytes."""
+    kind = draw.randrange(8)
+    if kind == 0:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+        return
+    table = pq.read_table(path)
+    name = draw.choice(table.column_names)
+    at = table.column_names.index(name)
+    if kind == 1:
+        table = table.drop_columns([name])
+    elif kind == 2:
+        table = pa.concat_tables([table] * draw.choice((2, 50)))
+    elif kind == 3 and table.num_rows:
+        table = table.slice(draw.randrange(table.num_rows))
+    elif kind == 4:
+        table = table.append_column(draw.choice(("x", name, "a\nb", "linux.y")), column_of(draw, table[name]))
+    else:
+        table = table.set_column(at, name, column_of(draw, table[name]))
+    pq.write_table(table, path, compression="zstd")
+
+
+def table_of_record(draw: random.Random, folder: Path) -> None:
+    """Damages a table, often with the manifest adapted to it."""
+    from perigee_lab.common.columns import from_arrow
+
+    record = folder / "out/cubic/seed1"
+    path = draw.choice(sorted(record.glob("*.parquet")))
+    table_file(draw, path)
+    if draw.random() < 0.7:
+        manifest = json.loads((record / "manifest.json").read_text(encoding="utf-8"))
+        try:
+            table = pq.read_table(path)
+            rows = {"rows": table.num_rows}
+            hasher = _core.TableHasher()
+            hasher.update(from_arrow(table))
+            rows["sha256"] = hasher.hexdigest()
+        except Exception:
+            rows = {}
+        manifest["tables"][path.stem] |= rows
+        (record / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (record / "summary.json").unlink(missing_ok=True)
+
+
+def npz_file(draw: random.Random, path: Path) -> None:
+    """Damages a measurement, by its description, its columns or bytes."""
+    if draw.random() < 0.2:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+        return
+    with np.load(path) as data:
+        parts = {k: data[k] for k in data.files}
+    if draw.random() < 0.5:
+        about = damage_json(draw, json.loads(parts["about"].tobytes()))
+        parts["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    else:
+        name = draw.choice([k for k in parts if k != "about"])
+        kind, values = draw.randrange(7), parts[name]
+        if kind == 0:
+            del parts[name]
+        elif kind == 1:
+            parts[name] = values[: draw.randrange(len(values) + 1)]
+        elif kind == 2:
+            parts[name] = values.astype(draw.choice((np.float64, np.int8, np.uint64, "U8", bool, np.complex128)))
+        elif kind == 3:
+            parts[name] = draw.choice((np.zeros((3, 3), np.int64), np.int64(5), np.zeros(0, np.int64), values[:, None]))
+        else:
+            values = values.copy()
+            flat = values.reshape(-1)
+            for _ in range(draw.choice((1, 5, len(flat)))):
+                if len(flat):
+                    flat[draw.randrange(len(flat))] = draw.choice((0, -1, 1, 2**62, -(2**62), 2**63 - 1, -(2**63)))
+            parts[name] = values
+    np.savez_compressed(path, **parts)  # type: ignore[arg-type]
+
+
+# ---- targets -----------------------------------------------------------------------------------------------------
+
+
+def make_record(folder: Path) -> None:
+    """A record of two flows, with its summary."""
+    (folder / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    perigee.load(folder / "s.toml").run_all(["cubic"], seeds=[1], out=folder / "out")
+    kept.keep(open_record(folder / "out/cubic/seed1"), folder / "out/cubic/seed1")
+
+
+def read_record(folder: Path) -> None:
+    """Summary, rows of flows, the report's data, and verification."""
+    run = open_record(folder / "out/cubic/seed1")
+    for use in (lambda: run.summary, lambda: flow_rows(run), lambda: json.dumps(payload([run]), allow_nan=False)):
+        try:
+            use()
+        except PerigeeError:
+            continue
+    verify_command(folder / "out", rerun=False, as_json=False)
+
+
+def make_sweep(folder: Path) -> None:
+    """A sweep of two cells."""
+    from perigee_lab.results.cells import Axis
+
+    (folder / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    perigee.load(folder / "s.toml")
+    from perigee_lab.runs.machines import Machines
+    from perigee_lab.runs.sweep import execute_sweep, plan_of
+
+    axes = [Axis("port.bottleneck.rate", ("2 Mbit", "4 Mbit"))]
+    plan = plan_of(folder / "s.toml", [], axes, ["cubic"]).into(folder / "out", force=True)
+    execute_sweep(plan, folder / "out", machines=Machines(1))
+
+
+def sweep_file(draw: random.Random, folder: Path) -> None:
+    """Damages index, table, dataset or a summary of a sweep."""
+    out = folder / "out"
+    path = draw.choice([out / "sweep.json", out / "sweep.csv", *out.glob("results/**/*.parquet")])
+    if path.suffix == ".json":
+        json_file(draw, path)
+    elif path.suffix == ".parquet":
+        table_file(draw, path)
+    else:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        at = draw.randrange(len(lines))
+        cells_ = lines[at].split(",")
+        cells_[draw.randrange(len(cells_))] = str(draw.choice(ODD)).encode("utf-8", "replace").decode()
+        lines[at] = ",".join(cells_)
+        path.write_bytes(bytes_of(draw, path.read_bytes()) if draw.random() < 0.3 else "\n".join(lines).encode())
+
+
+def read_sweep(folder: Path) -> None:
+    """Rows, means and queries of a sweep."""
+    out = folder / "out"
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: cells.open_sweep(out).means(["goodput_mbps", "jain"]),
+        lambda: cells.open_sweep(out).frame(),
+        lambda: dataset.query(out, ["goodput_mbps>0"], ["cc", "seed", "goodput_mbps"]),
+        lambda: _ordered(dataset.query(out)),
+        lambda: dataset.unmet(out, ["rate=2Mbit", "goodput_mbps<0"]),
+        lambda: dataset.joined([out, out.parent / "copy"], [dataset.query(out), dataset.query(out.parent / "copy")]),
+    )
+    for use in uses:
+        try:
+            use()
+        except PerigeeError:
+            continue
+
+
+def _ordered(table: pa.Table) -> pa.Table:
+    return dataset.ordered(table, dataset.resolved("rate", table.column_names))
+
+
+def summary_file(draw: random.Random, folder: Path) -> None:
+    """Damages the cached summary of a record."""
+    json_file(draw, folder / "out/cubic/seed1/summary.json")
+
+
+def read_summary(folder: Path) -> None:
+    """Reads all cached summaries, as sweeps do."""
+    found = kept.read_all(folder / "out")
+    kept.summary_csv([k for _, k in found])
+    dataset.query(folder / "out")
+
+
+def make_measured(folder: Path) -> None:
+    """Probes, trains and transfers over the loopback interface."""
+    import threading
+
+    from perigee_lab.measure import campaign
+    from perigee_lab.measure.net.server import Server
+    from perigee_lab.measure.runner import Runner
+
+    key = b"0123456789abcdef0123"
+    server = Server(key, "127.0.0.1", 0)
+    server.start()
+    text = '[campaign]\n[[step]]\ndo = "pings"\nduration = "300 ms"\ninterval = "10 ms"\n'
+    text += '[[step]]\ndo = "trains"\nduration = "300 ms"\ninterval = "50 ms"\n'
+    text += '[[step]]\ndo = "download"\nbytes = "1 MB"\n[[step]]\ndo = "upload"\nbytes = "1 MB"\n'
+    book = journal.Journal(folder / "out", text)
+    Runner(campaign.parsed(text, "t"), book, key, f"127.0.0.1:{server.port}", lambda _: None, threading.Event()).run()
+    server.stop()
+
+
+def measured_file(draw: random.Random, folder: Path) -> None:
+    """Damages a measurement, the journal or the campaign."""
+    where = folder / "out/measurements"
+    path = draw.choice([*sorted(where.glob("*.npz")) * 3, *where.glob("*.jsonl"), *where.glob("*.toml")])
+    if path.suffix == ".npz":
+        npz_file(draw, path)
+    else:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+
+
+def read_measured(folder: Path) -> None:
+    """Records and sections of a campaign, and what a resumed one reads."""
+    text = (folder / "out/measurements/campaign.toml").read_text(encoding="utf-8", errors="replace")
+    try:
+        book = journal.Journal(folder / "out", text)
+        book.done(1, 0)
+        book.began_ns()
+        book.kept(1, 0, 0)
+    except PerigeeError:
+        pass
+    measured.write_records(folder / "out")
+
+
+TARGETS = (
+    Target("tables", make_record, table_of_record, read_record),
+    Target("manifest", make_record, lambda d, f: json_file(d, f / "out/cubic/seed1/manifest.json"), read_record),
+    Target("summary", make_record, summary_file, read_summary),
+    Target("sweep", make_sweep, sweep_file, read_sweep),
+    Target("measured", make_measured, measured_file, read_measured),
+)
+ACCEPTED = (PerigeeError, _core.ScenarioError, _core.RunError)
+
+
+def main(count: int, seed: int, only: str | None) -> int:
+    """Feeds all targets. Returns the exit code."""
+    memory = Path("/dev/shm")
+    warnings.simplefilter("ignore")
+    bad = 0
+    print(f"{'target':<12}{'inputs':>10}{'accepted':>10}{'found':>8}{'slowest':>10}{'inputs/s':>10}")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as base:
+        for target in [t for t in TARGETS if only in (None, t.name)]:
+            whole, here = Path(base) / f"{target.name}-whole", Path(base) / target.name
+            whole.mkdir()
+            target.make(whole)
+            if (whole / "out/sweep.json").exists():
+                shutil.copytree(whole / "out", whole / "copy")
+            bad += _feed(target, whole, here, count, seed)
+    return int(bad > 0)
+
+
+def _feed(target: Target, whole: Path, here: Path, count: int, seed: int) -> int:
+    draw, accepted, slowest = random.Random(seed), 0, 0.0
+    reasons: dict[str, int] = {}
+    said: dict[str, str] = {}
+    began = time.perf_counter()
+    for n in range(count):
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(whole, here)
+        target.damage(draw, here)
+        since = time.perf_counter()
+        why = ""
+        try:
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                target.read(here)
+            accepted += 1
+        except ACCEPTED:
+            pass
+        except OSError as error:
+            why = "" if error.filename else f"OSError: {str(error)[:20]}"
+        except Exception as error:
+            import traceback
+
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            why = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
+            said.setdefault(why, str(error)[:200])
+        took = time.perf_counter() - since
+        slowest = max(slowest, took)
+        if took > SLOW_S:
+            why = why or f"took {took:.0f} s"
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_BYTES:
+            why = why or "took too much memory"
+        if why:
+            reasons[why] = reasons.get(why, 0) + 1
+            if reasons[why] == 1:
+                kept_at = FOUND / f"{target.name}-{seed}-{n}"
+                shutil.copytree(here, kept_at, dirs_exist_ok=True)
+                print(f"{target.name}: {why}: {said.get(why, '')}: {kept_at}", flush=True)
+    rate = count / max(1e-9, time.perf_counter() - began)
+    found = sum(reasons.values())
+    print(f"{target.name:<12}{count:>10}{accepted:>10}{found:>8}{slowest:>9.2f}s{rate:>10.0f}", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    raise SystemExit(main(int((words or ["1000"])[0]), int((words[1:] or ["1"])[0]), (words[2:] or [None])[0]))
