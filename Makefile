@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Everything that the extension is built from.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
-PYTHON_SOURCES := python studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
+PYTHON_SOURCES := python orbcc studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
 
 .PHONY: help setup demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words

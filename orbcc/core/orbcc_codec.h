@@ -24,6 +24,12 @@ typedef uint64_t u64;
 #endif
 
 #define ORBCC_INLINE static inline __attribute__((always_inline))
+/* Functions of numbers only. The verifier examines a global function once, instead of at each call. */
+#if defined(__bpf__)
+#define ORBCC_CALL __attribute__((noinline))
+#else
+#define ORBCC_CALL ORBCC_INLINE
+#endif
 
 /* Version of the layouts above, as blocks and PINT records carry it. */
 #define ORBCC_VERSION 1
@@ -72,7 +78,7 @@ struct orbcc_pint {
 };
 
 /* Position of the leading one of v; 0 for v = 0. */
-ORBCC_INLINE u32 orbcc_log2(u64 v)
+ORBCC_CALL u32 orbcc_log2(u64 v)
 {
 	u32 r = 0;
 
@@ -85,14 +91,14 @@ ORBCC_INLINE u32 orbcc_log2(u64 v)
 	return r;
 }
 
-ORBCC_INLINE u64 orbcc_uf16_decode(u32 code)
+ORBCC_CALL u64 orbcc_uf16_decode(u32 code)
 {
 	u32 e = (code >> 11) & 31, m = code & 2047;
 
 	return e ? (u64)(2048 + m) << (e - 1) : m;
 }
 
-ORBCC_INLINE u16 orbcc_uf16_encode(u64 v)
+ORBCC_CALL u16 orbcc_uf16_encode(u64 v)
 {
 	u32 shift;
 

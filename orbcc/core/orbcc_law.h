@@ -30,18 +30,18 @@ ORBCC_INLINE void orbcc_no_telemetry(struct orbcc_telemetry *t)
 	t->stack = 0;
 }
 
-ORBCC_INLINE int orbcc_of_stack(struct orbcc_telemetry *t, u16 path, const struct orbcc_hop *hop, u32 hops)
+ORBCC_INLINE int orbcc_of_stack(struct orbcc_telemetry *t, const struct orbcc_stack *stack)
 {
 	orbcc_no_telemetry(t);
-	if (!orbcc_stack_plausible(hop, hops))
+	if (!orbcc_stack_plausible(stack))
 		return 0;
-	t->queueing_ns = orbcc_queueing_ns(hop, hops);
+	t->queueing_ns = orbcc_queueing_ns(stack);
 	if (t->queueing_ns > ORBCC_MAX_QUEUEING_NS)
 		return 0;
 	t->kind = ORBCC_STACK;
-	t->path = path;
-	t->stack = hop;
-	t->hops = (u8)hops;
+	t->path = stack->path;
+	t->stack = stack;
+	t->hops = stack->hops;
 	return 1;
 }
 
@@ -77,7 +77,7 @@ ORBCC_INLINE int orbcc_of_pint(struct orbcc_telemetry *t, const struct orbcc_pin
 
 /* ---- RTT ------------------------------------------------------------------------------------------- */
 
-ORBCC_INLINE u64 orbcc_toward(u64 mean_q8, u64 sample_q8)
+ORBCC_CALL u64 orbcc_toward(u64 mean_q8, u64 sample_q8)
 {
 	return sample_q8 > mean_q8 ? mean_q8 + ((sample_q8 - mean_q8) >> 3) : mean_q8 - ((mean_q8 - sample_q8) >> 3);
 }
@@ -152,7 +152,7 @@ ORBCC_INLINE u64 orbcc_bounded_q8(const struct orbcc *c, u64 window_q8, u32 mss)
 /* ---- the law --------------------------------------------------------------------------------------- */
 
 /* 1 - (1 - alpha)^k in Q32. */
-ORBCC_INLINE u64 orbcc_weight(u32 k)
+ORBCC_CALL u64 orbcc_weight(u32 k)
 {
 	u64 power = ORBCC_ONE, square = ORBCC_ONE - ORBCC_ALPHA;
 	u32 i;
@@ -297,7 +297,7 @@ ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbc
 	struct orbcc_bottleneck b = { 0 };
 
 	if (!last->used || orbcc_since(now_ns, last->at_ns) > ORBCC_STACK_LIFETIME_NS) {
-		orbcc_keep(last, now_ns, (u16)t->path, t->stack, t->hops);
+		orbcc_keep(last, now_ns, t->stack);
 		c->has_path = 1;
 		c->path = t->path;
 		return 0;
@@ -307,19 +307,19 @@ ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbc
 		c->late++;
 		return 0;
 	case ORBCC_CHANGED:
-		orbcc_keep(last, now_ns, (u16)t->path, t->stack, t->hops);
+		orbcc_keep(last, now_ns, t->stack);
 		return orbcc_path_changed(c);
 	case ORBCC_SAME:
 		break;
 	}
-	if (!orbcc_busiest(last->sample, t->stack, t->hops, &b)) {
+	if (!orbcc_busiest(last, t->stack, &b)) {
 		c->late++;
 		return 0;
 	}
-	orbcc_keep(last, now_ns, (u16)t->path, t->stack, t->hops);
+	orbcc_keep(last, now_ns, t->stack);
 	*u = b.u;
-	orbcc_set_port(c, orbcc_uf16_decode(t->stack[b.hop].rate), (u64)t->stack[b.hop].avg_rtt * 1000,
-		       t->stack[b.hop].flows, b.hop);
+	orbcc_set_port(c, orbcc_uf16_decode(t->stack->hop[b.hop].rate), (u64)t->stack->hop[b.hop].avg_rtt * 1000,
+		       t->stack->hop[b.hop].flows, b.hop);
 	return 1;
 }
 

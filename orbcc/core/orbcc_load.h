@@ -28,6 +28,13 @@ struct orbcc_sample {
 	u16 q_out;
 };
 
+/* Records of a packet. */
+struct orbcc_stack {
+	u16 path;
+	u8 hops;
+	struct orbcc_hop hop[ORBCC_MAX_HOPS];
+};
+
 /* The busiest hop. */
 struct orbcc_bottleneck {
 	u64 u; /* Q32 */
@@ -51,13 +58,13 @@ struct orbcc_receiver {
 ORBCC_INLINE u64 orbcc_since(u64 now, u64 then) { return now > then ? now - then : 0; }
 
 /* a f / 2^32, for f below 2^32 and a result of 64 bits. */
-ORBCC_INLINE u64 orbcc_scale(u64 a, u64 f)
+ORBCC_CALL u64 orbcc_scale(u64 a, u64 f)
 {
 	return (a >> 32) * f + (((a & 0xffffffff) * f) >> 32);
 }
 
 /* num / den in Q32, at most ORBCC_MAX_U; to 22 bits. */
-ORBCC_INLINE u64 orbcc_ratio(u64 num, u64 den)
+ORBCC_CALL u64 orbcc_ratio(u64 num, u64 den)
 {
 	u32 room;
 
@@ -78,146 +85,163 @@ ORBCC_INLINE int orbcc_plausible(const struct orbcc_hop *h)
 	       orbcc_uf16_decode(h->q_out) <= ORBCC_MAX_QUEUE && orbcc_uf16_decode(h->q_in) <= ORBCC_MAX_QUEUE;
 }
 
-/* Equations (1) and (2) for one plausible hop; 0 = there is no such pair, or it has no measurement. */
-ORBCC_INLINE int orbcc_hop_load(const struct orbcc_sample *before, const struct orbcc_hop *after, u64 *u,
-				u32 *tau_us)
+/* Equations (1) and (2) for one plausible hop, Q32; 0 = there is no such pair, or it has no measurement.
+ * (Pointers are checked for the verifier, which examines global functions on their own.) */
+ORBCC_CALL u64 orbcc_hop_load(const struct orbcc_sample *before, const struct orbcc_hop *after)
 {
-	u64 rate = orbcc_uf16_decode(after->rate), queue = orbcc_uf16_decode(after->q_out);
-	u64 queue_before = orbcc_uf16_decode(before->q_out);
-	u32 tau = (after->ts + ORBCC_TS_MASK + 1 - before->ts) & ORBCC_TS_MASK;
-	u64 sent = (u64)((after->tx + ORBCC_TX_MASK + 1 - before->tx) & ORBCC_TX_MASK) * 8;
+	u64 rate, queue, queue_before, sent, u;
+	u32 tau;
 
+	if (!before || !after)
+		return 0;
+	rate = orbcc_uf16_decode(after->rate);
+	queue = orbcc_uf16_decode(after->q_out);
+	queue_before = orbcc_uf16_decode(before->q_out);
+	tau = (after->ts + ORBCC_TS_MASK + 1 - before->ts) & ORBCC_TS_MASK;
+	sent = (u64)((after->tx + ORBCC_TX_MASK + 1 - before->tx) & ORBCC_TX_MASK) * 8;
 	if (!rate || !after->avg_rtt || !tau || tau > (ORBCC_TS_MASK + 1) / 2)
 		return 0;
 	if (queue_before < queue)
 		queue = queue_before;
 	/* kbit/s times us are 8000 bytes. */
-	*u = orbcc_ratio(queue * 8000, rate * after->avg_rtt) + orbcc_ratio(sent * 8000, rate * tau);
-	if (*u > ORBCC_MAX_U)
-		*u = ORBCC_MAX_U;
-	*tau_us = tau;
-	return 1;
+	u = orbcc_ratio(queue * 8000, rate * after->avg_rtt) + orbcc_ratio(sent * 8000, rate * tau);
+	if (u > ORBCC_MAX_U)
+		u = ORBCC_MAX_U;
+	return u ? u : 1; /* A measurement of an idle port is one. */
 }
 
 /* The first hop of maximal utilisation; 0 = no hop has a usable pair of samples. */
-ORBCC_INLINE int orbcc_busiest(const struct orbcc_sample *before, const struct orbcc_hop *after, u32 hops,
-			       struct orbcc_bottleneck *best)
+ORBCC_CALL int orbcc_busiest(const struct orbcc_last_stack *before, const struct orbcc_stack *after,
+			     struct orbcc_bottleneck *best)
 {
-	int found = 0;
-	u32 i, tau;
-	u64 u;
+	u64 u, most = 0;
+	u32 i, at = 0;
 
+	if (!before || !after || !best)
+		return 0;
 	for (i = 0; i < ORBCC_MAX_HOPS; i++) {
-		if (i >= hops)
+		if (i >= after->hops)
 			break;
-		if (orbcc_hop_load(&before[i], &after[i], &u, &tau) && (!found || u > best->u)) {
-			best->u = u;
-			best->tau_us = tau;
-			best->hop = i;
-			found = 1;
+		u = orbcc_hop_load(&before->sample[i], &after->hop[i]);
+		if (u > most) {
+			most = u;
+			at = i;
 		}
 	}
-	return found;
+	if (!most)
+		return 0;
+	best->u = most;
+	best->hop = at;
+	best->tau_us = (after->hop[at].ts + ORBCC_TS_MASK + 1 - before->sample[at].ts) & ORBCC_TS_MASK;
+	return 1;
 }
 
 /* Queueing delay of the packet along its path, sum of rxQlen/bw, in ns; plausible records. */
-ORBCC_INLINE u64 orbcc_queueing_ns(const struct orbcc_hop *hop, u32 hops)
+ORBCC_CALL u64 orbcc_queueing_ns(const struct orbcc_stack *stack)
 {
 	u64 ns = 0, rate;
 	u32 i;
 
+	if (!stack)
+		return 0;
 	for (i = 0; i < ORBCC_MAX_HOPS; i++) {
-		if (i >= hops)
+		if (i >= stack->hops)
 			break;
-		rate = orbcc_uf16_decode(hop[i].rate);
+		rate = orbcc_uf16_decode(stack->hop[i].rate);
 		if (rate)
-			ns += orbcc_uf16_decode(hop[i].q_in) * 8000000 / rate;
+			ns += orbcc_uf16_decode(stack->hop[i].q_in) * 8000000 / rate;
 	}
 	return ns;
 }
 
 /* 1 = every record of a stack is within the bounds. */
-ORBCC_INLINE int orbcc_stack_plausible(const struct orbcc_hop *hop, u32 hops)
+ORBCC_CALL int orbcc_stack_plausible(const struct orbcc_stack *stack)
 {
 	u32 i;
 
-	if (hops > ORBCC_MAX_HOPS)
+	if (!stack || stack->hops > ORBCC_MAX_HOPS)
 		return 0;
 	for (i = 0; i < ORBCC_MAX_HOPS; i++) {
-		if (i >= hops)
+		if (i >= stack->hops)
 			break;
-		if (!orbcc_plausible(&hop[i]))
+		if (!orbcc_plausible(&stack->hop[i]))
 			return 0;
 	}
 	return 1;
 }
 
-ORBCC_INLINE void orbcc_keep(struct orbcc_last_stack *last, u64 now_ns, u16 path, const struct orbcc_hop *hop,
-			     u32 hops)
+ORBCC_CALL int orbcc_keep(struct orbcc_last_stack *last, u64 now_ns, const struct orbcc_stack *stack)
 {
 	u32 i;
 
+	if (!last || !stack)
+		return 0;
 	last->at_ns = now_ns;
-	last->path = path;
+	last->path = stack->path;
 	last->used = 1;
-	last->hops = (u8)hops;
+	last->hops = stack->hops;
 	for (i = 0; i < ORBCC_MAX_HOPS; i++) {
-		if (i >= hops)
-			break;
-		last->sample[i].ts = hop[i].ts;
-		last->sample[i].tx = hop[i].tx;
-		last->sample[i].q_out = hop[i].q_out;
+		last->sample[i].ts = stack->hop[i].ts;
+		last->sample[i].tx = stack->hop[i].tx;
+		last->sample[i].q_out = stack->hop[i].q_out;
 	}
+	return 1;
 }
 
 /* Place of a path: its own, a free one, or that of the path that was seen least recently. */
-ORBCC_INLINE u32 orbcc_place(const struct orbcc_receiver *r, u16 path)
+ORBCC_CALL u32 orbcc_place(const struct orbcc_receiver *r, u16 path)
 {
-	u32 i, place = 0;
+	u32 i, place = 0, own = ORBCC_PATHS, empty = ORBCC_PATHS;
 
-	for (i = 0; i < ORBCC_PATHS; i++)
-		if (r->last[i].used && r->last[i].path == path)
-			return i;
+	if (!r)
+		return 0;
 	for (i = 0; i < ORBCC_PATHS; i++) {
-		if (!r->last[i].used)
-			return i;
+		if (!r->last[i].used && empty == ORBCC_PATHS)
+			empty = i;
+		if (r->last[i].used && r->last[i].path == path && own == ORBCC_PATHS)
+			own = i;
+	}
+	if (own < ORBCC_PATHS)
+		return own;
+	if (empty < ORBCC_PATHS)
+		return empty;
+	for (i = 1; i < ORBCC_PATHS; i++)
 		if (r->last[i].at_ns < r->last[place].at_ns)
 			place = i;
-	}
 	return place;
 }
 
 /* A plausible stack arrived: makes the record that its ACK echoes. A first stack, a stale one or one
- * that was overtaken gives a baseline. `hop` has ORBCC_MAX_HOPS places. */
-ORBCC_INLINE void orbcc_receive(struct orbcc_receiver *r, u64 now_ns, u16 path, const struct orbcc_hop *hop,
-				u32 hops, struct orbcc_compact *echo)
+ * that was overtaken gives a baseline. */
+ORBCC_INLINE void orbcc_receive(struct orbcc_receiver *r, u64 now_ns, const struct orbcc_stack *stack,
+				struct orbcc_compact *echo)
 {
 	struct orbcc_bottleneck b = { 0 };
-	struct orbcc_last_stack *last = &r->last[orbcc_place(r, path) & (ORBCC_PATHS - 1)];
+	struct orbcc_last_stack *last = &r->last[orbcc_place(r, stack->path) & (ORBCC_PATHS - 1)];
 	int fresh, found = 0;
 	u64 q;
 
-	echo->path = path;
+	echo->path = stack->path;
 	echo->hop = ORBCC_BASELINE;
 	echo->u = echo->rate = echo->flows = 0;
 	echo->tau = echo->avg_rtt = 0;
-	echo->queueing = orbcc_uf16_encode((orbcc_queueing_ns(hop, hops) + 500) / 1000);
-	fresh = !last->used || last->path != path || last->hops != hops ||
+	echo->queueing = orbcc_uf16_encode((orbcc_queueing_ns(stack) + 500) / 1000);
+	fresh = !last->used || last->path != stack->path || last->hops != stack->hops ||
 		orbcc_since(now_ns, last->at_ns) > ORBCC_STACK_LIFETIME_NS;
 	if (!fresh)
-		found = orbcc_busiest(last->sample, hop, hops, &b);
+		found = orbcc_busiest(last, stack, &b);
 	if (!fresh && !found)
 		return;
-	orbcc_keep(last, now_ns, path, hop, hops);
+	orbcc_keep(last, now_ns, stack);
 	if (!found || b.hop >= ORBCC_MAX_HOPS)
 		return;
 	q = (b.u + (1 << 19)) >> 20;
 	echo->u = (u16)(q > 65535 ? 65535 : q);
 	echo->hop = (u8)b.hop;
 	echo->tau = b.tau_us;
-	echo->rate = hop[b.hop].rate;
-	echo->avg_rtt = hop[b.hop].avg_rtt;
-	echo->flows = hop[b.hop].flows;
+	echo->rate = stack->hop[b.hop].rate;
+	echo->avg_rtt = stack->hop[b.hop].avg_rtt;
+	echo->flows = stack->hop[b.hop].flows;
 }
 
 #endif

@@ -39,7 +39,7 @@ enum orbcc_phase {
 struct orbcc_telemetry {
 	u64 u; /* Q32 */
 	u64 rate_kbit, queueing_ns;
-	const struct orbcc_hop *stack;
+	const struct orbcc_stack *stack;
 	u32 covered; /* packets */
 	u32 path, avg_rtt_us, flows;
 	u8 kind, partial, hops, hop;

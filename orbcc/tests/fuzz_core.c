@@ -36,13 +36,13 @@ static void require(int holds, const char *what, u64 at)
 	abort();
 }
 
-static int telemetry(struct orbcc_telemetry *t, struct orbcc_hop *hop, struct orbcc_receiver *r, u64 now)
+static int telemetry(struct orbcc_telemetry *t, struct orbcc_stack *stack, struct orbcc_receiver *r, u64 now)
 {
 	u8 bytes[ORBCC_FIXED_BYTES + ORBCC_HOP_BYTES * ORBCC_MAX_HOPS];
 	struct orbcc_fixed f = { 0 };
 	struct orbcc_compact e;
 	struct orbcc_pint p;
-	u32 i, hops;
+	u32 i;
 
 	for (i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (u8)(below(3) ? number() : 0);
@@ -59,12 +59,13 @@ static int telemetry(struct orbcc_telemetry *t, struct orbcc_hop *hop, struct or
 	}
 	if (orbcc_get_fixed(bytes, &f))
 		return 0;
-	hops = f.hops;
+	stack->hops = f.hops;
+	stack->path = f.path & 3;
 	for (i = 0; i < ORBCC_MAX_HOPS; i++)
-		orbcc_get_hop(bytes + ORBCC_FIXED_BYTES + i * ORBCC_HOP_BYTES, &hop[i]);
-	if (!orbcc_of_stack(t, f.path & 3, hop, hops))
+		orbcc_get_hop(bytes + ORBCC_FIXED_BYTES + i * ORBCC_HOP_BYTES, &stack->hop[i]);
+	if (!orbcc_of_stack(t, stack))
 		return 0;
-	orbcc_receive(r, now, f.path & 3, hop, hops, &e);
+	orbcc_receive(r, now, stack, &e);
 	if (below(2))
 		return orbcc_of_compact(t, &e);
 	return 1;
@@ -75,7 +76,7 @@ static u64 one(u64 at, u64 length)
 {
 	static struct orbcc c;
 	static struct orbcc_receiver r;
-	struct orbcc_hop hop[ORBCC_MAX_HOPS];
+	struct orbcc_stack stack;
 	struct orbcc_telemetry t;
 	struct orbcc_fixed f;
 	struct orbcc_ack a;
@@ -99,7 +100,7 @@ static u64 one(u64 at, u64 length)
 		a.rate = number() >> 20;
 		a.cum_acked = (u32)below(100000);
 		a.mss = mss;
-		if (!telemetry(&t, hop, &r, now)) {
+		if (!telemetry(&t, &stack, &r, now)) {
 			orbcc_no_telemetry(&t);
 			c.implausible++;
 		}

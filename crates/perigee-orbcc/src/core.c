@@ -44,17 +44,19 @@ void orbcc_core_free(struct orbcc *c)
 	free(c);
 }
 
-static void hops_of(struct orbcc_hop *hop, const u8 *records, u32 hops)
+static void stack_of(struct orbcc_stack *stack, u16 path, u8 hops, const u8 *records)
 {
+	stack->path = path;
+	stack->hops = hops;
 	for (u32 i = 0; i < hops && i < ORBCC_MAX_HOPS; i++)
-		orbcc_get_hop(records + i * ORBCC_HOP_BYTES, &hop[i]);
+		orbcc_get_hop(records + i * ORBCC_HOP_BYTES, &stack->hop[i]);
 }
 
 void orbcc_core_ack(struct orbcc *c, const struct input *in, const u8 *bytes, struct output *out)
 {
 	struct orbcc_ack a = { .now_ns = in->now_ns, .rtt_ns = in->rtt_ns, .delivered = in->delivered,
 			       .rate = in->rate, .cum_acked = in->cum_acked, .mss = in->mss };
-	struct orbcc_hop hop[ORBCC_MAX_HOPS] = { 0 };
+	struct orbcc_stack stack = { 0 };
 	struct orbcc_compact compact;
 	struct orbcc_pint pint;
 	struct orbcc_telemetry t;
@@ -62,8 +64,8 @@ void orbcc_core_ack(struct orbcc *c, const struct input *in, const u8 *bytes, st
 
 	orbcc_no_telemetry(&t);
 	if (in->kind == ORBCC_STACK) {
-		hops_of(hop, bytes, in->hops);
-		usable = orbcc_of_stack(&t, in->path, hop, in->hops);
+		stack_of(&stack, in->path, in->hops, bytes);
+		usable = orbcc_of_stack(&t, &stack);
 	} else if (in->kind == ORBCC_COMPACT) {
 		orbcc_get_compact(bytes, &compact);
 		usable = orbcc_of_compact(&t, &compact);
@@ -87,7 +89,7 @@ void orbcc_core_ack(struct orbcc *c, const struct input *in, const u8 *bytes, st
 	out->phase = c->phase;
 }
 
-/* The host's timers are the reference's, whose times differ by rounding. */
+/* The host's timers are the reference's; their times differ by rounding. */
 #define SLACK_NS 64
 
 static void settle(u64 *at_ns, u64 now_ns)
@@ -129,10 +131,10 @@ void orbcc_core_receiver_free(struct orbcc_receiver *r)
 
 void orbcc_core_receive(struct orbcc_receiver *r, u64 now_ns, u16 path, u32 hops, const u8 *records, u8 *echo)
 {
-	struct orbcc_hop hop[ORBCC_MAX_HOPS] = { 0 };
+	struct orbcc_stack stack = { 0 };
 	struct orbcc_compact e;
 
-	hops_of(hop, records, hops);
-	orbcc_receive(r, now_ns, path, hop, hops, &e);
+	stack_of(&stack, path, (u8)hops, records);
+	orbcc_receive(r, now_ns, &stack, &e);
 	orbcc_put_compact(echo, &e);
 }

@@ -36,6 +36,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "import",
         "fit",
         "gateway",
+        "orbcc",
+        "port",
         "dissector",
     ),
     "Learned congestion control": ("train", "policy"),

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Transfers of programs that know nothing of OrbCC, over a router that stamps, in namespaces."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from network import BUILT, missing, network
+
+LACK = missing()
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(LACK), reason=LACK)]
+
+
+def left() -> tuple[str, str, list[str]]:
+    """What programs leave on the machine: schemes, links, control groups."""
+    schemes = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8")
+    links = subprocess.run(["bpftool", "link", "show"], check=False, capture_output=True, text=True).stdout
+    groups = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines() if " cgroup2 " in line]
+    return schemes, links, sorted(str(p) for g in groups for p in Path(g).glob("perigee-orbcc-*"))
+
+
+def test_a_program_fills_the_link_without_a_queue_and_nothing_is_left() -> None:
+    before = left()
+    with network() as n:
+        n.receiver()
+        n.port()
+        orbcc, cubic = n.iperf(5), n.iperf(5, "cubic")
+        flow = orbcc["report"]["flows"][-1]
+        assert orbcc["mbit"] > 13, orbcc
+        assert orbcc["srtt_ms"] < 0.8 * cubic["srtt_ms"], (orbcc, cubic)
+        assert orbcc["retransmissions"] == 0
+        assert (flow["fallback"], flow["bottleneck_kbit"], flow["bottleneck_flows"]) == (0, 20_000, 1)
+        assert n.status("h2")["counters"]["echoes"] > 1000
+    time.sleep(0.3)
+    assert left() == before
+
+
+def test_without_a_port_that_stamps_cubic_takes_over() -> None:
+    with network() as n:
+        n.receiver()
+        r = n.iperf(4)
+        assert r["report"]["flows"][-1]["fallback"] == 1
+        assert r["report"]["counters"]["to_fallback"] >= 1
+        assert r["mbit"] > 15, r
+
+
+@pytest.mark.parametrize("meddling", ["drop-headers", "strip-headers"])
+def test_a_box_that_does_not_understand_headers_costs_no_connection(meddling: str) -> None:
+    with network(meddling=meddling) as n:
+        n.receiver()
+        n.port()
+        r = n.iperf(5)
+        assert r["mbit"] > 8, (meddling, r)
+        assert r["report"]["flows"][-1]["fallback"] == 1, (meddling, r)
+
+
+def test_a_killed_loader_leaves_nothing() -> None:
+    before = left()
+    with network() as n:
+        words = [str(BUILT / "orbcc"), "run", "--object", str(BUILT / "orbcc.bpf.o"), "--dev", "e0", "--", "sleep", "1"]
+        loader = n.start("h1", *words)
+        time.sleep(0.8)
+        assert left() != before
+        loader.kill()
+        loader.wait()
+        time.sleep(1.5)
+        assert left() == before
