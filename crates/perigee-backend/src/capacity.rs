@@ -107,7 +107,7 @@ pub struct Capacity {
     stops: Vec<u32>,
     all: Integral,
     all_there: Nanos,
-    /// Pairs whose route has changed since the last refresh.
+    /// Pairs with a route change since the last refresh.
     rerouted: Vec<usize>,
     /// A rate or a link has changed since then: any path may have changed.
     all_ways_stale: bool,

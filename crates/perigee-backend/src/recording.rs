@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Start of a record whose rows come from the simulator's observer.
+//! Start of a record with rows from the simulator's observer.
 
 use crate::application_metrics::Calls;
 use crate::goodput_windows::Windows;
@@ -11,7 +11,7 @@ use perigee_sim::{FlowSetup, Options};
 use perigee_timeline::{ChunkSource, Flow, Header, Workload};
 use perigee_units::Nanos;
 
-/// A backend whose record contains packets if the sink needs them.
+/// A backend that records packets if the sink needs them.
 pub trait Records {
     /// Like `Backend::run`; without `PACKETS` no time is spent on packets.
     fn record<const PACKETS: bool>(

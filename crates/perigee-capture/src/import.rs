@@ -542,7 +542,7 @@ impl<'s> Import<'s> {
         lines
     }
 
-    /// Number of flows whose RTTs are so short that they must have been captured at the other end.
+    /// Number of flows with RTTs so short that they must have been captured at the other end.
     fn wrong_place(&self) -> u64 {
         let short = |f: &&Flow| {
             let expected = self.options.place.is_some() && f.place == Place::Sender && !f.is_quic();

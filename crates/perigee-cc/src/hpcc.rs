@@ -97,7 +97,7 @@ pub fn tcp() -> Vec<(&'static str, Value)> {
 }
 
 const TCP_INITIAL_BYTES: u64 = 10_000;
-/// Bounds the effect of a pair of stacks that spans an outage, whose weight is far above 1 unless
+/// Bounds the effect of a pair of stacks that spans an outage. Its weight is far above 1 unless
 /// clamped.
 const MAX_U: f64 = 1e3;
 const TYPICAL_MAX_HOPS: usize = 14;

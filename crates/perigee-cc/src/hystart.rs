@@ -64,7 +64,7 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// Detector whose first round starts now.
+    /// Creates a detector. Its first round starts now.
     pub fn new(detect: Detect, flavour: Flavour, now: Nanos) -> Self {
         HyStart {
             detect,

@@ -102,8 +102,8 @@ struct Losses {
 impl Losses {
     fn add(&mut self, masked: bool, kind: LossKind) {
         let by_timeout = kind == LossKind::Rto;
-        // A timeout marks all packets, even later ones: its first packet is the one whose timer has
-        // expired.
+        // A timeout marks all packets, even later ones: its first packet is the one with the
+        // expired timer.
         if !self.any || (by_timeout && !self.by_timeout) {
             *self = Losses { first_masked: masked, any_outside: false, any: true, by_timeout };
         }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const MSS: u64 = 1448;
-/// Schemes whose reference grows the window although it is not the limit.
+/// Schemes that, like their reference, grow the window although it is not the limit.
 const GROWS_UNUSED: &[&str] = &["vegas"];
 /// Schemes that decide by a clock, which does not advance here.
 const BY_CLOCK: &[&str] = &["astraea", "astraea_leo", "policy"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! SYN packets: their addresses, and answers to SYNs whose connection fails.
+//! SYN packets: their addresses, and answers to SYNs if the connection fails.
 
 use crate::system;
 use std::io;

@@ -37,7 +37,7 @@ const HANDSHAKE: Duration = Duration::from_secs(20);
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// The far leg of a connection whose handshake with the client is not yet complete.
+/// The far leg of a connection that has not yet completed the handshake with the client.
 enum Far {
     Dialled,
     Connected(Leg),

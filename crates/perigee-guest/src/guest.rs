@@ -553,7 +553,7 @@ fn accept(
     }
 }
 
-/// Last lines of the console, whose file may have been removed.
+/// Last lines of the console. Its file may have been removed.
 fn last_lines(console: &File) -> String {
     let size = console.metadata().map_or(0, |m| m.len());
     let from = size.saturating_sub(CONSOLE_BYTES);

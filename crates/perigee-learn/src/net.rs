@@ -131,7 +131,7 @@ impl Net {
         (gradients, behind)
     }
 
-    /// A step of Adam (Kingma and Ba 2015) against the gradients, whose norm is clipped to `most`.
+    /// A step of Adam (Kingma and Ba 2015) against the gradients, clipped to the norm `most`.
     pub fn descend(&mut self, gradients: &Gradients, rate: f32, most: f32) {
         const BETA: [f32; 2] = [0.9, 0.999];
         self.steps += 1;

@@ -113,7 +113,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
     }
 
-    /// Counts a packet at the receiver of a flow whose ends are on different kernels.
+    /// Counts a packet at the receiver of a flow between different kernels.
     fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
         if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
             if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {

@@ -123,7 +123,7 @@ impl<S: ChunkSource> Listener<S> {
         }
     }
 
-    /// Records carrier changes at an instant whose events are complete.
+    /// Records the carrier changes of an instant, once all its events have been processed.
     fn settle(&mut self, at: Nanos) {
         for node in &mut self.watched {
             let carrier = node.outages == 0 && (node.up > 0 || node.links == 0);

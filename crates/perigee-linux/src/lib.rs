@@ -96,7 +96,7 @@ pub struct LinuxHosts {
     pub own_kernels: bool,
     /// Whether interfaces segment large TCP packets.
     pub offload: bool,
-    /// Nodes whose interfaces lose their carrier in outages.
+    /// Nodes with interfaces that lose their carrier in outages.
     pub carrier: Vec<String>,
     /// Receives reports about programs, in order of simulated time.
     pub listener: Option<Listener>,
@@ -204,8 +204,8 @@ impl Records for LinuxHosts {
 }
 
 impl LinuxHosts {
-    /// Pings between the hosts of all flows, over the network at time zero. Returns the pings whose
-    /// outcome is unknown.
+    /// Pings between the hosts of all flows, over the network at time zero. Returns the pings of
+    /// unknown outcome.
     fn ping(
         &self,
         header: &Header,

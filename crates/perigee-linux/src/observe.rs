@@ -43,7 +43,7 @@ pub struct Hosted<'p, O> {
     inner: O,
     plan: &'p Plan,
     known: Vec<Known>,
-    /// Flows whose connection failed, and the cause.
+    /// Flows with a failed connection, and the cause.
     failed: Vec<(u32, String)>,
 }
 

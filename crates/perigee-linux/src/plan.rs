@@ -14,7 +14,7 @@ use perigee_units::Nanos;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Schemes whose names differ between Perigee and Linux; all other names are identical.
+/// Schemes with different names in Perigee and Linux; all other names are identical.
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
 
 /// Congestion controls in the default kernel configuration.
@@ -186,7 +186,7 @@ pub struct Plan {
     /// Hosts connected to an interface of the machine: without programs from the scenario, and
     /// never pinged.
     pub apart: Vec<usize>,
-    /// Hosts whose interfaces lose their carrier in outages, in ascending order.
+    /// Hosts with interfaces that lose their carrier in outages, in ascending order.
     pub carrier: Vec<usize>,
     /// Job of the agents.
     pub job: Job,
@@ -293,7 +293,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the hosts whose interfaces lose their carrier.
+    /// Sets the hosts with interfaces that lose their carrier.
     ///
     /// # Errors
     /// If there is no such host, or it is connected to an interface of the machine.
@@ -322,7 +322,7 @@ impl Plan {
         })
     }
 
-    /// Rejects flows whose ends must be on the same kernel.
+    /// Rejects flows between kernels that need both ends on the same one.
     ///
     /// # Errors
     /// On/off sources between kernels: no agent could detect that all data has arrived.
@@ -448,7 +448,7 @@ impl Plan {
         }
     }
 
-    /// Names of hosts whose nodes have different names.
+    /// Names of hosts that differ from those of their nodes.
     pub fn renamed(&self, header: &Header) -> Vec<String> {
         let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
         let both = self.nodes.iter().map(name).zip(&self.job.hosts);

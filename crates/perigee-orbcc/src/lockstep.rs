@@ -18,9 +18,9 @@ pub struct Report {
     pub compared: u64,
     /// ACKs at which a fallback had control.
     pub fallback: u64,
-    /// ACKs whose windows differ by more than the tolerance (and one byte).
+    /// ACKs with windows that differ by more than the tolerance (and one byte).
     pub windows_apart: u64,
-    /// ACKs whose pacing rates differ by more than the tolerance.
+    /// ACKs with pacing rates that differ by more than the tolerance.
     pub pacing_apart: u64,
     /// ACKs at which only one of the two had handed over to the fallback.
     pub handovers_apart: u64,

@@ -118,7 +118,7 @@ pub enum Verdict {
 /// For each packet to be sent: the head of the port's queue, or [`Queues::head`]; then
 /// [`on_dequeue`](Discipline::on_dequeue) with that packet; then it is removed ([`Queues::take`])
 /// and either sent, or dropped and followed by the next. If no packet waits:
-/// [`on_empty`](Discipline::on_empty). A head whose link is held by an outage stays in the queue
+/// [`on_empty`](Discipline::on_empty). If an outage holds its link, the head stays in the queue
 /// without a call.
 pub trait Discipline: Debug + Send {
     /// A packet arrives.

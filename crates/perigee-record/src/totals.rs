@@ -30,7 +30,7 @@ impl DropCause {
     }
 }
 
-/// Amounts of payload whose arrival is recorded: the first byte, and these numbers of bytes.
+/// Amounts of payload in bytes with a recorded arrival time, from the first byte on.
 pub const MILESTONES: [u64; 5] = [1, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Totals of a video.

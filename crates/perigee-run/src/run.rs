@@ -62,7 +62,7 @@ impl From<SinkError> for RunError {
     }
 }
 
-/// A run whose tables were passed to a sink.
+/// A run that has passed its tables to a sink.
 pub struct Recorded {
     /// Manifest, without wall-clock time and machine.
     pub manifest: Manifest,
@@ -87,8 +87,8 @@ pub fn check(world: &World, cc: &str, backend: &dyn Backend) -> Result<(), RunEr
     Ok(backend.check(&world.header, &workload)?)
 }
 
-/// Runs a world under `cc` on the simulator and keeps its tables in memory, whose size therefore
-/// grows with the simulated time; `pcap`: file for a capture. `progress` is called with the
+/// Runs a world under `cc` on the simulator and keeps its tables in memory. Their size therefore
+/// grows with the simulated time. `pcap`: file for a capture. `progress` is called with the
 /// simulated time and may return false to stop.
 ///
 /// # Errors

@@ -9,7 +9,7 @@
 
 use perigee_units::Nanos;
 
-/// Simulations whose link numbers have at least this many bits exceed the first-level cache.
+/// Simulations with link numbers of at least this many bits exceed the first-level cache.
 const WIDE: u32 = 8;
 
 /// Source of events.

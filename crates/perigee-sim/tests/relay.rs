@@ -113,7 +113,7 @@ fn a_standing_connection_saves_its_handshake() {
         let (out, _) = run(&seconds(10, b, vec![]), flows, 1);
         out.flows[2].completed.unwrap()
     };
-    // Data of the first leg waits for the second leg, whose handshake of 100 ms is saved.
+    // Data of the first leg waits for the second leg. A standing one saves its handshake of 100 ms.
     assert_eq!(
         done(false, true),
         done(true, true),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Outages of LeoEM's emulator when the satellites of a recorded path change (according to its
 //! `emulator.py`): links between satellites go down and up at once and lose the packets on them;
-//! the link of an end whose satellite changes is down for a multiple of its old and new delays. The
+//! the link of an end with a new satellite is down for a multiple of its old and new delays. The
 //! study that used the emulator reports a further 45 to 120 ms.
 
 use crate::leoem::LoggedPath;

@@ -160,7 +160,7 @@ impl Step {
 /// `rate_mbps`, `rtt_ms`, `outage_ms`, and `loss_pct` with any suffix; `#` starts a comment line.
 ///
 /// # Errors
-/// The first line that is malformed, or whose time is not after the previous one.
+/// The first line that is malformed, or not later than the previous one.
 pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
     let mut rows = lines(text).filter(|(_, l)| !l.starts_with('#'));
     let (n, header) = rows.next().ok_or_else(|| TraceError::at(1, "the file is empty"))?;

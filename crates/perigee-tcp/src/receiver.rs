@@ -18,7 +18,7 @@ const SAFE_BLOCKS: usize = 2;
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
-/// Out-of-order packets whose ACKs are held back, to be sent as one.
+/// Out-of-order packets with ACKs that are held back, to be sent as one.
 #[derive(Clone, Copy, Debug)]
 struct Compression {
     delay: Nanos,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Receive window of a host whose application reads at once: how Linux 6.12 sizes the receive
+//! Receive window for an application that reads at once: how Linux 6.12 sizes the receive
 //! buffer, and which part of it the peer may use (`tcp_select_initial_window`, `tcp_grow_window`,
 //! `tcp_rcv_space_adjust`, `__tcp_select_window`).
 //!

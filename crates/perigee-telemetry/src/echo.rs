@@ -92,7 +92,7 @@ impl StackDecoder {
     }
 }
 
-/// Number of paths whose last stack is stored: the current one, the previous one, and room for
+/// Number of paths with a stored last stack: the current one, the previous one, and room for
 /// flapping.
 const PATHS: usize = 4;
 

@@ -374,7 +374,7 @@ pub struct Note {
     /// Pair concerned, if any (if both directions: the forward one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<PairId>,
-    /// A number whose meaning depends on the kind.
+    /// A number. Its meaning depends on the kind.
     #[serde(default)]
     pub value: f64,
     /// Human-readable text.

@@ -216,7 +216,7 @@ impl Default for Notices {
 /// A flow's place among the legs of a split connection (RFC 3135 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
-    /// Flow whose data this one forwards; `None` = the first leg.
+    /// Flow that supplies this one's data; `None` = the first leg.
     pub before: Option<u32>,
     /// Flow that forwards this one's data; `None` = the last leg.
     pub after: Option<u32>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities whose type contains the unit; [`params`], tables of parameters that are declared
+//! Quantities with the unit in their type; [`params`], tables of parameters that are declared
 //! once; user-supplied [`files`]; [`names`], rules for names; [`stop`], cancellation of long work.
 //! Every other crate may depend on this one.
 //!

@@ -98,7 +98,7 @@ pub struct ParamSpec {
 /// [`Params::attach`].
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
-    /// Name in scenario files, whose value is a path.
+    /// Name in scenario files. Its value is a path.
     pub name: &'static str,
     /// Purpose, one line.
     pub help: &'static str,

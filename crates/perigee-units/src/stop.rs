@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cancellation of long work whose caller has stopped waiting. The caller sets a flag for the
+//! Cancellation of long work after the caller has stopped waiting. The caller sets a flag for the
 //! thread that does the work; loops over chunks and steps check it. Without a flag they never stop.
 
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ thread_local! {
     static FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Sets the flag of this thread, whose work ends soon after the flag becomes true.
+/// Sets the flag of this thread. Its work ends soon after the flag becomes true.
 pub fn set_flag(flag: Arc<AtomicBool>) {
     FLAG.set(Some(flag));
 }

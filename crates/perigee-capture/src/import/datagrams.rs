@@ -152,7 +152,7 @@ impl Import<'_> {
 /// Counters for the warnings about QUIC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spins {
-    /// Directions with a constant spin bit, and those whose spin bit seems random.
+    /// Directions with a constant spin bit, and those with a seemingly random one.
     still: u64,
     random: u64,
     /// Ends that answered a handshake, and number of packets at them that belong to no known

@@ -14,7 +14,7 @@
 use crate::Nanos;
 
 const SAMPLES: usize = 100;
-/// Percentiles whose difference is the fluctuation.
+/// The fluctuation is the difference between these percentiles.
 const LOW: usize = SAMPLES * 5 / 100;
 const HIGH: usize = SAMPLES * 95 / 100;
 

@@ -31,7 +31,7 @@ pub struct Hop {
 #[derive(Clone, Debug, Default)]
 pub struct Beginning(pub Vec<Arc<Chunk>>);
 
-/// A timeline whose first chunks have been read ahead.
+/// A timeline with its first chunks read ahead.
 pub struct Resumed<S> {
     read: VecDeque<Arc<Chunk>>,
     rest: S,
@@ -158,7 +158,7 @@ impl<S: ChunkSource> ChunkSource for Lossless<S> {
     }
 }
 
-/// Network for the packets of one flow, both of whose ends are outside.
+/// Network for the packets of one flow with both ends outside.
 pub struct Network<'s> {
     simulation: Simulation<'s>,
     end: Nanos,

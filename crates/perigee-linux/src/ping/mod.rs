@@ -59,7 +59,7 @@ pub trait Hosts {
     /// If the hosts have exited.
     fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError>;
 
-    /// Numbers of the pings whose replies have reached the programs.
+    /// Numbers of the pings that are answered: their replies have reached the programs.
     ///
     /// # Errors
     /// If the hosts have exited.
@@ -75,7 +75,7 @@ pub struct Pings<'a> {
     pub job: Job,
 }
 
-/// A flow whose hosts ping each other.
+/// A flow between hosts that ping each other.
 struct Trip {
     /// Index among the pinged flows.
     index: u32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lateness of packets in real time: a histogram whose classes are a sixteenth of their value wide,
+//! Lateness of packets in real time: a histogram with classes a sixteenth of their value wide,
 //! from a microsecond on.
 
 use perigee_units::Nanos;

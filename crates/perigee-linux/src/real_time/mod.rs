@@ -51,7 +51,7 @@ pub struct RealTimeHosts {
     pub all_flows: bool,
     /// Names of the hosts connected to interfaces of this machine.
     pub apart: Vec<String>,
-    /// Nodes whose interfaces lose their carrier in outages.
+    /// Nodes with interfaces that lose their carrier in outages.
     pub carrier: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,

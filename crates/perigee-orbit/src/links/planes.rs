@@ -315,8 +315,9 @@ fn split_planes(shell: &[Member], o: &PlaneOptions) -> Vec<Vec<Member>> {
     kept.chunk_by(apart).filter(|p| p.len() * 5 >= o.min_shell).map(<[Member]>::to_vec).collect()
 }
 
-/// Number of slots whose comb best fits the satellites of the planes. (Starlink's first shell was
-/// launched into 18 slots per plane; the satellites beyond 18 fly 5 degrees ahead of one of those.)
+/// Number of slots in the comb that best fits the satellites of the planes. (Starlink's first shell
+/// was launched into 18 slots per plane; the satellites beyond 18 fly 5 degrees ahead of one of
+/// those.)
 fn count_slots(planes: &[Vec<Member>]) -> usize {
     let score = |slots: usize| -> f64 {
         let one = |p: &Vec<Member>| {

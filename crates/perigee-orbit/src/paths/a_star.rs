@@ -4,8 +4,8 @@
 //!
 //! A satellite is visited only if its distance plus the straight line to the goal does not exceed
 //! the resulting path. ISL lengths are computed on demand. [`Tree::path`] then returns the same
-//! path as after a full search, ties included: every satellite whose sum of distance and straight
-//! line is at most the path's length is settled.
+//! path as after a full search, ties included: every satellite is settled if its distance plus
+//! straight line is at most the path's length.
 
 use crate::frames::{distance_m, Vec3};
 use crate::links::isls::{IslGraph, Limits};

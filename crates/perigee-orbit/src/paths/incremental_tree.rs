@@ -79,7 +79,7 @@ pub(crate) struct Views {
     before: (Vec<Step>, Vec<usize>),
     /// Accumulated relative movement of each ground point's ranges, in metres.
     spent: Vec<i32>,
-    /// Ground points whose set of satellites in view has changed.
+    /// Ground points with a changed set of satellites in view.
     fresh: Vec<u32>,
 }
 
@@ -246,8 +246,8 @@ impl Warm {
         choice
     }
 
-    /// Incremental update: measures the tree, and evaluates the neighbours of satellites whose
-    /// margins are used up.
+    /// Incremental update: measures the tree, and evaluates the neighbours of satellites that have
+    /// used up their margins.
     fn follow(&mut self, graph: Graph<'_>, gates: &[Access], drift: Weight) {
         let spread = self.measure(graph, gates);
         self.spend(spread + drift);
@@ -340,7 +340,7 @@ impl Warm {
             self.take(sat, step.map_or(NO_STEP, |i| begin + i as u32));
             in_order &= next == DOWN || self.rank[next as usize] < self.rank[sat as usize];
         }
-        // Satellites whose second-best path uses these have lost that much of their margin.
+        // Satellites with a second-best path over these have lost up to that much of their margin.
         self.spend(farthest);
         if !in_order {
             self.sort();

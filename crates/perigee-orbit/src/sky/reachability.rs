@@ -83,7 +83,7 @@ impl Sky {
         Ok((0..at.len()).map(reach).fold(0.0, f64::max))
     }
 
-    /// Reason for pairs whose ends both see satellites, but are not connected by links.
+    /// Reason for pairs with satellites in view of both ends, but without links to connect them.
     fn why_cut(&self) -> String {
         let isls = &self.spec.isls;
         let linked = isls.is_dynamic()

@@ -282,7 +282,7 @@ impl SkyStream {
                 self.tables.live.range((root, 0)..(root + 1, 0)).map(|(k, _)| k.1).collect();
             let mut done = BTreeSet::new();
             for mut here in live {
-                // Continue along the tree to the first satellite whose next hops are already
+                // Continue along the tree to the first satellite with next hops that are already
                 // written.
                 while done.insert(here) {
                     let hop = next[here as usize];

@@ -196,7 +196,7 @@ impl Network {
         light_time(a, b)
     }
 
-    /// New delays for all links in use. A link whose trend is unchanged needs none: most ISLs
+    /// New delays for all links in use. A link with an unchanged trend needs none: most ISLs
     /// within a plane.
     pub fn knots(&mut self, sky: &Sky, t: Nanos, step: Step<'_>, out: &mut Vec<Timed>) {
         let mut active = std::mem::take(&mut self.active);

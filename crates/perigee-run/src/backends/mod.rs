@@ -135,7 +135,7 @@ impl Choice {
     }
 }
 
-/// [`Entry::schemes`] of backends whose flows use the built-in schemes.
+/// [`Entry::schemes`] of backends with flows that use the built-in schemes.
 ///
 /// # Errors
 /// Never.

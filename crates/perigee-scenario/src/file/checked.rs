@@ -123,8 +123,8 @@ impl Checked {
 }
 
 impl Checked {
-    /// Records the keys whose conditions do not hold. A value from a profile is a default, which
-    /// has no effect until they do.
+    /// Records the keys with unmet conditions. A value from a profile is a default; it has no
+    /// effect until they are met.
     pub(crate) fn look_for_idle(&mut self, table: &Table) {
         let mut found = Vec::new();
         for (&name, (_, place)) in self.parts.iter().filter(|(_, (_, place))| !place.is_default()) {

@@ -115,7 +115,7 @@ pub(crate) fn quoted(words: &[&str]) -> String {
 pub enum Content {
     /// A value.
     Value(Kind),
-    /// Name of a queue discipline, whose parameters are keys of the same section.
+    /// Name of a queue discipline. Its parameters are keys of the same section.
     Discipline(Kind),
     /// A section.
     One(&'static Section),

@@ -9,7 +9,7 @@ use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
 /// The tree as TOML, with paths relative to where the scenario was loaded. Keys are sorted, except
-/// for named sections, whose order numbers the nodes.
+/// for named sections: their order numbers the nodes.
 pub fn toml(table: &Table) -> String {
     toml::to_string(&tree(table, Some(&Top::SECTION))).unwrap_or_default()
 }

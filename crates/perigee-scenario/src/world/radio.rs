@@ -50,7 +50,7 @@ impl<'a> RadioTable<'a> {
         }
     }
 
-    /// Like `new`, for a scenario whose sky has not been built yet.
+    /// Like `new`, before the sky of the scenario has been built.
     pub fn unchecked(scenario: &'a Scenario, c: &Constellation) -> Self {
         let kind = |kind: &str| if kind == "station" { "station" } else { "terminal" };
         let nodes = scenario.nodes.iter().map(|n| (n.name.as_str(), kind(&n.kind))).collect();

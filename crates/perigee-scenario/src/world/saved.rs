@@ -59,7 +59,7 @@ pub fn load(file: &Path) -> Result<Timeline, String> {
 /// # Errors
 /// If a pair has no reverse pair, or there are no pairs.
 pub fn ways(pairs: &[Pair]) -> Result<Vec<[PairId; 2]>, String> {
-    // Pairs whose reverse pair has not been found yet, by the ends that it must have.
+    // Pairs that still lack their reverse pair, by the ends that it must have.
     let mut waiting: BTreeMap<[u32; 2], Vec<usize>> = BTreeMap::new();
     let mut found = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {

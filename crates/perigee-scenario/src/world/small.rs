@@ -116,7 +116,7 @@ fn spread_rtts(scenario: &Scenario, built: &mut Built, seed: u64) -> Result<(), 
 /// Base RTTs, and ports for the manifest.
 type Ports = (Vec<Nanos>, Vec<PortReport>);
 
-/// Network from a topology whose first `whole` flows are unsplit and the others legs. `apply` sets
+/// Network from a topology: the first `whole` flows are unsplit, the others are legs. `apply` sets
 /// the ports, given the links of each pair in both directions.
 ///
 /// # Errors

@@ -101,7 +101,7 @@ pub struct Server {
     /// Number of distinct requests received, repetitions excluded.
     requests: u64,
     /// End segment (exclusive) and payload bytes of the last segment, for the latest object and for
-    /// the one before it, whose last segment may still be retransmitted.
+    /// the one before it, since that segment may still be retransmitted.
     objects: [(u64, u32); 2],
 }
 

@@ -74,7 +74,7 @@ impl PortState {
 }
 
 impl Net {
-    /// Handles an arrival at a managed port whose link is up, or holds arrivals.
+    /// Handles an arrival at a managed port. `held`: an outage holds arrivals.
     pub(super) fn enqueue_managed(&mut self, now: Nanos, h: u32, link: u32, held: bool) {
         let p = self.links[link as usize].port;
         let mut seen = self.seen(h);

@@ -52,7 +52,7 @@ impl PortState {
         }
     }
 
-    /// Removes packets whose service has started by `t` from the queue.
+    /// Removes packets that have entered service by `t` from the queue.
     #[inline]
     pub(super) fn settle(&mut self, t: Nanos) {
         while let Some(begun) = self.scheduled.first() {

@@ -179,7 +179,7 @@ impl PortState {
         }
         self.cached_time
     }
-    /// Departure of a packet of `size` bytes whose service starts at `at`; the rate is not zero.
+    /// Departure of a packet of `size` bytes that enters service at `at`; the rate is not zero.
     #[inline]
     fn finish(&mut self, at: Nanos, size: u32) -> Nanos {
         let time = self.time_for(size);

@@ -123,7 +123,7 @@ pub struct Waiting {
     pub bytes: u32,
 }
 
-/// A packet whose service starts at a known instant.
+/// A packet that enters service at a known instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Begun {
     pub start: Nanos,

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// Number of events between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
-/// Minimum number of flows whose state exceeds the second-level cache, so that prefetching for
+/// Minimum number of flows with more state than the second-level cache, so that prefetching for
 /// upcoming events pays off.
 const MANY_FLOWS: usize = 256;
 

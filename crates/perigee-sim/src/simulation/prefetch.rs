@@ -7,8 +7,7 @@
 //! large run. The tournament tree of the schedule stores the first event of each of its subtrees,
 //! and the first event of one of 2^d subtrees is on average 2^d events away. So after each event
 //! the link of the first event of a small subtree is prefetched; for a subtree four times as large,
-//! whose link has been prefetched by then, the packet is prefetched, and so on. No result depends
-//! on it.
+//! with its link prefetched by then, the packet is prefetched, and so on. No result depends on it.
 
 use super::Simulation;
 use crate::host::{ReceivingEnd, SendingEnd};

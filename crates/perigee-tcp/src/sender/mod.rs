@@ -124,7 +124,7 @@ struct Pacer {
     holds_back: bool,
 }
 
-/// Segments permitted by the SYN-ACK, whose window is not scaled.
+/// Segments permitted by the SYN-ACK. Its window is not scaled.
 fn first_window(cfg: &Config) -> Seg {
     match cfg.has_receive_window() {
         true => UNSCALED.min(cfg.rmem / 2) / u64::from(cfg.mss),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A sender whose receiver is the test.
+//! A sender with the test as its receiver.
 #![allow(dead_code)] // each test file uses its own part
 
 use perigee_cc::{info, CaState};
@@ -35,7 +35,7 @@ pub fn plain() -> Config {
     Config { mss: MSS as u32, timestamps: false, tso_defer: TsoDefer::Off, ..Config::default() }
 }
 
-/// A connection whose receiver is the test; its handshake took 100 ms.
+/// A connection with the test as its receiver; the handshake took 100 ms.
 pub struct Script {
     pub sender: Sender,
     pub now: Nanos,
