@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 def certify(folder: Path) -> None:
-    """Creates a certificate for all roles, and sets it in Dask's configuration in the environment."""
+    """Creates a certificate for all roles, and sets it in Dask's environment variables."""
     from distributed.security import Security
 
     made = Security.temporary()

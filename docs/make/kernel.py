@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of docs/explanation/kernel.md and design/kernel-pairs.md from `perigee validate --against linux`.
+"""Generator of docs/explanation/kernel.md and design/kernel-pairs.md from validation runs.
+
+The runs are those of `perigee validate --against linux`.
 
 python docs/make/kernel.py (part of `make docs`)
 """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Generator of replayed-terminal.png: three schemes over a recorded terminal, downlink and uplink.
 
-Run as `python docs/make/replayed_terminal.py RATES DELAYS`: traces in the formats of mahimahi and LeoReplayer.
+Run as `python docs/make/replayed_terminal.py RATES DELAYS`: traces in the formats of mahimahi and
+LeoReplayer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Distances above which satellites are faster than fibre, for docs/explanation/satellites-or-fibre.md.
+"""Distances above which satellites are faster than fibre.
 
-python docs/make/sky_or_fibre.py
+python docs/make/sky_or_fibre.py (for docs/explanation/satellites-or-fibre.md)
 """
 
 from __future__ import annotations

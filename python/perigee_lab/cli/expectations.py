@@ -52,7 +52,7 @@ def conclude_expectations(name: str, findings: Sequence[Finding], outlets: Outle
 
 
 def exit_code(findings: Sequence[Finding], *, strict: bool = True) -> int:
-    """4 for a failed expectation, 5 for an undecided one and, if `strict`, one that is not observable."""
+    """4 for a failed expectation, 5 for an undecided one or, if `strict`, an unobservable one."""
     from perigee_lab.judge.verdicts import Verdict
 
     verdicts = {f.verdict for f in findings}

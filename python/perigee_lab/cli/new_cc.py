@@ -53,7 +53,7 @@ def python_files(name: str, folder: Path) -> list[Path]:
 
 
 def rust_files(name: str, root: Path) -> list[Path]:
-    """Writes `crates/perigee-cc/src/NAME.rs`, with its page and test, and enters it in the lists."""
+    """Writes `crates/perigee-cc/src/NAME.rs`, its page and test, and enters it in the lists."""
     _check(name)
     source = root / "crates/perigee-cc/src"
     if not (source / "schemes.rs").is_file():

@@ -153,7 +153,7 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
 
 
 def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
-    """Overrides, and keys with several values. Commas in brackets and quotes are part of a value."""
+    """Overrides, and keys with several values. Commas in brackets or quotes belong to a value."""
     from perigee_lab.common.quantities import quantity
     from perigee_lab.results.cells import Axis
 

@@ -134,7 +134,7 @@ def jain(values: Values) -> float:
 
 
 def ratios(g1: Values, g2: Values) -> npt.NDArray[np.float64]:
-    """The smaller over the larger of two series per sample, without samples in which both are zero."""
+    """The smaller over the larger of two series per sample, except samples with zeros in both."""
     a, b = np.nan_to_num(np.asarray(g1, dtype=float)), np.nan_to_num(np.asarray(g2, dtype=float))
     high, low = np.maximum(a, b), np.minimum(a, b)
     busy = high > 0

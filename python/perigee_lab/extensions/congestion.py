@@ -25,15 +25,16 @@ class CongestionControl:
     """Base of a congestion control in Python. Methods that are not overridden cost nothing.
 
     One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first),
-    `window.pacing_bps` (None: the transport decides) and `window.next_timer_ns` can be set at any call;
-    `cx` and `ack` are read-only, and valid only during the call. The simulator's transport does the
-    rest as Linux does: loss detection, recovery, pacing, timeouts. An exception ends the run with its
-    traceback and the simulated time.
+    `window.pacing_bps` (None: the transport decides) and `window.next_timer_ns` can be set at any
+    call; `cx` and `ack` are read-only, and valid only during the call. The simulator's transport
+    does the rest as Linux does: loss detection, recovery, pacing, timeouts. An exception ends the
+    run with its traceback and the simulated time.
     """
 
     kind: ClassVar[str] = "window"
-    """"window": the transport reduces cwnd to ssthresh() in recovery (PRR) and undoes spurious reductions.
-    "model": the class sets the window at all times, and the connection is paced (as BBR)."""
+    """"window": the transport reduces cwnd to ssthresh() in recovery (PRR) and undoes spurious
+    reductions. "model": the class sets the window at all times, and the connection is paced (as
+    BBR)."""
     telemetry: ClassVar[bool] = False
     """Request in-network telemetry: `ack.hops`, where the path's ports are metered."""
     params: ClassVar[Mapping[str, float | bool | str]] = {}

@@ -2,7 +2,8 @@
 """Installed distributions that extend Perigee, found by their entry points.
 
 * `perigee.commands`: a command of `perigee`; the name is the command's, the object a `typer.Typer`.
-* `perigee.scenarios`: a folder of scenarios; `scenarios/NAME/...` is found in it, the object is its path.
+* `perigee.scenarios`: a folder of scenarios; `scenarios/NAME/...` is found in it, the object is its
+  path.
 
 Only installed distributions count: the current folder is not on the path
 (`perigee_lab.common.interpreter`).

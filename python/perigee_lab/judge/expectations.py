@@ -31,7 +31,7 @@ WHITE_BOX = ("visits", "reached", "stay", "stay_rounds", "variable")
 
 
 class ExpectationError(PerigeeError):
-    """An expectation that cannot be evaluated; the message has its place, the value and the remedy."""
+    """An expectation that cannot be evaluated; the message has its place, value and remedy."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 OF_WINDOWS = {"slow start", "congestion avoidance"}
-"""States that window and threshold show of any scheme: one without others exposes none of its own."""
+"""States of any scheme, derived from window and threshold. A scheme without other states exposes
+none of its own."""
 
 
 @dataclass(frozen=True)

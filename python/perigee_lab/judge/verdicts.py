@@ -125,7 +125,7 @@ def _of_interval(mean: float, half: float, low: float, high: float, values: Sequ
 
 
 def seeds_needed(values: Sequence[float], distance: float) -> int:
-    """Number of seeds at which half of the interval is smaller than a distance, for the same spread."""
+    """Number of seeds at which half of the interval is below a distance, for the same spread."""
     from scipy import stats
 
     n = len(values)

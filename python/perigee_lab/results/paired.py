@@ -52,7 +52,7 @@ class Paired:
     """Cohen's d of paired samples: mean over standard deviation of the differences; NaN if the
     interval is."""
     more_seeds: int | None = None
-    """Additional seeds for an interval of ±1 % of the mean of `b`; None if that cannot be estimated."""
+    """Additional seeds for an interval of ±1 % of the mean of `b`; None if it cannot be estimated."""
     corrected_p: float = math.nan
     """`p` after Holm's correction for all tests of a comparison; `p` itself for a single test."""
 

@@ -45,8 +45,8 @@ def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
     Keys of `way`: `sign`, a file that is visible if the folder is shared; `store`, the URL of the
     object store; `topic` for progress reports; `core`, the build of Perigee.
 
-    Returns `answers`, one per task, as a worker on this machine would send them; `data` has archives of
-    results that could not be written to their places.
+    Returns `answers`, one per task, as a worker on this machine would send them; `data` has
+    archives of results that could not be written to their places.
     """
     worker = module("distributed").get_worker()
     group = json.loads(message)

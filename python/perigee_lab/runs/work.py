@@ -205,8 +205,8 @@ def perform(
 ) -> Run | None:
     """Runs one scheme; None if it was stopped. `about` is added to the manifest.
 
-    With `batches`, which receives the rows as they arrive, the run has a manifest and no tables. Raises
-    RunError, BrokenRunError.
+    With `batches`, which receives the rows as they arrive, the run has a manifest and no tables.
+    Raises RunError, BrokenRunError.
     """
     world = at.world()
     if len(at.job.schemes) == 1:
