@@ -87,7 +87,7 @@ STAGES = {
     ],
     "perigee-sim": [QUICK, LONG],
 }
-# Modules whose tests of complete flows are in other test programs.
+# Modules with tests of complete flows in other test programs.
 FLOWS = {r"/(orbcc|hpcc|utilisation)": "orbcc", r"/prague": "l4s"}
 # Unit tests of congestion controls that a change of a scheme, or of code that only these schemes
 # use, can make fail; all unit tests for modules that are not named here.

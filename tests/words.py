@@ -195,7 +195,7 @@ def blocks(text: Text) -> Iterator[tuple[int, str]]:
 def uses(text: Text, words: Words) -> Iterator[tuple[Entry, int, str]]:
     """Every use of a listed word: entry, line number, the line."""
     for first, block in blocks(text):
-        # The patterns of allowed uses may match code in backticks, whose length is the same in both
+        # The patterns of allowed uses may match code in backticks. Its length is the same in both
         # texts.
         allowed = [m.span() for pattern in words.allowed for m in pattern.finditer(block)]
         for entry in words.entries:
@@ -214,7 +214,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def long_lines(markdown: str) -> int:
-    """Lines of prose over the limit; tables, code blocks and lines of a single link cannot be wrapped."""
+    """Lines of prose over the limit, except tables, code blocks and lines of a single link."""
     long, fenced = 0, False
     for line in markdown.splitlines():
         if line.lstrip().startswith("```"):

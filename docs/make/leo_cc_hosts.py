@@ -4,8 +4,8 @@
 python docs/make/leo_cc_hosts.py FOLDER KERNEL LIVE [LOG...]
 
 FOLDER stores the records; completed runs are skipped. KERNEL has BBRv3's patch and SaTCP's module;
-LIVE has the patch and LeoCC's module for live networks, whose companion must be compiled in the
-scenario's folder (docs/how-to/hosts-kernel.md). LOG are additional paths logged by LeoEM.
+LIVE has the patch and LeoCC's module for live networks. The module's companion must be compiled in
+the scenario's folder (docs/how-to/hosts-kernel.md). LOG are additional paths logged by LeoEM.
 """
 
 import math

@@ -3,7 +3,7 @@
 
 python docs/make/study_changes.py [REVISION]
 
-Writes design/study-changes.md, which has each claim whose verdict has changed, with the reason: its
+Writes design/study-changes.md: each claim with a changed verdict, and the reason for it: its
 order is now tested, the results of other schemes would also satisfy it, its tolerance has changed,
 or our value has changed. Numbers are those of the pages.
 """

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-# Not from `typing`, whose import takes as long as all others before the program handles Ctrl-C
+# Not from `typing`: its import takes as long as all others before the program handles Ctrl-C
 # (`perigee_lab.entry`).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ __all__ = [
     "sweep",
 ]
 
-# Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
+# Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled
+# module.
 _HOMES = {
     "Comparison": "perigee_lab.results.comparison",
     "CongestionControl": "perigee_lab.extensions.congestion",

@@ -72,7 +72,7 @@ def _marked(case: Case, what: str) -> Case:
 def together(*pieces: Evidence) -> Evidence:
     """Combines several pieces of evidence on one experiment.
 
-    Pieces whose variants have not been run are skipped.
+    Pieces with variants that have not been run are skipped.
     """
 
     def words(t: Tables, variants: Tables) -> dict[str, str]:

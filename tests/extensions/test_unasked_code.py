@@ -217,7 +217,7 @@ def test_a_name_that_the_user_gave_is_trusted_as_it_stands_only() -> None:
 
 
 class Kept:
-    """A file whose permission is remembered, and modules next to it."""
+    """A file with a remembered permission, and modules next to it."""
 
     def __init__(self, folder: Path, text: str) -> None:
         """Writes the file and its imports."""

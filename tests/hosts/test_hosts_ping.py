@@ -20,7 +20,7 @@ MISSING = real_time.why_not()
 
 
 def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
-    """An environment with the default kernel, whose agent has a fault."""
+    """An environment with the default kernel and a fault in its agent."""
     kernel = kernels.find(None).folder
     shutil.copytree(kernel, cache / "perigee/kernels" / kernel.name)
     sources = cache / "agent"

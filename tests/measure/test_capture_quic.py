@@ -29,7 +29,7 @@ def long(first: int, size: int = SIZE, to: bytes = b"c" * 8, own: bytes = b"s" *
 
 
 def short(spin: bool, size: int = SIZE, to: bytes = b"c" * 8) -> bytes:
-    """A short header; `to` is the receiver's ID, whose length only the receiver knows."""
+    """A short header; `to` is the receiver's ID. Only the receiver knows its length."""
     return bytes([0x40 | 0x20 * spin]) + to + bytes(size - 1 - len(to))
 
 

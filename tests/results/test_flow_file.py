@@ -36,7 +36,7 @@ count = {}
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """A scenario whose flows are too many for summary.csv in two runs, but not in one."""
+    """A scenario with too many flows for summary.csv in two runs, but not in one."""
     path = tmp_path / "many.toml"
     path.write_text(MANY.format(MOST_IN_CSV // 2 + 100), encoding="utf-8")
     return path

@@ -17,7 +17,7 @@ from perigee_lab.results.leaders import leaders
 from perigee_lab.results.metrics import mean_and_interval
 from perigee_lab.results.paired import Paired, corrected, differences
 
-# Ten seeds, whose variation affects both schemes in the same way.
+# Ten seeds. Their variation affects both schemes in the same way.
 A = dict(enumerate((4.11, 4.62, 4.31, 4.75, 4.05, 4.48, 4.66, 4.20, 4.58, 4.24), 1))
 STEPS = (0.22, 0.31, 0.17, 0.15, 0.35, 0.24, 0.12, 0.28, 0.20, 0.26)
 B = {seed: v + step for (seed, v), step in zip(A.items(), STEPS, strict=True)}

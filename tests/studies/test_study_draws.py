@@ -247,7 +247,7 @@ def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
 
 
 def _with_published_numbers() -> list[str]:
-    """Experiments with published tables whose claims have a published number."""
+    """Experiments with published tables and with claims that have a published number."""
     found = []
     for folder in sorted((PAGES / "data").iterdir()):
         page = (PAGES / f"{folder.name}.md").read_text(encoding="utf-8")

@@ -7,14 +7,17 @@ import json
 from collections.abc import Sequence
 
 AT = "--at"
-# Commands whose arguments are followed by a program.
+# Commands that take a program after their arguments.
 COMMANDS = ("exec", "shell", "emulate")
 # All arguments are those of a program; its help lists them.
 PASSED_ON = "gateway"
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
-    """Packs the arguments of `COMMANDS` from the first --at on, or all of `PASSED_ON`, into one hidden option."""
+    """Packs the arguments of `COMMANDS` from the first --at on into one hidden option.
+
+    Of `PASSED_ON`, it packs all arguments.
+    """
     if arguments and arguments[0] == PASSED_ON:
         from perigee_lab.cli.gateway import program
 

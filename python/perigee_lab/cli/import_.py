@@ -33,7 +33,7 @@ SampleOption = Annotated[str, typer.Option(help="Time between rows of the time s
 
 
 MOST_COLUMNS = 4
-"""Maximum number of flows whose classification is printed; the report has more."""
+"""Maximum number of flows with a printed classification; the report has more."""
 
 
 command = typer.Typer(no_args_is_help=True, help="Import captures, logs and networks.")

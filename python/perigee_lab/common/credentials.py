@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"
 ENVIRONMENT = "--env"
-"""Option for variables of programs, whose values are also hidden."""
+"""Option for variables of programs; their values are also hidden."""
 # Up to the last @ before the path: a password may have one.
 _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:)[^\s/?#]+(?=@)")
 _WORDS = "key|secret|token|sig|signature|password|passwd|pwd|credential|sas"

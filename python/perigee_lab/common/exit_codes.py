@@ -6,7 +6,7 @@ BAD_INPUT = 2
 OUTSIDE_TOLERANCE = 3
 """A validation, or the verification of a record, has found differences."""
 INCOMPLETE = 3
-"""A run whose hosts exited or hung: its partial record is kept, and the manifest notes it."""
+"""A run with hosts that exited or hung: its partial record is kept, and the manifest notes it."""
 UNMET = 4
 """An expectation of a scenario has failed."""
 UNDECIDED = 5

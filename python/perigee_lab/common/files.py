@@ -202,7 +202,7 @@ class _Room:
         return os.open(path, flags | NO_LINKS | getattr(os, "O_CLOEXEC", 0), 0o666, dir_fd=self.at)
 
     def _sweep(self) -> None:
-        """Removes files of dead writers, whose locks the system has released."""
+        """Removes files of dead writers. The system has released their locks."""
         if self.at is None:
             return
         for name in os.listdir(self.at):

@@ -87,7 +87,7 @@ def toml(text: str) -> str:
 
 
 def plot(text: str) -> str:
-    """A label of a plot, of one or more lines, whose dollar signs do not start mathematics."""
+    """A label of a plot, of one or more lines, with dollar signs that do not start mathematics."""
     return terminal(text).replace("$", r"\$")
 
 

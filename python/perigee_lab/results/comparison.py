@@ -67,7 +67,7 @@ class Comparison(Sequence[Paired]):
         return out.getvalue()
 
     def to_latex(self) -> str:
-        """A table for LaTeX (package booktabs): the difference with its interval, and the corrected p."""
+        """A table for LaTeX (package booktabs): differences with intervals, and the corrected p."""
         lines = [r"\begin{tabular}{llrrr}", r"\toprule"]
         lines += [r"metric & pair & difference & 95\,\% interval & $p$ \\", r"\midrule"]
         for d in self.differences:
@@ -114,7 +114,7 @@ def compare(
 
     Args:
         runs: The folder of a comparison, or its runs.
-        other: Another one, whose values are subtracted; None compares schemes within `runs`.
+        other: Another one, to be subtracted; None compares schemes within `runs`.
         pairs: Schemes as (a, b), of which b is subtracted; default: all pairs within `runs`, or
             each scheme that both have.
         metrics: Columns of rows of runs; default: goodput, RTTs, retransmissions, Jain's index,

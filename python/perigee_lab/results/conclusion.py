@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def forget_conclusions(folder: Path) -> None:
-    """Removes summaries and the report: a folder whose runs are in progress has none."""
+    """Removes summaries and the report: a folder with runs in progress has none."""
     for name in (SUMMARY, flow_file.FILE, "report.html"):
         (folder / name).unlink(missing_ok=True)
 

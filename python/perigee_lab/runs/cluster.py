@@ -3,7 +3,7 @@
 
 Groups are submitted longest first, and more of them than there are threads, so that a cluster with
 automatic scaling sees pending work. Dask reruns the groups of a worker that died; this module
-handles groups whose workers die repeatedly, a lost scheduler and full disks. A result is stored
+handles groups with workers that die repeatedly, a lost scheduler and full disks. A result is stored
 once (`perigee_lab.runs.parcels`), however many attempts complete.
 """
 
@@ -41,7 +41,7 @@ AHEAD, AHEAD_PER_THREAD = 32, 3
 # Attempts at a group before it is considered the cause of its workers' deaths. Dask reruns a task
 # three times in each attempt.
 ATTEMPTS = 4
-# Dask's exception for a task whose workers have died.
+# Dask's exception for a task after the deaths of its workers.
 KILLED = "KilledWorker"
 # Timeout for a lost scheduler, and time without workers before a warning.
 BACK_S, LONELY_S = 120.0, 15.0
@@ -144,7 +144,7 @@ class ClusterExecutor:
         self.waiting = deque(sorted(made, key=lambda g: -g.cost_s))
 
     def _check_workers(self) -> None:
-        """Rejects workers with another build of Perigee, whose results would differ."""
+        """Rejects workers with another build of Perigee: their results would differ."""
         try:
             found = self.cluster.client.run(remote.about)
         except ModuleNotFoundError as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Worker process (see `common.interpreter`): jobs on standard input, outcomes on a descriptor.
 
-Messages are lines of JSON. A worker runs one group of tasks at a time: the schemes of a job, whose
-network is built once, on the number of threads that the parent requests (the simulator releases the
-interpreter's lock). The process ends at the end of its input, when its parent has ended for
-whatever reason.
+Messages are lines of JSON. A worker runs one group of tasks at a time: the schemes of a job, on the
+number of threads that the parent requests (the simulator releases the interpreter's lock). The
+network of a job is built once. The process ends at the end of its input, when its parent has ended
+for whatever reason.
 """
 
 from __future__ import annotations

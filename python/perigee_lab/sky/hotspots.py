@@ -68,7 +68,7 @@ MOST_TARGETS = 4
 
 @dataclass(frozen=True)
 class Difference:
-    """A key whose value differs between a record's scenario and the plotted one."""
+    """A key with different values in a record's scenario and the plotted one."""
 
     key: str
     in_record: str

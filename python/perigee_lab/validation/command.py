@@ -75,7 +75,7 @@ def validate_command(asked: Asked) -> int:
         known = sorted({c.group for c in everything})
         stop(f"no such cell; groups: {', '.join(known)}")
     if asked.out is not None and not asked.out.exists():
-        # Created before hours are spent on runs whose results are written there.
+        # Created before hours are spent on runs; their results are written there.
         make_ready(asked.out.parent)
     curves = _curves(asked)
     found, pairs = _run_all(chosen, asked, curves)

@@ -2,7 +2,7 @@
 """Cells measured with the OrbCC authors' simulator (OMNeT++, INET), under the profile `inet`.
 
 Goodput and RTT of each flow in a window may differ by 5 %. If flows share a full drop-tail queue,
-microseconds decide which of them loses a packet, so that runs whose flows start milliseconds
+microseconds decide which of them loses a packet, so that runs with flows that start milliseconds
 earlier or later are draws from one distribution. Such cells (`draws`) run with several seeds of
 `start_jitter`, and the single run of the reference counts as one more draw.
 """

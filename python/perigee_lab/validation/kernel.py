@@ -43,7 +43,7 @@ timers of full ticks at path changes. With 0.3 to 0.9 ms, LeoCC restarts over fo
 three after an outage, as measured; of these values, 0.4, 0.6 and 0.8 ms also reproduce the goodput
 of Cubic and Vegas on the schedule."""
 CHANGING = {"step", "outage", "leo", "leoloss"}
-"""Groups whose paths change."""
+"""Groups with changing paths."""
 LEO_CAPACITY_MBPS = 67.25
 """Time average of the schedule's rate, which converts a mean queue in bytes to a delay."""
 LEOCC_PERIOD_S, LEOCC_OFFSET_S = 15.0, 0.2

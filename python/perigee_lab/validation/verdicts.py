@@ -114,7 +114,7 @@ def counts_tolerance(reference: float) -> float:
 def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
     """One verdict for each path with several schemes.
 
-    Counts pairs whose order by goodput is swapped, if the gap in the reference is wide.
+    Counts pairs with a swapped order by goodput, if the gap in the reference is wide.
 
     A pair is not counted if an interval or tolerance of either side covers the gap.
     """

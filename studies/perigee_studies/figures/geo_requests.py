@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Variants of `geo/set-ups`: return links with capacity on request, and links whose rate drops.
+"""Variants of `geo/set-ups`: return links with capacity on request, and links that drop in rate.
 
 The allocation of the terminal is not published. The variants have the defaults of an open emulator
 of DVB-RCS2 (OpenSAND): 100 kbit/s without a request, and at most 5,120 kbit/s by rate-based

@@ -4,8 +4,8 @@
 Each hypothesis has its own variant.
 
 Lasers connect neighbours in the same plane and in the next one; northbound and southbound
-satellites are neighbours only at the turning latitudes. In a shell whose planes rise over only half
-of the equator, a place sees satellites of only one direction for hours, so that both ends have
+satellites are neighbours only at the turning latitudes. In a shell with planes that rise over only
+half of the equator, a place sees satellites of only one direction for hours, so that both ends have
 satellites of the same direction under any policy.
 """
 

@@ -51,7 +51,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run, whose schemes are those of the couple."""
+    """One row per run; its schemes are those of the couple."""
     return {"runs": frames.table(found, _row).drop(columns="cc")}
 
 

@@ -3,7 +3,7 @@
 
 The study calls HPCC insufficient, but shows no results. HPCC with the RTT of the handshake as its T
 (`hpcc`), and inside TCP with the ports' mean RTT (`hpcc_tcp`), are compared with OrbCC of the
-study's simulator: one flow on a path whose rate and RTT change every 5 s, two flows with unequal
+study's simulator: one flow on a path with a new rate and RTT every 5 s, two flows with unequal
 RTTs, and two flows between cities of a constellation.
 """
 

@@ -2,7 +2,7 @@
 """Causes of unfairness between unequal RTTs on moving paths: variants without a supposed cause.
 
 Each variant removes one cause: the difference of the RTTs, the motion, the space for queues, and
-for LeoCC, the probes, whose gaps it mistakes for reconfigurations.
+for LeoCC, the probes: it mistakes their gaps for reconfigurations.
 """
 
 from __future__ import annotations

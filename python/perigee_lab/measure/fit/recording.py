@@ -200,7 +200,7 @@ def _blocked(t_s: Floats, bps: Floats, outages: Sequence[tuple[float, float]]) -
 
 
 def _changes(t_s: Floats, bps: Floats) -> list[tuple[float, float]]:
-    """Rows whose rate differs from that of the previous row."""
+    """Rows with a different rate than the previous row."""
     new = np.concatenate(([True], np.diff(bps) != 0))
     return [(float(t), float(v)) for t, v in zip(t_s[new], bps[new], strict=True)]
 

@@ -267,7 +267,7 @@ def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats
 
 
 def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
-    """Mask of probes whose answers share a row with others, as happens if the RTT falls.
+    """Mask of probes with answers that share a row with others, as happens if the RTT falls.
 
     `lost` is the number of probes without an answer.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Reader of logs, whose format is detected by their contents."""
+"""Reader of logs that detects their format by their contents."""
 
 from __future__ import annotations
 

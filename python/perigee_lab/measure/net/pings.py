@@ -227,7 +227,7 @@ class Pinger:
             packet = protocol.probe(joined.key, joined.number, number, time.monotonic_ns(), self.pace.size)
         self._note(probes, time.monotonic_ns())
         if joined is not None and packet is not None:
-            # An interface that is down, or whose queue is full, loses the probe: such losses are
+            # An interface that is down, or has a full queue, loses the probe: such losses are
             # part of the measurement.
             with contextlib.suppress(OSError):
                 joined.sock.send(packet)

@@ -39,7 +39,7 @@ BEYOND = 5
 # Number of flow names in a line.
 MAX_NAMES = 8
 WON = {"goodput_mbps": "Goodput", "rtt_mean_ms": "Mean RTT", "jain": "Fairness (Jain's index)"}
-"""Metrics whose leader is named above the table, with their names there."""
+"""Metrics with a leader named above the table, and their names there."""
 SECTIONS = "sections.json"
 """Additional sections of the page, next to the records: each has a title, lines, a table (its first
 row are the heads) and a figure."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Network events for the pages, each with the pairs of nodes whose paths are affected."""
+"""Network events for the pages, each with the pairs of nodes that have an affected path."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -
     Pairs are None if all are affected, or if they are unknown.
 
     Events are the same for every scheme. An event of a node affects the pairs with a path over the
-    node at that time; an event of a schedule on a single port affects the pairs whose paths cross
-    it at any time.
+    node at that time; an event of a schedule on a single port affects the pairs with a path over it
+    at any time.
     """
     frame = run.to_pandas("events")
     frame = frame[frame["kind"].isin(KINDS)]
