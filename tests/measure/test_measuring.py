@@ -162,8 +162,8 @@ def test_a_server_has_bounds(server: Server, peer: Peer) -> None:
             with pytest.raises(MeasureError, match=said):
                 client.ask(peer, request)
     daily = Daily(100)
-    daily.count(60)
-    daily.count(60)
+    assert daily.take(60) == 60
+    assert daily.take(60) == 40
     assert daily.left() == 0
     server.daily = daily
     with pytest.raises(MeasureError, match="daily"):

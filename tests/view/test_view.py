@@ -8,6 +8,7 @@ import html
 import json
 import re
 import shutil
+import socket
 import subprocess
 import threading
 from http.client import HTTPConnection
@@ -19,9 +20,11 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import Cli
+from perigee_lab.cli import view
 from perigee_lab.results.run import find_records
 from perigee_lab.sky.skymap import picture
 from perigee_lab.view import data, page
+from perigee_lab.view import server as servers
 from perigee_lab.view.network import diagram
 from perigee_lab.view.server import serve
 
@@ -164,6 +167,45 @@ def test_the_server_answers_only_to_its_secret_and_its_name() -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_the_server_closes_idle_connections_and_keeps_out_of_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "IDLE_S", 0.2)
+    server, address = serve("<p>globe</p>")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        where = urlsplit(address)
+        idle = [socket.create_connection(("127.0.0.1", where.port), timeout=20) for _ in range(40)]
+        assert [sock.recv(1) for sock in idle] == [b""] * 40
+        connection = HTTPConnection("127.0.0.1", where.port, timeout=20)
+        connection.request("GET", where.path, headers={"Host": f"127.0.0.1:{where.port}"})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        for sock in idle:
+            sock.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_browser_gets_no_secret_in_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def open_browser(url: str) -> None:
+        opened.append(url)
+        file = Path(urlsplit(url).path)
+        assert (file.stat().st_mode & 0o077, file.parent.stat().st_mode & 0o077) == (0, 0)
+        [target] = re.findall(r'url=([^"]+)"', file.read_text(encoding="utf-8"))
+        opened.append(target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", open_browser)
+    view._serve("<p>globe</p>", 0, browser=True)
+    url, address = opened
+    assert urlsplit(address).path not in url
+    assert len(urlsplit(address).path) > 20
+    assert not Path(urlsplit(url).path).exists()
 
 
 def test_nodes_stand_in_the_order_of_the_routes_and_both_directions_are_one_link() -> None:

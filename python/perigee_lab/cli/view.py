@@ -66,17 +66,18 @@ def _page(run: Path, *, trust: bool) -> str:
 
 
 def _serve(text: str, port: int, *, browser: bool) -> None:
-    from perigee_lab.view.server import serve
+    from perigee_lab.view.server import doorway, serve
 
     try:
         server, address = serve(text, port)
     except OSError as error:
         stop(f"port {port} cannot be used ({error.strerror}); --port 0 takes any free one")
     print(f"{address}  (Ctrl-C ends)", flush=True)
-    if browser:
-        webbrowser.open(address)
     try:
-        server.serve_forever()
+        with doorway(address) as door:
+            if browser:
+                webbrowser.open(door)
+            server.serve_forever()
     except KeyboardInterrupt:
         print()
     finally:

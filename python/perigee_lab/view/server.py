@@ -4,10 +4,26 @@
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from perigee_lab.common import quoting
 
 HOST = "127.0.0.1"
+IDLE_S = 5.0
+"""Timeout of a connection without a request, and of each read and write."""
+MOST_CONNECTIONS = 32
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; " + (
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Policy of the answer; that of the page allows only its own scripts and styles, by their hashes."""
 
 
 def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
@@ -22,6 +38,8 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
     body = page.encode()
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = IDLE_S
+
         def do_GET(self) -> None:
             known = hmac.compare_digest(self.path.encode(), path.encode())
             # Other host names are rejected: a hostile name may resolve to this machine (DNS
@@ -35,12 +53,58 @@ def serve(page: str, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Cache-Control", "no-store")
             self.send_header("Referrer-Policy", "no-referrer")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            # In addition to the page's own policy, which cannot keep it out of frames.
+            self.send_header("Content-Security-Policy", POLICY)
             self.end_headers()
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Logs nothing."""
 
-    server = ThreadingHTTPServer((HOST, port), Handler)
-    server.daemon_threads = True
+    server = _Bounded((HOST, port), Handler)
     return server, f"http://{HOST}:{server.server_address[1]}{path}"
+
+
+class _Bounded(ThreadingHTTPServer):
+    """Server with a bounded number of connections; further ones are closed."""
+
+    daemon_threads = True
+    request_queue_size = 2 * MOST_CONNECTIONS
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self.places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Broken connections are no errors of the command."""
+
+
+@contextmanager
+def doorway(address: str) -> Iterator[str]:
+    """The URL of a file of this user's that leads to the address; removed after the block.
+
+    A browser is started with it: its arguments, which all users of the machine see, would show the
+    secret of the address itself.
+    """
+    with tempfile.TemporaryDirectory(prefix="perigee-view-") as folder:
+        file = Path(folder) / "view.html"
+        target = quoting.html(address)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            out.write(
+                f'<!doctype html><meta http-equiv="refresh" content="0; url={target}"><a href="{target}">view</a>\n'
+            )
+        yield file.as_uri()

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perigee_lab.measure.net import kernel, protocol, transfer
-from perigee_lab.measure.net.limits import Bucket, Daily, Limits
+from perigee_lab.measure.net.limits import Bucket, Daily, Limits, Lobby, fit_descriptors
 from perigee_lab.measure.net.protocol import Channel, MeasureError, StrangerError
 
 MAX_NUMBER = 1 << 28
+EARLY_NUMBERS = 10_000
+"""Probes that a session may have sent in no time, in addition to twice its rate."""
+MISSING_STEP = 1 << 23
 KEPT_SERIES = 256
 KEPT_S = 3600.0
 LEAST_SAMPLE_NS = 10_000_000
@@ -43,6 +46,9 @@ class Session:
     bucket: Bucket
     train: int = 0
     """Probes per train; 0: each probe is answered immediately."""
+    per_s: float = 2000.0
+    """Agreed probes per second."""
+    began_ns: int = field(default_factory=time.monotonic_ns)
     held: list[tuple[protocol.Seen, int, Any]] = field(default_factory=list)
     """Probes of an incomplete train, with their arrival times and source addresses."""
     seen: bytearray = field(default_factory=bytearray)
@@ -66,18 +72,37 @@ class Session:
         self.highest = max(self.highest, number)
         return True
 
+    def may_have_sent(self, number: int) -> bool:
+        """Whether a probe may have this number by now: its client numbers those that it sends."""
+        elapsed_s = (time.monotonic_ns() - self.began_ns) / 1e9
+        return number < min(MAX_NUMBER, EARLY_NUMBERS + int(2 * self.per_s * elapsed_s))
+
     def missing(self, below: int) -> list[list[int]]:
         """Ranges (first, last) of the numbers that were not received."""
+        import numpy as np
+
+        below = min(below, MAX_NUMBER)
+        there = min(below, 8 * len(self.seen))
         found: list[list[int]] = []
-        for n in range(min(below, MAX_NUMBER)):
-            at = n >> 3
-            if at < len(self.seen) and self.seen[at] & (1 << (n & 7)):
-                continue
-            if found and found[-1][1] == n - 1:
-                found[-1][1] = n
-            elif len(found) < MAX_TOLD_GAPS:
-                found.append([n, n])
+        for start in range(0, there, MISSING_STEP):
+            end = min(there, start + MISSING_STEP)
+            bits = np.unpackbits(
+                np.frombuffer(bytes(self.seen[start // 8 : (end + 7) // 8]), np.uint8), bitorder="little"
+            )
+            lost = np.flatnonzero(np.diff(np.concatenate(([1], bits[: end - start], [1])).astype(np.int8)))
+            for first, after in zip(lost[0::2].tolist(), lost[1::2].tolist(), strict=True):
+                _extend(found, start + first, start + after - 1)
+        if there < below:
+            _extend(found, there, below - 1)
         return found
+
+
+def _extend(ranges: list[list[int]], first: int, last: int) -> None:
+    """Appends a range, or lengthens the one before it."""
+    if ranges and ranges[-1][1] == first - 1:
+        ranges[-1][1] = last
+    elif len(ranges) < MAX_TOLD_GAPS:
+        ranges.append([first, last])
 
 
 class Server:
@@ -85,15 +110,16 @@ class Server:
 
     def __init__(self, key: bytes, host: str = "", port: int = protocol.PORT, limits: Limits | None = None) -> None:
         """Binds the port. Raises MeasureError."""
-        self.key, self.limits = key, limits or Limits()
+        self.key, self.limits = key, fit_descriptors(limits or Limits())
         self.daily = Daily(self.limits.daily_bytes)
         self.sessions: dict[int, Session] = {}
         self.holding: dict[int, Session] = {}
         """Sessions that hold answers; used by the answering thread only."""
-        self.series: dict[str, tuple[float, dict[str, Any]]] = {}
+        self.series: dict[str, tuple[float, bytes]] = {}
+        """Packed series of completed downloads, with their times."""
         self.counts: Counter[str] = Counter()
         self.lock = threading.Lock()
-        self.strangers = threading.BoundedSemaphore(self.limits.strangers)
+        self.lobby = Lobby(self.limits.strangers, self.limits.strangers_of_one)
         self.connections = threading.BoundedSemaphore(self.limits.connections)
         self.stopped = threading.Event()
         self.tcp, self.udp = _bound(host, port)
@@ -136,7 +162,7 @@ class Server:
             self.counts["strange datagrams"] += 1
             return
         asked = protocol.verified(session.key, packet)
-        if asked is None or asked.number >= MAX_NUMBER or not session.bucket.take(arrived):
+        if asked is None or not session.may_have_sent(asked.number) or not session.bucket.take(arrived):
             self.counts["strange datagrams"] += 1
             return
         # Duplicates are not answered, so that a captured probe cannot be replayed.
@@ -184,11 +210,16 @@ class Server:
                 time.sleep(0.05)
                 continue
             self.counts["connections"] += 1
-            if not self.strangers.acquire(blocking=False):
-                self.counts["refused connections"] += 1
+            displaced = self.lobby.enter(sock, address[0])
+            if displaced is not None:
+                self.counts["displaced connections"] += 1
+                _cut(displaced)
+            try:
+                threading.Thread(target=self._serve, args=(sock, address), daemon=True).start()
+            except RuntimeError:
+                # The system has no thread left.
+                self.lobby.leave(sock)
                 sock.close()
-                continue
-            threading.Thread(target=self._serve, args=(sock, address), daemon=True).start()
 
     def _serve(self, sock: socket.socket, address: Any) -> None:
         """Serves one connection."""
@@ -201,7 +232,7 @@ class Server:
                 self.counts["strangers"] += 1
                 return
             finally:
-                self.strangers.release()
+                self.lobby.leave(sock)
             if not self.connections.acquire(blocking=False):
                 with contextlib.suppress(OSError):
                     channel.send({"error": "the server is busy: it has as many connections as it may have"})
@@ -215,12 +246,14 @@ class Server:
 
     def _greeted(self, sock: socket.socket) -> tuple[Channel, dict[str, Any]]:
         """Receives greeting and first message before the timeout for unauthenticated clients."""
-        sock.settimeout(self.limits.patience_s)
-        guard = threading.Timer(self.limits.patience_s, _cut, (sock,))
+        patience_s = self.limits.patience_s / (4 if self.lobby.is_crowded() else 1)
+        sock.settimeout(patience_s)
+        guard = threading.Timer(patience_s, _cut, (sock,))
         guard.daemon = True
         guard.start()
         try:
             channel = Channel.accept(sock, self.key)
+            self.lobby.greet(sock)
             request = channel.receive()
         finally:
             guard.cancel()
@@ -250,7 +283,8 @@ class Server:
         train = _whole(request, "train", 2, MOST_IN_TRAIN) if request["do"] == "trains" else 0
         number = secrets.randbits(64)
         # The bucket allows more than the agreed rate, since queued probes arrive in bursts.
-        session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)), train)
+        bucket = Bucket(max(100.0, 1.5 * rate))
+        session = Session(number, channel.key_for(b"probes"), address[0], size, bucket, train, per_s=rate)
         with self.lock:
             if len(self.sessions) >= limits.sessions:
                 raise _Refused("the server has as many sessions of probes as it may have")
@@ -281,9 +315,11 @@ class Server:
             kernel.limit_rate(sock, self.limits.rate_bytes_per_s)
         ticket = secrets.token_hex(8)
         channel.send({"ticket": ticket, "cc": cc, "buffer": given})
-        found = transfer.send(sock, sample_ns, most_bytes=most_bytes, most_ns=most_ns, limit_ns=self.limits.transfer_ns)
-        self.daily.count(found.total[-1] if found.total else 0)
-        self._keep(ticket, found.message() | {"cc": cc})
+        limit_ns = self.limits.transfer_ns
+        found = transfer.send(
+            sock, sample_ns, most_bytes=most_bytes, most_ns=most_ns, limit_ns=limit_ns, budget=self.daily
+        )
+        self._keep(ticket, protocol.packed(found.message() | {"cc": cc}))
 
     def _upload(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
         """Receives bulk data and returns its series."""
@@ -303,8 +339,8 @@ class Server:
             most_bytes=most,
             limit_ns=limits.transfer_ns,
             bytes_per_s=limits.rate_bytes_per_s,
+            budget=self.daily,
         )
-        self.daily.count(found.total[-1])
         channel.sock.settimeout(self.limits.patience_s)
         channel.send(found.message())
 
@@ -318,7 +354,9 @@ class Server:
             if kept is not None or time.monotonic() > until:
                 break
             time.sleep(0.05)
-        channel.send({"error": "the server has no such series"} if kept is None else kept[1])
+        if kept is None:
+            raise _Refused("the server has no such series")
+        channel.send_packed(kept[1])
 
     def _agreed(self, request: dict[str, Any]) -> tuple[int | None, int | None, int]:
         limits = self.limits
@@ -334,13 +372,17 @@ class Server:
             raise _Refused(f"the server's daily amount leaves {left} bytes")
         return most_bytes, most_ns, _whole(request, "sample_ns", LEAST_SAMPLE_NS, 10**10)
 
-    def _keep(self, ticket: str, message: dict[str, Any]) -> None:
+    def _keep(self, ticket: str, body: bytes) -> None:
+        """Keeps a series, and drops the oldest ones: bounded in time, number and bytes of all."""
         now = time.monotonic()
         with self.lock:
-            old = [t for t, (since, _) in self.series.items() if now - since > KEPT_S]
-            for t in old + list(self.series)[: max(0, len(self.series) + 1 - KEPT_SERIES)]:
-                self.series.pop(t, None)
-            self.series[ticket] = (now, message)
+            self.series[ticket] = (now, body)
+            size = sum(len(kept) for _, kept in self.series.values())
+            for t, (since, kept) in list(self.series.items()):
+                if now - since <= KEPT_S and len(self.series) <= KEPT_SERIES and size <= self.limits.kept_bytes:
+                    break
+                del self.series[t]
+                size -= len(kept)
 
 
 class _Refused(Exception):  # noqa: N818 - an answer, not a fault

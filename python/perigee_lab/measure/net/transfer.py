@@ -7,8 +7,10 @@ import os
 import select
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from perigee_lab.measure.net.kernel import NAMES, tcp_info
 
@@ -18,6 +20,7 @@ PIECE_BYTES = 1 << 17
 NOTHING_TAKEN_S = 0.001
 # Time step of a rate-limited reader, and minimum amount that is worth a call.
 PACED_S, LEAST_READ_BYTES = 0.01, 1500
+USED_UP = "the server's daily amount"
 STALLED_S = 60.0
 """Timeout of a transfer without progress."""
 
@@ -69,7 +72,25 @@ class _Clock:
         return max(0.0, (self.next - now) / 1e9)
 
 
-def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns: int | None, limit_ns: int) -> Series:
+class Budget(Protocol):
+    """Bytes that all transfers of a server share; they are taken before they are moved."""
+
+    def take(self, amount: int) -> int:
+        """Counts up to `amount` bytes; returns how many may be moved."""
+
+    def give_back(self, amount: int) -> None:
+        """Returns bytes that were not moved."""
+
+
+def send(
+    sock: socket.socket,
+    sample_ns: int,
+    *,
+    most_bytes: int | None,
+    most_ns: int | None,
+    limit_ns: int,
+    budget: Budget | None = None,
+) -> Series:
     """Sends an amount, or for a time, and shuts down the sending direction.
 
     Takes at most `limit_ns`.
@@ -94,7 +115,10 @@ def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns
                 continue
             left = PIECE_BYTES if most_bytes is None else min(PIECE_BYTES, most_bytes - sent)
             at = sent % (len(BLOCK) - PIECE_BYTES)
-            taken = _sent(sock, BLOCK[at : at + left])
+            taken = _within(budget, left, partial(_sent, sock, at))
+            if taken is None:
+                series.why = USED_UP
+                break
             if taken == 0:
                 # A kernel at the memory limit of TCP (tcp_mem) reports sockets as writable that
                 # accept no data.
@@ -111,9 +135,23 @@ def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns
     return series
 
 
-def _sent(sock: socket.socket, data: memoryview) -> int:
+def _within(budget: Budget | None, amount: int, move: Callable[[int], int]) -> int | None:
+    """Moves up to `amount` bytes within a budget; returns how many were, None if nothing is left."""
+    if budget is None:
+        return move(amount)
+    allowed, moved = budget.take(amount), 0
+    if allowed == 0:
+        return None
     try:
-        return sock.send(data)
+        moved = move(allowed)
+    finally:
+        budget.give_back(allowed - moved)
+    return moved
+
+
+def _sent(sock: socket.socket, at: int, amount: int) -> int:
+    try:
+        return sock.send(BLOCK[at : at + amount])
     except BlockingIOError:
         return 0
 
@@ -155,6 +193,7 @@ def receive(
     limit_ns: int,
     begin_ns: int | None = None,
     bytes_per_s: int | None = None,
+    budget: Budget | None = None,
 ) -> Series:
     """Receives until the other end has sent everything, up to `most_bytes` and `limit_ns`.
 
@@ -186,11 +225,12 @@ def receive(
             if not select.select((sock,), (), (), clock.wait_s(now))[0]:
                 continue
             try:
-                n = sock.recv_into(space, min(room, len(space)))
+                n = _within(budget, min(room, len(space)), partial(sock.recv_into, space))
             except BlockingIOError:
                 continue
             now = clock.now()
-            if n == 0:
+            if not n:
+                series.why = "" if n == 0 else USED_UP
                 break
             total, moved = total + n, now
             if series.first_ns is None:
