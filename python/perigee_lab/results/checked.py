@@ -27,6 +27,7 @@ LARGE_BYTES = 256 << 20
 MOST_RATIO = 200
 """Unpacked bytes per byte of the file; records have up to 30."""
 MOST_COLUMNS = 10_000
+IDENTIFYING = frozenset("t_ns flow link port pair hop kind rtt_us count name from to cc".split())
 WIDTHS = {"f64": 8, "u64": 8, "i64": 8, "u32": 4, "bool": 1, "words": 4, "null": 1}
 
 
@@ -173,10 +174,13 @@ def _is_plain_text(found: Any) -> bool:
 
 
 def _check_nulls(table: pa.Table, path: Path, name: str) -> None:
-    """Raises RecordError for a gap in a column that readers rely on, and that has no gaps."""
+    """Raises RecordError for a gap in a column that says of what a row is.
+
+    Measurements have gaps in other columns that simulations always know.
+    """
     declared = {c.name: c.null for c in TABLES[name].columns} if name in TABLES else {}
-    for column in RELIED_ON.get(name, "").split():
-        if column in table.column_names and declared.get(column) == "" and table[column].null_count:
+    for column in IDENTIFYING & set(table.column_names):
+        if declared.get(column) == "" and table[column].null_count:
             raise RecordError(f"{path}: {column} has no value in {table[column].null_count} rows: {AGAIN}")
 
 
