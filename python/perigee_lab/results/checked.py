@@ -27,7 +27,7 @@ LARGE_BYTES = 256 << 20
 MOST_RATIO = 200
 """Unpacked bytes per byte of the file; records have up to 30."""
 MOST_COLUMNS = 10_000
-IDENTIFYING = frozenset("t_ns flow link port pair hop kind rtt_us count name from to cc".split())
+IDENTIFYING = {"t_ns", "flow", "link", "port", "pair", "hop", "kind", "rtt_us", "count", "name", "from", "to", "cc"}
 WIDTHS = {"f64": 8, "u64": 8, "i64": 8, "u32": 4, "bool": 1, "words": 4, "null": 1}
 
 
