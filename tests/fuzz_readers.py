@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Structured fuzzer of the Python readers: records, manifests, sweeps, measurements (part of `make fuzz`).
+"""Structured fuzzer of the Python readers (part of `make fuzz`).
+
+Its targets are records, manifests, sweeps and measurements.
 
 python tests/fuzz_readers.py 10000 [SEED [TARGET]]      # this many inputs for each target
 
@@ -74,7 +76,7 @@ class Target:
     read: Callable[[Path], object]
 
 
-# ---- damage ------------------------------------------------------------------------------------------------------
+# ---- damage --------------------------------------------------------------------------------------
 
 
 def bytes_of(draw: random.Random, data: bytes) -> bytes:
@@ -230,7 +232,7 @@ def npz_file(draw: random.Random, path: Path) -> None:
     np.savez_compressed(path, **parts)  # type: ignore[arg-type]
 
 
-# ---- targets -----------------------------------------------------------------------------------------------------
+# ---- targets -------------------------------------------------------------------------------------
 
 
 def make_record(folder: Path) -> None:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* How packets carry telemetry.
  *
- * H, over IPv6. Data: a hop-by-hop header with option 0x3E, which holds the block of orbcc_codec.h with
- * room for records. ACKs: a destination header with option 0x1E, which holds the compact echo.
+ * H, over IPv6. Data: a hop-by-hop header with option 0x3E, which holds the block of orbcc_codec.h
+ * with room for records. ACKs: a destination header with option 0x1E, which holds the compact echo.
  *
- * T, over IPv4 and IPv6: a TCP option of kind 253 (RFC 4727) with an experiment id (RFC 6994). Ports
- * compute u themselves: a raw record could not be compared with another port's.
+ * T, over IPv4 and IPv6: a TCP option of kind 253 (RFC 4727) with an experiment id (RFC 6994).
+ * Ports compute u themselves: a raw record could not be compared with another port's.
  *
  *   data, 24 bytes  kind 8 | length 8 | 0x4F44 16 | version 4 | ports 4 | path 16 | hop 4 | base RTT 20 us
  *                   | window 16 uf16 bytes | u 16 Q4.12 | rate 16 uf16 kbit/s | avgRTT 20 us | flows 12
@@ -37,7 +37,7 @@
 #define ORBCC_T_DATA_BYTES 24
 #define ORBCC_T_ECHO_BYTES 16
 
-/* ---- H ---------------------------------------------------------------------------------------------- */
+/* ---- H --------------------------------------------------------------------------------------- */
 
 /* A hop-by-hop header with room for `room` records, of ORBCC_H_BYTES(room) bytes. */
 ORBCC_INLINE void orbcc_h_put_block(u8 *x, const struct orbcc_fixed *f, u32 room)
@@ -57,7 +57,8 @@ ORBCC_INLINE void orbcc_h_put_block(u8 *x, const struct orbcc_fixed *f, u32 room
 	}
 }
 
-/* The first 12 bytes of a hop-by-hop header: 0 = it is ours, holds what it claims and TCP follows. */
+/* The first 12 bytes of a hop-by-hop header: 0 = it is ours, holds what it claims, and TCP
+ * follows. */
 ORBCC_INLINE int orbcc_h_get_block(const u8 *x, struct orbcc_fixed *f, u32 *room)
 {
 	u32 bytes = ((u32)x[1] + 1) * 8;
@@ -91,7 +92,7 @@ ORBCC_INLINE int orbcc_h_get_echo(const u8 *x, struct orbcc_compact *e)
 	return 0;
 }
 
-/* ---- T ---------------------------------------------------------------------------------------------- */
+/* ---- T --------------------------------------------------------------------------------------- */
 
 /* What a data packet's option says: the sender's fields and the busiest port so far. */
 struct orbcc_t_data {

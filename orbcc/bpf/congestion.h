@@ -35,7 +35,8 @@ static __always_inline int falls_back(const struct flow *f)
 	return f && f->core.fallback.active;
 }
 
-/* An RTT of telemetry without a reading is none: echoes of ports that never measure keep no flow alive. */
+/* An RTT of telemetry without a reading is none: echoes of ports that never measure keep no flow
+ * alive. */
 static __always_inline int is_stale(const struct flow *f, u64 now)
 {
 	u64 srtt = orbcc_srtt_ns(&f->core);
@@ -73,8 +74,8 @@ static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp,
 		tp->snd_ssthresh = tp->snd_cwnd;
 }
 
-/* A timeout may mean that a box drops our headers: the next packets go without, for longer each time, and
- * for good if no echo has ever come. */
+/* A timeout may mean that a box drops our headers: the next packets go without, for longer each
+ * time, and for good if no echo has ever come. */
 static __always_inline void mute(struct flow *f)
 {
 	u32 n = f->timeouts < 10 ? f->timeouts : 10;

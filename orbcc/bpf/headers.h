@@ -29,8 +29,8 @@ static __always_inline int insert(struct __sk_buff *skb, const struct ipv6hdr *i
 	return 0;
 }
 
-/* Bytes that a packet of this socket may have: the helper that makes room asks for no MTU, and what is too
- * large vanishes. */
+/* Bytes that a packet of this socket may have: the helper that makes room asks for no MTU, and what
+ * is too large vanishes. */
 static __always_inline u32 packet_limit(struct __sk_buff *skb, struct bpf_sock *sk, u32 bytes)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);

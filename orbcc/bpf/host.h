@@ -54,7 +54,8 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
-/* Receiver of a connection: data packets leave their records, the difference is made once per ACK. */
+/* Receiver of a connection: data packets leave their records, the difference is made once per
+ * ACK. */
 struct receiver {
 	struct orbcc_receiver core;
 	struct orbcc_stack stack;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Carrier T: an option of TCP; and the choice of scheme and carrier for the connections of a cgroup. */
+/* Carrier T: an option of TCP; and the choice of scheme and carrier for the connections of a
+ * cgroup. */
 #ifndef ORBCC_OPTIONS_H
 #define ORBCC_OPTIONS_H
 

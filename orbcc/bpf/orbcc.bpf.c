@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* OrbCC in an unpatched kernel: congestion control (struct_ops), carriers H (tc) and T (sock_ops), and a
- * listing of its connections (iterator). */
+/* OrbCC in an unpatched kernel: congestion control (struct_ops), carriers H (tc) and T (sock_ops),
+ * and a listing of its connections (iterator). */
 #include "congestion.h"
 #include "headers.h"
 #include "options.h"

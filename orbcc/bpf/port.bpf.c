@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A port of a router: a tc program at the egress of its device that meters flows and writes records into
- * packets that have room for them.
+/* A port of a router: a tc program at the egress of its device that meters flows and writes records
+ * into packets that have room for them.
  *
- * It runs in front of the queueing discipline. The instant at which a packet will have left, and what is
- * queued until then, are those of a virtual clock of the port's rate: of a queue that serves in order.
+ * It runs in front of the queueing discipline. The instant at which a packet will have left, and
+ * what is queued until then, are those of a virtual clock of the port's rate: of a queue that
+ * serves in order.
  * (Stamps of the instant of enqueueing make u a quotient of bursts.)
  */
 #include "vmlinux.h"
@@ -25,7 +26,8 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 const volatile u32 opt_rate_kbit = 0;
 const volatile u32 opt_switch = 1;
 const volatile u32 opt_link_bytes = 14;
-/* What the queue behind the program holds; beyond it packets are lost, and the virtual clock stops. */
+/* What the queue behind the program holds; beyond it packets are lost, and the virtual clock
+ * stops. */
 const volatile u32 opt_queue_bytes = 0;
 
 enum counter { PORT_PACKETS, PORT_BLOCKS, PORT_OPTIONS, PORT_NO_ROOM, PORT_INTERVALS, PORT_COUNTERS };

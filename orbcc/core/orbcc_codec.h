@@ -9,8 +9,9 @@
  *   PINT record, 16 bytes  version 4 | U 8 | flows 8 | rate 16 uf16 kbit/s | queueing 12 x 64 us | path 32
  *                          | base RTT 24 us | window 16 uf16 bytes | 8 unused
  *
- * Big endian, without gaps. The reference is the crate perigee-telemetry. uf16: the top 5 bits are an
- * exponent e, the low 11 a mantissa m; the value is m for e = 0 and (2048 + m) 2^(e-1) otherwise.
+ * Big endian, without gaps. The reference is the crate perigee-telemetry. uf16: the top 5 bits are
+ * an exponent e, the low 11 a mantissa m; the value is m for e = 0 and (2048 + m) 2^(e-1)
+ * otherwise.
  */
 #ifndef ORBCC_CODEC_H
 #define ORBCC_CODEC_H
@@ -24,7 +25,7 @@ typedef uint64_t u64;
 #endif
 
 #define ORBCC_INLINE static inline __attribute__((always_inline))
-/* Functions of numbers only. The verifier examines a global function once, instead of at each call. */
+/* Functions of numbers only. The verifier examines a global function once, not at each call. */
 #if defined(__bpf__)
 #define ORBCC_CALL __attribute__((noinline))
 #else

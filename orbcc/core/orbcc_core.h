@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* OrbCC in integers: the same text for BPF, for a kernel module and for user space. No libc, no floating
- * point, no 128-bit types, no signed division; loops and divisors are bounded. Under BPF and in the
- * kernel u8, u16, u32 and u64 come from the file that includes this one.
+/* OrbCC in integers: the same text for BPF, for a kernel module and for user space. No libc, no
+ * floating point, no 128-bit types, no signed division; loops and divisors are bounded. Under BPF
+ * and in the kernel u8, u16, u32 and u64 come from the file that includes this one.
  *
  *   orbcc_codec.h     wire format
  *   orbcc_load.h      utilisation of hops, receiver

@@ -27,7 +27,7 @@ ORBCC_INLINE void orbcc_fallback_on_path_change(struct orbcc_fallback *f)
 	f->rise.running = 0;
 }
 
-/* The RTT has risen without a reason in telemetry, and a larger window does not increase the rate. */
+/* The RTT has risen without a reason in telemetry; a larger window does not increase the rate. */
 ORBCC_INLINE int orbcc_hides_a_queue(struct orbcc *c, const struct orbcc_ack *a, int tested)
 {
 	struct orbcc_fallback *f = &c->fallback;

@@ -6,9 +6,9 @@
  *   (4) W    = ref eta / U + AI   if U >= eta,   ref + AI   otherwise
  *       cwnd = W on every ACK; ref = W once per sRTT; pacing = 1.2 max(cwnd, in flight) / sRTT
  *
- * Units: times ns, windows bytes in Q8 (`_q8`), U and u Q32. Rates of ports are kbit/s; kbit/s times ns
- * are 1/8,000,000 bytes. Timers need no host: they are due at the first ACK after their time; a host
- * with timers calls orbcc_on_timer() at orbcc_next_timer().
+ * Units: times ns, windows bytes in Q8 (`_q8`), U and u Q32. Rates of ports are kbit/s; kbit/s
+ * times ns are 1/8,000,000 bytes. Timers need no host: they are due at the first ACK after their
+ * time; a host with timers calls orbcc_on_timer() at orbcc_next_timer().
  */
 #ifndef ORBCC_LAW_H
 #define ORBCC_LAW_H
@@ -17,7 +17,7 @@
 #include "orbcc_state.h"
 #include "orbcc_tables.h"
 
-/* ---- telemetry of an ACK, in the units of the law; 0 = implausible -------------------------------- */
+/* ---- telemetry of an ACK, in the units of the law; 0 = implausible --------------------------- */
 
 ORBCC_INLINE void orbcc_no_telemetry(struct orbcc_telemetry *t)
 {
@@ -75,7 +75,7 @@ ORBCC_INLINE int orbcc_of_pint(struct orbcc_telemetry *t, const struct orbcc_pin
 	return 1;
 }
 
-/* ---- RTT ------------------------------------------------------------------------------------------- */
+/* ---- RTT ------------------------------------------------------------------------------------- */
 
 ORBCC_CALL u64 orbcc_toward(u64 mean_q8, u64 sample_q8)
 {
@@ -106,7 +106,7 @@ ORBCC_INLINE void orbcc_sample_rtt(struct orbcc *c, u64 rtt_ns, u64 queueing_ns)
 ORBCC_INLINE u64 orbcc_srtt_ns(const struct orbcc *c) { return (c->srtt_q8 + 128) >> 8; }
 ORBCC_INLINE u64 orbcc_base_ns(const struct orbcc *c) { return (c->base_q8 + 128) >> 8; }
 
-/* ---- shares ---------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 /* Bytes, Q8, that a port of a plausible rate sends in a time of at most ORBCC_MAX_RTT_NS. */
 ORBCC_INLINE u64 orbcc_bytes_q8(u64 rate_kbit, u64 ns) { return rate_kbit * ns / 31250; }
@@ -149,7 +149,7 @@ ORBCC_INLINE u64 orbcc_bounded_q8(const struct orbcc *c, u64 window_q8, u32 mss)
 	return window_q8 > (u64)mss << 8 ? window_q8 : (u64)mss << 8;
 }
 
-/* ---- the law --------------------------------------------------------------------------------------- */
+/* ---- the law --------------------------------------------------------------------------------- */
 
 /* 1 - (1 - alpha)^k in Q32. */
 ORBCC_CALL u64 orbcc_weight(u32 k)
@@ -207,7 +207,8 @@ ORBCC_INLINE int orbcc_climb(struct orbcc *c)
 	return 1;
 }
 
-/* The jump of the initial phase; with `open` in steps, one per reference update, while the port has room. */
+/* The jump of the initial phase; with `open` in steps, one per reference update, while the port has
+ * room. */
 ORBCC_INLINE int orbcc_jump(struct orbcc *c, u32 mss)
 {
 	u64 target;
@@ -258,7 +259,7 @@ ORBCC_INLINE void orbcc_steer(struct orbcc *c, const struct orbcc_ack *a, u64 u,
 	c->cwnd = window >> 8 > a->mss ? window >> 8 : a->mss;
 }
 
-/* ---- readings --------------------------------------------------------------------------------------- */
+/* ---- readings -------------------------------------------------------------------------------- */
 
 enum orbcc_arrival { ORBCC_SAME, ORBCC_CHANGED, ORBCC_LATE };
 
@@ -349,7 +350,7 @@ ORBCC_INLINE int orbcc_read(struct orbcc *c, u64 now_ns, const struct orbcc_tele
 	return 1;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Time of the next timer; 0 = none. */
 ORBCC_INLINE u64 orbcc_next_timer(const struct orbcc *c)
@@ -423,8 +424,8 @@ ORBCC_INLINE void orbcc_init(struct orbcc *c, u64 now_ns, u32 mss, u8 profile, u
 	c->round_at_ns = now_ns;
 }
 
-/* Processes an ACK. The host then takes `cwnd`, unless it returned 1: telemetry is missing or does not
- * explain the queue, and another scheme controls. */
+/* Processes an ACK. The host then takes `cwnd`, unless it returned 1: telemetry is missing or does
+ * not explain the queue, and another scheme controls. */
 ORBCC_INLINE int orbcc_on_ack(struct orbcc *c, const struct orbcc_ack *a, const struct orbcc_telemetry *t)
 {
 	int handover, reading;
@@ -461,7 +462,8 @@ ORBCC_INLINE int orbcc_on_ack(struct orbcc *c, const struct orbcc_ack *a, const 
 	return c->fallback.active;
 }
 
-/* A packet is about to be sent with nothing in flight: after an idle RTO the network has changed. */
+/* A packet is about to be sent with nothing in flight: after an idle RTO the network has
+ * changed. */
 ORBCC_INLINE void orbcc_on_restart(struct orbcc *c, u64 now_ns, u64 last_sent_ns, u32 mss)
 {
 	u64 rto = (c->srtt_q8 + 4 * c->rttvar_q8) >> 8, share;

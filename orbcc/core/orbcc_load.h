@@ -85,8 +85,9 @@ ORBCC_INLINE int orbcc_plausible(const struct orbcc_hop *h)
 	       orbcc_uf16_decode(h->q_out) <= ORBCC_MAX_QUEUE && orbcc_uf16_decode(h->q_in) <= ORBCC_MAX_QUEUE;
 }
 
-/* Equations (1) and (2) for one plausible hop, Q32; 0 = there is no such pair, or it has no measurement.
- * (Pointers are checked for the verifier, which examines global functions on their own.) */
+/* Equations (1) and (2) for one plausible hop, Q32; 0 = there is no such pair, or it has no
+ * measurement. (Pointers are checked for the verifier, which examines global functions on their
+ * own.) */
 ORBCC_CALL u64 orbcc_hop_load(const struct orbcc_sample *before, const struct orbcc_hop *after)
 {
 	u64 rate, queue, queue_before, sent, u;
@@ -211,8 +212,8 @@ ORBCC_CALL u32 orbcc_place(const struct orbcc_receiver *r, u16 path)
 	return place;
 }
 
-/* A plausible stack arrived: makes the record that its ACK echoes. A first stack, a stale one or one
- * that was overtaken gives a baseline. */
+/* A plausible stack arrived: makes the record that its ACK echoes. A first stack, a stale one or
+ * one that was overtaken gives a baseline. */
 ORBCC_INLINE void orbcc_receive(struct orbcc_receiver *r, u64 now_ns, const struct orbcc_stack *stack,
 				struct orbcc_compact *echo)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Meter of an egress port: mean base RTT and number of its flows, without division; the reference is
- * perigee-telemetry's `integer`.
+/* Meter of an egress port: mean base RTT and number of its flows, without division; the reference
+ * is perigee-telemetry's `integer`.
  *
  *   lg x   = 4096 log2 x
  *   a      = lg s + lg r - lg w      A += 2^(a/4096)     r s/w   in 2^-24 us      r base RTT, s payload, w window

@@ -21,8 +21,8 @@
 
 enum orbcc_profile { ORBCC_PROFILE_ORBCC = 1, ORBCC_PROFILE_PINT = 2 };
 
-/* trusted: one administration, the law unbounded. open: telemetry may lower the rate freely and raise it
- * to twice what was delivered. */
+/* trusted: one administration, the law unbounded. open: telemetry may lower the rate freely and
+ * raise it to twice what was delivered. */
 enum orbcc_trust { ORBCC_TRUSTED, ORBCC_OPEN };
 
 enum orbcc_kind { ORBCC_NONE, ORBCC_STACK, ORBCC_COMPACT, ORBCC_PINT };

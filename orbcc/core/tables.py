@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Generator of orbcc_tables.h, the values of the codes in PINT records, and of orbcc_meter_tables.h (`meter`)."""
+"""Generator of orbcc_tables.h and, with `meter`, of orbcc_meter_tables.h.
+
+The former has the values of the codes in PINT records.
+"""
 
 import math
 import sys

@@ -7,8 +7,8 @@
  *   orbcc status [--pin DIR]               counters and connections, as JSON
  *   orbcc detach [--pin DIR]
  *
- * Everything is attached by links: those of `run` are held by this process and end with it however it
- * ends; `attach` pins them.
+ * Everything is attached by links: those of `run` are held by this process and end with it however
+ * it ends; `attach` pins them.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -77,7 +77,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
 	exit(2);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static unsigned one_of(const char *option, const char *word, const char *const *words)
 {
@@ -145,7 +145,7 @@ static void parse(int argc, char **argv, struct settings *s)
 	}
 }
 
-/* ---- capabilities ----------------------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
 /* Gives up every capability that is not in `keep`. */
 static void keep_capabilities(unsigned long long keep)
@@ -167,7 +167,7 @@ static void keep_capabilities(unsigned long long keep)
 #define CAPABILITY(c) (1ULL << (c))
 #define NEEDED (CAPABILITY(CAP_BPF) | CAPABILITY(CAP_NET_ADMIN) | CAPABILITY(CAP_PERFMON))
 
-/* ---- loading ---------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void set(struct bpf_object *o, const char *name, unsigned value)
 {
@@ -275,7 +275,7 @@ static void attach_cgroup(struct attached *a, int cgroup)
 	add(a, bpf_link_create(program(a->object, "orbcc_sockops"), cgroup, BPF_CGROUP_SOCK_OPS, NULL), "cgroup", "");
 }
 
-/* ---- report ----------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 /* Lines of the iterator; to be freed. */
 static char *flows_of(int listing)
@@ -317,7 +317,7 @@ static void report(FILE *out, int counters, const char *flows)
 	fputs("]}\n", out);
 }
 
-/* ---- run -------------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 /* Directory of the hierarchy of control groups, version 2. */
 static int cgroup_root(void)
@@ -436,7 +436,7 @@ static int run(const struct settings *s)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- attach, status, detach -------------------------------------------------------------------------- */
+/* ---- attach, status, detach ------------------------------------------------------------------ */
 
 static void make_pins(const struct settings *s)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* A cable with a delay between two devices, which may meddle with IPv6 and IPv4 packets as middleboxes do.
+/* A cable with a delay between two devices, which may meddle with IPv6 and IPv4 packets as
+ * middleboxes do.
  *
  *   box IF1 IF2 DELAY_US [drop-headers | strip-headers | strip-options | duplicate | reorder=K]
  */

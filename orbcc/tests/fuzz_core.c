@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Hostile input for the core in user space, compiled with sanitizers: any bytes as records, any clock,
- * any order of events. `fuzz_core N [SEED]`. What must hold is asserted: windows within their bounds,
- * with `open` no raise beyond twice what was delivered.
+/* Hostile input for the core in user space, compiled with sanitizers: any bytes as records, any
+ * clock, any order of events. `fuzz_core N [SEED]`. What must hold is asserted: windows within
+ * their bounds, with `open` no raise beyond twice what was delivered.
  */
 #include "orbcc_core.h"
 

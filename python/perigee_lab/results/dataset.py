@@ -61,7 +61,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.
 
 
 def _typed(table: pa.Table) -> pa.Table:
-    """The table with numbers as the type of columns without any value, which no operation accepts."""
+    """The table with numbers as the type of empty columns, since no operation accepts these."""
     import pyarrow as pa
 
     kinds = [pa.float64() if pa.types.is_null(f.type) else f.type for f in table.schema]

@@ -2,8 +2,8 @@
 """Streaming writer of records: rows arrive in batches; memory does not grow with simulated time.
 
 Rows of a table are buffered until they fill a row group of its Parquet file. If a column appears
-later (`cc_...`, the variables of a scheme with a flow that starts late), another file is started; at the
-end, the parts are merged, with nulls if a part lacks the column.
+later (`cc_...`, the variables of a scheme with a flow that starts late), another file is started; at
+the end, the parts are merged, with nulls if a part lacks the column.
 """
 
 from __future__ import annotations

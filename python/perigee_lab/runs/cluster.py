@@ -114,7 +114,7 @@ class ClusterExecutor:
             for task in tasks:
                 parcels.forget_scratch(task.sink.target)
 
-    # ---- before ------------------------------------------------------------------------------------------------
+    # ---- before ----------------------------------------------------------------------------------
 
     def _fetched(self, tasks: list[Task]) -> list[Task]:
         """Fetches results that other calls left in the store; returns the remaining tasks."""
@@ -166,7 +166,7 @@ class ClusterExecutor:
             self.signs[folder] = sign
         return str(self.signs[folder].absolute())
 
-    # ---- meanwhile ---------------------------------------------------------------------------------------------
+    # ---- meanwhile -------------------------------------------------------------------------------
 
     def _submit(self) -> None:
         allowed = self._with_room() if self.full else []

@@ -319,7 +319,7 @@ def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summ
     return Task(j, cc, sink, capture, partial_of(folder), cost_s)
 
 
-# ---- in this process -------------------------------------------------------------------------------------------
+# ---- in this process -----------------------------------------------------------------------------
 
 
 def _here(

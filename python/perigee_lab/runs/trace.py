@@ -223,7 +223,7 @@ def _rows(columns: list[Column]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-# ---- forms ----------------------------------------------------------------------------------------------------
+# ---- forms ---------------------------------------------------------------------------------------
 
 
 def as_text(found: Trace, at: str) -> str:
