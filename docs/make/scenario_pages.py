@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from perigee_lab import _core
@@ -155,7 +156,22 @@ def pages(reference: str) -> dict[str, str]:
     for name, title, purpose, _ in PAGES:
         text = f"# {title}\n\n{purpose} Part of the [reference of scenario files](README.md).\n\n{_example(name)}\n"
         out[name] = HEAD + text + "".join(found[name])
-    return {name: text.rstrip() + "\n" for name, text in out.items()}
+    return {name: wrapped(text.rstrip()) + "\n" for name, text in out.items()}
+
+
+def wrapped(text: str) -> str:
+    """The text with lines of prose of at most 120 columns; code spans stay in one piece."""
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        fenced ^= line.startswith("```")
+        if fenced or len(line) <= 120 or line.startswith(("|", "#", "<")):
+            lines.append(line)
+            continue
+        kept = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), line)
+        indent = "  " if line.startswith(("- ", "* ")) else ""
+        parts = textwrap.wrap(kept, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        lines += [part.replace("\0", " ") for part in parts]
+    return "\n".join(lines)
 
 
 def _example(name: str) -> str:
