@@ -28,18 +28,18 @@ class Column:
     """`MORE` or `LESS` where that is better; empty where neither is."""
 
 
-RTT_OVER = "Over all samples of all flows, or the mean of the flows' values: rtt_over says which."
+RTT_OVER = "Over all samples of all flows, or the mean of the flows' values: as given by rtt_over."
 COMPLETIONS = (
-    ("object", 'objects that applications asked for (app = "request"), from the request to the last byte'),
+    ("object", 'objects that applications requested (app = "request"), from the request to the last byte'),
     ("page", 'pages (app = "web"), from the request for the document to the last byte of the last object'),
     ("segment", 'segments of videos (app = "video"), from the request to the last byte'),
     (
         "transfer",
-        "limited transfers, from the beginning of the connection (of a split one: of its first leg) to the last byte",
+        "limited transfers, from the start of the connection (of a split one: of its first leg) to the last byte",
     ),
 )
 TIMES = (
-    ("s", "", "Number of {0}: those asked for after the warm-up and complete before the end."),
+    ("s", "", "Number of {0}: those requested after the warm-up and complete before the end."),
     ("_mean_s", "s", "Mean time of {0}."),
     ("_median_s", "s", "Median of the same."),
     ("_p95_s", "s", "Its 95th percentile: the smallest that 95 % do not exceed."),
@@ -57,7 +57,7 @@ COLUMNS = (
     Column(
         "cc",
         "",
-        'The congestion control that was compared: what stands for "*" in the scenario.',
+        'The compared congestion control: the value of "*" in the scenario.',
     ),
     Column(
         "seed",
@@ -77,7 +77,7 @@ COLUMNS = (
     Column(
         "class",
         "",
-        "What sends: bulk (without end), transfer (a limited amount), on-off, request (objects), cbr (a "
+        "Kind of traffic: bulk (without end), transfer (a limited amount), on-off, request (objects), cbr (a "
         "constant rate), web (pages), video, voice (a call), ping.",
         rows="flow",
     ),
@@ -86,9 +86,9 @@ COLUMNS = (
         "Mbit/s",
         "Payload handed in order to the receiving application, over the flow's window: from its start, or the "
         "last sampling instant before the end of the warm-up, to its stop, its completion or the end. In the "
-        "row of a run: payload of all flows over TCP in their windows, over the time from the first window's "
-        "begin to the last one's end. Data that was queued or incomplete when a window began counts where it is "
-        "handed over, so that a short window can exceed the rate of the path; a warning states it.",
+        "row of a run: payload of all flows over TCP in their windows, over the time from the start of the first "
+        "window to the end of the last. Data that was queued or incomplete when a window started counts when it is "
+        "handed over, so that a short window can exceed the rate of the path, with a warning.",
         heading="goodput\nMbit/s",
         form="{:.2f}",
         better=MORE,
@@ -96,9 +96,9 @@ COLUMNS = (
     Column(
         "share",
         "",
-        "Of achievable: payload in the window, over what the path could carry while the flow was there "
+        "Of achievable: payload in the window, over the capacity of the path while the flow was active "
         "(capacity_mbps x there_s x payload_share). In the row of a run: payload of all flows over TCP, over "
-        "what the network could carry of them while one was there, with the largest payload share among them; "
+        "the capacity of the network for them while one was active, with the largest payload share among them; "
         "shared ports count once.",
         heading="of achiev-\nable",
         form="{:.1%}",
@@ -119,23 +119,23 @@ COLUMNS = (
     Column(
         "capacity_mbps",
         "Mbit/s",
-        "What the path could carry, mean over the time in which the flow was there: the rate of its slowest "
-        "port at each instant (of one with dama_delay not what it is granted); 0 without a route and while a link "
+        "Capacity of the path, mean over the time in which the flow was active: the rate of its slowest "
+        "port at each instant (of one with dama_delay its rate, not the grants); 0 without a route and while a link "
         "of the route is down. In the row of a run: "
-        "at each instant the smallest sum of port rates found such that each flow over TCP that is there "
+        "at each instant the smallest sum of port rates found such that each active flow over TCP "
         "crosses one of these ports.",
     ),
     Column(
         "there_s",
         "s",
-        "Time of the window in which the flow was there: without the silences of its application, when that "
-        "has nothing to send or to ask for and nothing of it is under way. In the row of a run: in which at "
-        "least one flow over TCP was.",
+        "Time of the window in which the flow was active: without the silences of its application, when it "
+        "has nothing to send or to request and nothing in flight. In the row of a run: time in which at "
+        "least one flow over TCP was active.",
     ),
     Column(
         "rtt_over",
         "",
-        "What RTTs and inflation of the run are over, which the scenario decides, for all its schemes and seeds alike: "
+        "Population of the run's RTTs and inflation, set by the scenario for all its schemes and seeds alike: "
         "samples (of all flows together) where the flows have one base RTT by construction, that is, one pair of ends "
         "that no seed draws, or hosts of a dumbbell, of copies of a chain, or of crossing dumbbells, with one rtt and "
         "without ports or changes of single pairs; else flows (the mean of their values).",
@@ -145,7 +145,7 @@ COLUMNS = (
         "rtt_mean_ms",
         "ms",
         "Mean of the transport's RTT samples (of probes: their RTTs) sent after the warm-up. In the row of a "
-        f"run: of its flows over TCP, without them of its probes. {RTT_OVER}",
+        f"run: of its flows over TCP, or of its probes if there are none. {RTT_OVER}",
         heading="mean RTT\nms",
         form="{:.1f}",
         better=LESS,
@@ -178,8 +178,8 @@ COLUMNS = (
         "base_rtt_ms",
         "ms",
         "Mean over the samples of the base RTT when the packet was sent: that of the route without queues, "
-        "serialisation of the flow's largest packet and of a plain ACK included. Empty for a run whose flows "
-        "have different ones.",
+        "serialisation of the flow's largest packet and of a plain ACK included. Empty for a run with flows "
+        "of different base RTTs.",
     ),
     Column(
         "inflation",
@@ -204,7 +204,7 @@ COLUMNS = (
         "queue_mean_ms",
         "ms",
         "Mean time that packets waited before their own transmission, at the port where they waited longest "
-        "in the mean; whole run, packets that did not wait included.",
+        "on average; entire run, packets that did not wait included.",
         rows="run",
         heading="mean\nqueue ms",
         form="{:.2f}",
@@ -213,7 +213,7 @@ COLUMNS = (
     Column(
         "retransmits",
         "",
-        "Data packets sent again, whole run; not of what programs send, which nobody counts.",
+        "Retransmitted data packets, entire run; those of programs are not counted.",
         heading="retrans-\nmits",
         form="{:.0f}",
         better=LESS,
@@ -227,14 +227,14 @@ COLUMNS = (
     Column(
         "timeouts",
         "",
-        "Retransmission timeouts, whole run.",
+        "Retransmission timeouts, entire run.",
         better=LESS,
     ),
     Column(
         "jain",
         "",
         "Jain's index (sum x)^2 / (n sum x^2) over the goodputs of the bulk flows in the time in which all of "
-        "them were there (jain_s); empty with fewer than two, or no such time.",
+        "them were active (jain_s); empty with fewer than two, or no such time.",
         rows="run",
         heading="Jain",
         form="{:.3f}",
@@ -243,7 +243,7 @@ COLUMNS = (
     Column(
         "jain_s",
         "s",
-        "The time that Jain's index is over, in whole sampling intervals.",
+        "The time over which Jain's index is computed, in full sampling intervals.",
         rows="run",
     ),
     Column(
@@ -267,7 +267,7 @@ COLUMNS = (
     Column(
         "outages",
         "",
-        "Outages that began.",
+        "Outages that started.",
         rows="run",
         heading="outages",
         form="{:.0f}",
@@ -295,7 +295,7 @@ COLUMNS = (
             f"first_{name}_s",
             "s",
             f"Time from the flow's start (its first SYN) until {what} had arrived in order; empty where it never had, "
-            "or with real hosts, which do not tell.",
+            "or with real hosts, which do not report it.",
             rows="flow (over TCP)",
         )
         for name, what in FIRST
@@ -309,21 +309,21 @@ COLUMNS = (
     Column(
         "start_up_s",
         "s",
-        "Time from the flow's start to the beginning of playback. Of a run: mean over its videos that played.",
+        "Time from the flow's start to the start of playback. Of a run: mean over its videos that played.",
         rows="run, flow (video)",
         better=LESS,
     ),
     Column(
         "stalls",
         "",
-        "Times that a video stood still for want of data after it had begun, whole run. Of a run: sum over its videos.",
+        "Number of stalls of a video for lack of data after it had started, entire run. Of a run: sum over its videos.",
         rows="run, flow (video)",
         better=LESS,
     ),
     Column(
         "stalled_s",
         "s",
-        "Time in all of these stalls, one that the end of the run cuts included. Of a run: sum over its videos.",
+        "Total time of these stalls, including one truncated by the end of the run. Of a run: sum over its videos.",
         rows="run, flow (video)",
         better=LESS,
     ),
@@ -345,7 +345,7 @@ COLUMNS = (
     Column(
         "switches",
         "",
-        "Segments asked for in another quality than the one before. Of a run: sum over its videos.",
+        "Segments requested in another quality than the previous one. Of a run: sum over its videos.",
         rows="run, flow (video)",
     ),
     Column(
@@ -357,7 +357,7 @@ COLUMNS = (
     Column(
         "late_pct",
         "%",
-        "Packets of a call that came too late to be played (later than the first of their talk spurt by more than "
+        "Packets of a call that arrived too late to be played (later than the first of their talk spurt by more than "
         "the playout buffer), of those that arrived. Of a run: mean over its calls.",
         rows="run, flow (voice)",
         better=LESS,
@@ -388,7 +388,7 @@ COLUMNS = (
     Column(
         "lost_probes",
         "",
-        "Probes and answers that were dropped, whatever the cause; whole run.",
+        "Probes and replies that were dropped, whatever the cause; entire run.",
         rows="flow (ping)",
     ),
     Column(
@@ -408,7 +408,7 @@ COLUMNS = (
         "loss_pct",
         "%",
         "Datagrams of a constant rate, or of a call, that were dropped, whatever the cause, of those sent and no "
-        "longer under way; whole run. Of a run (this and the next three): of all with a constant rate together.",
+        "longer in flight; entire run. Of a run (this and the next three): of all with a constant rate together.",
         rows="run, flow (cbr, voice)",
         better=LESS,
     ),
@@ -450,12 +450,12 @@ def markdown() -> str:
     lines = [
         "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
         "<!-- Written by `perigee columns --markdown`; definitions: python/perigee_lab/results/columns.py. -->",
-        "# What the columns mean",
+        "# Columns",
         "",
-        "Columns of `summary.csv`, of the table of `perigee run` and of the report, which shows a definition where one",
-        "points at a heading. A row is a run (flow `all`) or a flow; the rows of more than 1,000 flows are in",
+        "Columns of `summary.csv`, of the table of `perigee run` and of the report, which shows the definition of a",
+        "heading under the pointer. A row is a run (flow `all`) or a flow; the rows of more than 1,000 flows are in",
         "`summary-flows.parquet`, with the same columns. Tables over several seeds show means, and half of the 95 %",
-        "t-interval where the seeds' values differ. What a record holds stands in [record.md](record.md).",
+        "t-interval where the seeds' values differ. [record.md](record.md) has the tables of a record.",
         "",
         "| column | in the table | unit | rows | meaning |",
         "| --- | --- | --- | --- | --- |",

@@ -107,7 +107,7 @@
       `${remarks}${data.table.best.some((cc) => cc) ? "Bold: ahead of each other scheme in paired t-tests over shared seeds (5 %, Holm's correction). " : ""}` +
       `Mean RTT and inflation are both means over samples: where the base RTT changes, their quotient is not its mean.`;
     const all = html("details", $("#summary"));
-    html("summary", all, "What the columns mean");
+    html("summary", all, "Definitions of the columns");
     const list = html("dl", all);
     data.table.heads.forEach((h, k) => { html("dt", list, h); html("dd", list, data.table.meanings[k]); });
   }
