@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 PAGE = "misses.md"
 WIDTH = 116
-INTRODUCTION = """For each of the ten largest misses: what was suspected, the runs that decide it, and their verdict on
-the suspicion. All numbers are computed from the tables beside the pages. The command runs the variants alone, beside
-the figure's tables as they stand here; without `--from docs/studies` beside tables of your own runs."""
+INTRODUCTION = """Hypothesis, deciding runs and verdict for each of the ten largest misses. All numbers are computed
+from the tables stored with the pages. The commands run only the variants, at the size of the stored tables; without
+`--from docs/studies` they use the tables of your own runs."""
 
 
 def commands(miss: Miss) -> list[str]:
@@ -81,7 +81,8 @@ def page(found: Sequence[tuple[Miss, Finding]]) -> str:
         if finding.rows:
             parts += ["", *_table(finding.rows)]
         links = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in miss.experiments)
-        parts += ["", *(f"`{command}`  " for command in commands(miss)), f"Pages: {links}"]
+        pages = textwrap.wrap(f"Pages: {links}", WIDTH, break_long_words=False, break_on_hyphens=False)
+        parts += ["", *(f"`{command}`  " for command in commands(miss)), *pages]
     return "\n".join(parts) + "\n"
 
 
