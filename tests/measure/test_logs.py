@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import Cli
+from perigee_lab.measure.logs import reader
 from perigee_lab.measure.logs.model import Asked, LogError, zone_of
 from perigee_lab.measure.logs.reader import read_log
 from perigee_lab.results.run import find_records
@@ -78,7 +79,7 @@ def test_pings_have_their_instants_losses_and_duplicates(tmp_path: Path) -> None
     assert (log.format, flow.target, flow.duplicates, log.has_clock) == ("ping", "example.org", 1, True)
     assert [p.rtt_ns for p in flow.probes] == [32_000_000, 40_000_000, None, None, 36_000_000, None]
     assert [p.sent_ns - 1_700_000_000 * 10**9 for p in flow.probes[:5]] == [k * 200_000_000 for k in range(5)]
-    assert log.strange == ["line 6: 'what is this'"]
+    assert log.strange.first == ["line 6: 'what is this'"]
 
 
 @pytest.mark.parametrize(
@@ -297,3 +298,53 @@ def test_what_fuzzing_found_ends_in_a_line_and_without_exhausting_memory(cli: Cl
     done = cli("import", "log", "a.log", "--out", "in", "--interval", "1s")
     assert done.returncode in (0, 2), done.stderr
     assert "Traceback" not in done.stderr
+
+
+HUGE = "9" * 400
+IRTT_TRIP = json.dumps(
+    {"timestamps": {"client": {"send": {"wall": 1}}}, "lost": "false", "seqno": 1, "delay": {"rtt": "RTT"}}
+).replace('"RTT"', "RTT")
+SS_HUGE = f"""2024-01-01T00:00:00.000000+00:00
+ESTAB 0 0 10.0.0.1:1 10.0.0.2:2
+\t cubic rto:204 rtt:{HUGE}/1 mss:1448 cwnd:10 bytes_acked:1 data_segs_out:1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ss", SS_HUGE),
+        ("ss", SS_HUGE.replace(f"rtt:{HUGE}", "rtt:1").replace("bytes_acked:1", f"bytes_acked:{HUGE}")),
+        ("ss", SS_HUGE.replace(f"rtt:{HUGE}", "rtt:1").replace("cwnd:10", f"cwnd:{HUGE[:30]}")),
+        ("ping", f"64 bytes from 1.1.1.1: icmp_seq={HUGE} ttl=1 time={HUGE} ms\n" * 2),
+        ("irtt", '{"round_trips": [WHEN], "config": {}}'.replace("WHEN", IRTT_TRIP.replace("RTT", HUGE[:25]))),
+        ("irtt", '{"round_trips": [WHEN], "config": {}}'.replace("WHEN", IRTT_TRIP.replace("RTT", "-5"))),
+        ("table", "time,rtt_ms\n2024-01-01T00:00:00Z,1e300\n"),
+        ("table", "time,rtt_ms\n2024-01-01T00:00:00Z,-1\n"),
+        ("table", "time,rtt_ms\n2024-01-01T00:00:00Z,1\n9999-01-01T00:00:00Z,1\n"),
+    ],
+)
+def test_impossible_numbers_end_in_a_line(cli: Cli, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "log").write_text(text, encoding="utf-8")
+    done = (
+        cli("import", "log", "log", "--out", "out", "--interval=1s")
+        if name == "ping"
+        else cli("import", "log", "log", "--out", "out")
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_log_has_a_bound_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MAX_CHARS", 10_000)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress((PING + "an odd line\n" * 2000).encode()))
+    with pytest.raises(LogError, match="of text: split it"):
+        read_log(path, Asked())
+
+
+def test_odd_lines_are_counted_and_the_first_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(PING + "an odd line\n" * 1000, encoding="utf-8")
+    found = read_log(tmp_path / "log", Asked())
+    assert (len(found.strange), len(found.strange.first)) == (1001, 5)
+    assert found.not_understood()[-1] == "not understood: 996 more places"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -22,8 +23,8 @@ def reported(error: Exception) -> int | None:
         return error.code
     if isinstance(error, UnicodeEncodeError):
         return _odd_word()
-    if isinstance(error, OSError) and (has_no_room(error) or isinstance(error, UnreadableError)):
-        complain(cannot_write(Path("the result"), error))
+    if isinstance(error, OSError) and (line := _of_system(error)):
+        complain(line)
         return BAD_INPUT
     # Errors of the core can only occur if the command has imported the core.
     core = sys.modules.get("perigee_lab._core")
@@ -35,6 +36,23 @@ def reported(error: Exception) -> int | None:
         complain(str(error))
         return INCOMPLETE if isinstance(error, core.HostsError) else FAILED
     return None
+
+
+def _of_system(error: OSError) -> str | None:
+    """The message for an error of the system that is no fault of the program."""
+    if isinstance(error, FileNotFoundError) and _folder_is_gone():
+        return "the current folder is gone, it was removed or renamed: change to one that is there (cd)"
+    if has_no_room(error) or isinstance(error, UnreadableError):
+        return cannot_write(Path("the result"), error)
+    return None
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _odd_word() -> int | None:

@@ -15,7 +15,7 @@ from perigee_lab.cli.options import ForceOption, ScenarioArg, SetOption, TleOpti
 from perigee_lab.cli.output import output, print_remarks
 from perigee_lab.cli.places import FromOption, ToOption, ends_of, of_places
 from perigee_lab.common.errors import stop
-from perigee_lab.common.files import writing
+from perigee_lab.common.files import claimed, writing
 
 if TYPE_CHECKING:
     from perigee_lab.runs.scenario import Scenario
@@ -74,7 +74,8 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
             some = ", ".join(f"{a} to {b}" for a, b in found.pairs[:8])
             stop(f"a trace is of one pair: say --from and --to; there are {some}")
         origin, target = ends[0] if ends else found.pairs[0]
-        with writing(out):
+        # A folder of traces has several files, which belong together.
+        with writing(out), claimed(out):
             lines = write(what, found, origin, target, out)
     except KeyError as error:
         stop(str(error.args[0]))

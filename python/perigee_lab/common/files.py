@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import secrets
@@ -244,8 +245,9 @@ def filled(folder: Path) -> Iterator[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         yield folder
         return
-    partial = folder.with_name(folder.name + PARTIAL)
-    removed(partial)
+    # Another process may fill the same folder: the first to finish has it.
+    partial = folder.with_name(f"{folder.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
+    _forget_dead(folder)
     try:
         yield partial
         if folder.exists():
@@ -253,6 +255,25 @@ def filled(folder: Path) -> Iterator[Path]:
         partial.replace(folder)
     finally:
         removed(partial)
+
+
+def _forget_dead(folder: Path) -> None:
+    """Removes what killed processes have left beside a folder that they were filling."""
+    removed(folder.with_name(folder.name + PARTIAL))
+    for left in folder.parent.glob(f"{glob.escape(folder.name)}.*-*{PARTIAL}"):
+        number = left.name.removeprefix(f"{folder.name}.").partition("-")[0]
+        if number.isascii() and number.isdigit() and not _is_alive(int(number)):
+            removed(left)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def fresh(folder: Path) -> Path:

@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee_lab.common.errors import PerigeeError
-from perigee_lab.common.files import write_text
+from perigee_lab.common.files import NO_LINKS, write_text
 from perigee_lab.extensions.closure import Closure, closure
 
 if TYPE_CHECKING:
@@ -198,17 +199,40 @@ def remember(file: Path) -> str:
     Raises OSError.
     """
     answer = closure(file.resolve()).digest()
-    _write({**remembered(), str(file.resolve()): answer})
+    with _alone():
+        _write({**remembered(), str(file.resolve()): answer})
     return answer
 
 
 def forget(file: Path) -> bool:
     """Withdraws the permission; returns whether there was one."""
-    answers = remembered()
-    known = answers.pop(str(file.resolve()), None) is not None
-    if known:
-        _write(answers)
+    with _alone():
+        answers = remembered()
+        known = answers.pop(str(file.resolve()), None) is not None
+        if known:
+            _write(answers)
     return known
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Within the block no other process changes the store; waits for one that does.
+
+    Raises OSError.
+    """
+    path = store().with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | NO_LINKS, 0o600)
+    try:
+        if sys.platform != "win32":
+            import fcntl
+
+            # File systems without locks: the store is replaced as a whole, one change may be lost.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _write(answers: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee_lab import _core
-from perigee_lab.common.files import write_text, written
+from perigee_lab.common.files import claimed, write_text, written
 from perigee_lab.learn.vector import recipe_text
 
 CHECKPOINT = "checkpoint"
@@ -73,11 +73,18 @@ def train(
 
     Raises:
         ValueError: the recipe is invalid, or the checkpoint belongs to another one.
+        RecordError: another process writes to the folder, or it cannot be written to.
     """
     text, folder = recipe_text(recipe)
-    out.mkdir(parents=True, exist_ok=True)
+    with claimed(out):
+        return _train(text, str(folder), out, seed, told, seconds)
+
+
+def _train(
+    text: str, folder: str, out: Path, seed: int, told: Callable[[Progress], None], seconds: float | None
+) -> list[dict[str, Any]]:
     checkpoint = out / CHECKPOINT
-    training = _core.Training(text, str(folder), seed, str(checkpoint) if checkpoint.exists() else None)
+    training = _core.Training(text, folder, seed, str(checkpoint) if checkpoint.exists() else None)
     if seconds is not None:
         training.without_tables()
     write_text(out / RECIPE, text)

@@ -183,8 +183,10 @@ def main() -> None:
     os.dup2(sys.stdin.fileno(), 0)
     with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as answers:
         Worker(source, answers).serve()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # None where the caller has closed it (`>&-`).
+            if stream is not None:
+                stream.flush()
         # Skips the shutdown of the interpreter, which would wait for a timeline that is still being
         # computed.
         answers.flush()

@@ -41,6 +41,25 @@ class Asked:
     """Tables: column name → unit."""
 
 
+class Strange:
+    """Unparsed places of a log: their number, and the first ones, with their positions."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self.first: list[str] = []
+        self.count = 0
+
+    def append(self, place: str) -> None:
+        """Counts a place, and keeps it if it is one of the first."""
+        self.count += 1
+        if len(self.first) < MAX_TOLD:
+            self.first.append(place)
+
+    def __len__(self) -> int:
+        """Number of places."""
+        return self.count
+
+
 @dataclass
 class Probe:
     """A ping; times in ns since 1970, or since the first one if the clock is unknown."""
@@ -83,12 +102,12 @@ class Log:
     has_clock: bool = True
     """Whether times are since 1970; otherwise, they are since the first."""
     remarks: list[str] = field(default_factory=list)
-    strange: list[str] = field(default_factory=list)
+    strange: Strange = field(default_factory=Strange)
     """Unparsed input with its position."""
 
     def not_understood(self) -> list[str]:
         """Human-readable lines about unparsed input."""
-        told = [f"not understood: {s}" for s in self.strange[:MAX_TOLD]]
+        told = [f"not understood: {s}" for s in self.strange.first]
         more = len(self.strange) - MAX_TOLD
         return told + ([f"not understood: {more} more places"] if more > 0 else [])
 

@@ -169,7 +169,8 @@ def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     if not traces:
         traces = _whole("\n".join(whole), log)
     else:
-        log.strange += [f"a line that is no JSON: {line[:60]!r}" for line in whole]
+        for line in whole:
+            log.strange.append(f"a line that is no JSON: {line[:60]!r}")
     log.flows = [t.flow for t in traces if t.flow.rows]
     if not log.flows:
         raise LogError("no trace of it has recovery metrics (RTT, congestion window): its writer may not log them")

@@ -18,6 +18,10 @@ HEAD_CHARS = 1 << 16
 # JSON is read into memory completely; iperf3 writes about 300 bytes per stream and interval.
 MAX_JSON_CHARS = 1 << 28
 MAX_LINE_CHARS = 1 << 16
+MAX_CHARS = 1 << 30
+"""Text of a log, unpacked: 20 million lines of ping."""
+MOST_NS = 1 << 62
+MOST_SPAN_NS = 100 * 366 * 86_400 * 10**9
 GZIP = b"\x1f\x8b"
 # The Windows shell writes redirected output as UTF-16.
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -51,7 +55,10 @@ def read_log(file: Path, asked: Asked, written_by: str | None = None) -> Log:
     try:
         log = _read(file, asked, written_by)
         _refuse_idle(log, asked)
+        _refuse_impossible(log)
         return log
+    except (OverflowError, RecursionError) as error:
+        raise LogError(f"a number of it is out of range, or it is nested too deep ({error})") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise LogError(
             f"its compression is damaged ({error}); unpack what can be saved: gzip -dc FILE > PLAIN"
@@ -90,6 +97,30 @@ def _refuse_idle(log: Log, asked: Asked) -> None:
         raise LogError(f"--interval is for logs without times, and this log of {log.format} has its own: leave it out")
 
 
+def _refuse_impossible(log: Log) -> None:
+    """Raises LogError for numbers that no table can hold: huge ones, and negative times and counts."""
+    for number, flow in enumerate(log.flows, 1):
+        for p in flow.probes:
+            _check(number, "sent", p.sent_ns, -MOST_NS)
+            _check(number, "RTT", p.rtt_ns, 0)
+            for one_way in (p.out_ns, p.back_ns):
+                _check(number, "one-way delay", one_way, -MOST_NS)
+        for row in (*flow.rows, flow.totals):
+            for key, value in row.items():
+                # Columns of the format's own are fractions, and may be negative.
+                _check(number, key, value, -MOST_NS if key == "t_ns" or "." in key else 0)
+    times = [p.sent_ns for f in log.flows for p in f.probes] + [r["t_ns"] for f in log.flows for r in f.rows]
+    if times and max(times) - min(times) > MOST_SPAN_NS:
+        years = (max(times) - min(times)) / (366 * 86_400 * 1e9)
+        raise LogError(f"its times span {years:,.0f} years: a line of it is damaged")
+
+
+def _check(flow: int, what: str, value: object, least: int) -> None:
+    if isinstance(value, (int, float)) and not least <= value < MOST_NS:
+        shown = str(value) if len(str(value)) <= 30 else f"{str(value)[:30]} …"
+        raise LogError(f"flow {flow}: {what} is {shown}, which is impossible: a line of it is damaged")
+
+
 def _json(text: str, asked: Asked, name: str | None) -> Log:
     if len(text) > MAX_JSON_CHARS:
         raise LogError(f"it is larger than {MAX_JSON_CHARS >> 20} MB: JSON is read as a whole; split it")
@@ -121,7 +152,10 @@ def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:
 
     A line longer than `longest` is split, and then reported as not understood.
     """
-    number = 0
+    number = chars = 0
     while line := opened.readline(longest):
         number += 1
+        chars += len(line)
+        if chars > MAX_CHARS:
+            raise LogError(f"it has more than {MAX_CHARS >> 20} MB of text: split it")
         yield number, line.rstrip("\n")

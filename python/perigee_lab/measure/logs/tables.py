@@ -102,7 +102,7 @@ def read_table(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
         raise LogError("it has no line with names of columns")
     log.flows = [f for f in (flow, rates) if f.probes or f.rows]
     if not log.flows:
-        raise LogError("no row of it could be read" + (f": {log.strange[0]}" if log.strange else ""))
+        raise LogError("no row of it could be read" + (f": {log.strange.first[0]}" if log.strange else ""))
     first = log.flows[0]
     log.has_clock = (first.probes[0].sent_ns if first.probes else first.rows[0]["t_ns"]) > 10**17
     return log
