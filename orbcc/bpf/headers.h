@@ -77,7 +77,7 @@ static __always_inline void answer(struct __sk_buff *skb, struct bpf_sock *sk, c
 
 	if (!r || !r->has_stack)
 		return;
-	orbcc_receive(&r->core, bpf_ktime_get_ns(), &r->stack, &e);
+	orbcc_receive_smooth(&r->core, bpf_ktime_get_ns(), &r->stack, &e);
 	orbcc_h_put_echo(x, &e);
 	if (insert(skb, ip, x, sizeof(x), NEXT_DESTINATION, 0))
 		count(COUNT_NO_ROOM);

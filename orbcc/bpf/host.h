@@ -57,7 +57,7 @@ struct {
 /* Receiver of a connection: data packets leave their records, the difference is made once per
  * ACK. */
 struct receiver {
-	struct orbcc_receiver core;
+	struct orbcc_smoother core;
 	struct orbcc_stack stack;
 	struct orbcc_compact record; /* carrier T */
 	u8 has_stack, has_record;

@@ -19,7 +19,6 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 #define PASS TCX_NEXT
 #define IPV6_BYTES 40
-#define U_WEIGHT (ORBCC_ONE / 32) /* of a packet in the port's average, for carrier T */
 #define FIRST_AVG_RTT_US 10000
 
 /* Set by the loader. */
@@ -118,7 +117,7 @@ static __always_inline void meter(struct egress_port *p, u64 now_us, const struc
 /* Every packet moves the clock; makes its record. */
 static __always_inline void serve(struct egress_port *p, u64 now_ns, u32 bytes, struct orbcc_hop *h, u64 *wait_ns)
 {
-	u64 rate = (u64)opt_rate_kbit * 125, service, start, queued, gap, load, limit = ~0ull, tx;
+	u64 rate = (u64)opt_rate_kbit * 125, service, start, queued, gap, load, weight, mean_us, limit = ~0ull, tx;
 
 	if (!rate)
 		rate = 1;
@@ -143,12 +142,15 @@ static __always_inline void serve(struct egress_port *p, u64 now_ns, u32 bytes, 
 	h->avg_rtt = p->now.avg_rtt_us;
 	h->flows = p->now.flows ? p->now.flows : 1;
 	h->flags = p->now.flags | ORBCC_FLAG_SHAPER_RATE;
-	load = orbcc_ratio(service, gap ? gap : 1) +
-	       orbcc_ratio(*wait_ns / 1000, h->avg_rtt ? h->avg_rtt : FIRST_AVG_RTT_US);
+	/* The port's average, for carrier T, over an eighth of the mean RTT. Weighted by time: the packets of a
+	 * burst are many. */
+	mean_us = h->avg_rtt ? h->avg_rtt : FIRST_AVG_RTT_US;
+	load = orbcc_ratio(service, gap ? gap : 1) + orbcc_ratio(*wait_ns / 1000, mean_us);
+	weight = orbcc_ratio(gap, gap + mean_us * 125);
 	if (load > p->utilisation)
-		p->utilisation += orbcc_scale(load - p->utilisation, U_WEIGHT);
+		p->utilisation += orbcc_scale(load - p->utilisation, weight);
 	else
-		p->utilisation -= orbcc_scale(p->utilisation - load, U_WEIGHT);
+		p->utilisation -= orbcc_scale(p->utilisation - load, weight);
 }
 
 static __always_inline void on_block(struct __sk_buff *skb, struct egress_port *p, struct orbcc_hop *h, u64 now_ns, u32 at)

@@ -212,21 +212,42 @@ ORBCC_CALL u32 orbcc_place(const struct orbcc_receiver *r, u16 path)
 	return place;
 }
 
-/* A plausible stack arrived: makes the record that its ACK echoes. A first stack, a stale one or
- * one that was overtaken gives a baseline. */
+/* The record of hop b. */
+ORBCC_INLINE void orbcc_put_bottleneck(struct orbcc_compact *echo, const struct orbcc_stack *stack,
+				       const struct orbcc_bottleneck *b)
+{
+	u64 q = (b->u + (1 << 19)) >> 20;
+
+	if (b->hop >= ORBCC_MAX_HOPS)
+		return;
+	echo->u = (u16)(q > 65535 ? 65535 : q);
+	echo->hop = (u8)b->hop;
+	echo->tau = b->tau_us;
+	echo->rate = stack->hop[b->hop].rate;
+	echo->avg_rtt = stack->hop[b->hop].avg_rtt;
+	echo->flows = stack->hop[b->hop].flows;
+}
+
+/* A record without a measurement. */
+ORBCC_INLINE void orbcc_put_baseline(struct orbcc_compact *echo, const struct orbcc_stack *stack)
+{
+	echo->path = stack->path;
+	echo->hop = ORBCC_BASELINE;
+	echo->u = echo->rate = echo->flows = 0;
+	echo->tau = echo->avg_rtt = 0;
+	echo->queueing = orbcc_uf16_encode((orbcc_queueing_ns(stack) + 500) / 1000);
+}
+
+/* A plausible stack arrived: makes the record that its ACK echoes. A first stack, a stale one or one
+ * that was overtaken gives a baseline. */
 ORBCC_INLINE void orbcc_receive(struct orbcc_receiver *r, u64 now_ns, const struct orbcc_stack *stack,
 				struct orbcc_compact *echo)
 {
 	struct orbcc_bottleneck b = { 0 };
 	struct orbcc_last_stack *last = &r->last[orbcc_place(r, stack->path) & (ORBCC_PATHS - 1)];
 	int fresh, found = 0;
-	u64 q;
 
-	echo->path = stack->path;
-	echo->hop = ORBCC_BASELINE;
-	echo->u = echo->rate = echo->flows = 0;
-	echo->tau = echo->avg_rtt = 0;
-	echo->queueing = orbcc_uf16_encode((orbcc_queueing_ns(stack) + 500) / 1000);
+	orbcc_put_baseline(echo, stack);
 	fresh = !last->used || last->path != stack->path || last->hops != stack->hops ||
 		orbcc_since(now_ns, last->at_ns) > ORBCC_STACK_LIFETIME_NS;
 	if (!fresh)
@@ -234,15 +255,48 @@ ORBCC_INLINE void orbcc_receive(struct orbcc_receiver *r, u64 now_ns, const stru
 	if (!fresh && !found)
 		return;
 	orbcc_keep(last, now_ns, stack);
-	if (!found || b.hop >= ORBCC_MAX_HOPS)
+	if (found)
+		orbcc_put_bottleneck(echo, stack, &b);
+}
+
+/* Receiver for bursty senders: u over an eighth to a quarter of the mean RTT. Between the packets of a
+ * burst every port is busy, and ACKs of bursts are many: the mean of u from ACK to ACK is above the load.
+ */
+struct orbcc_smoother {
+	struct orbcc_last_stack last[2];
+	u32 young;
+};
+
+ORBCC_INLINE void orbcc_receive_smooth(struct orbcc_smoother *r, u64 now_ns, const struct orbcc_stack *stack,
+				       struct orbcc_compact *echo)
+{
+	struct orbcc_last_stack *young = &r->last[r->young & 1], *old = &r->last[(r->young + 1) & 1];
+	struct orbcc_bottleneck b = { 0 };
+	u32 tau;
+
+	orbcc_put_baseline(echo, stack);
+	if (!young->used || young->path != stack->path || young->hops != stack->hops ||
+	    orbcc_since(now_ns, young->at_ns) > ORBCC_STACK_LIFETIME_NS) {
+		orbcc_keep(young, now_ns, stack);
+		old->used = 0;
 		return;
-	q = (b.u + (1 << 19)) >> 20;
-	echo->u = (u16)(q > 65535 ? 65535 : q);
-	echo->hop = (u8)b.hop;
-	echo->tau = b.tau_us;
-	echo->rate = stack->hop[b.hop].rate;
-	echo->avg_rtt = stack->hop[b.hop].avg_rtt;
-	echo->flows = stack->hop[b.hop].flows;
+	}
+	if (!old->used) {
+		if (orbcc_busiest(young, stack, &b)) {
+			orbcc_keep(old, now_ns, stack);
+			r->young = (r->young + 1) & 1;
+			orbcc_put_bottleneck(echo, stack, &b);
+		}
+		return;
+	}
+	if (!orbcc_busiest(old, stack, &b))
+		return;
+	orbcc_put_bottleneck(echo, stack, &b);
+	tau = (stack->hop[0].ts + ORBCC_TS_MASK + 1 - young->sample[0].ts) & ORBCC_TS_MASK;
+	if (tau <= (ORBCC_TS_MASK + 1) / 2 && tau >= echo->avg_rtt / 8) {
+		orbcc_keep(old, now_ns, stack);
+		r->young = (r->young + 1) & 1;
+	}
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 			reorder = atoi(meddling + 8);
 	}
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 20 });
 	for (int i = 0; i < 2; i++)
 		fd[i] = open_device(argv[1 + i]);
 	for (int i = 0; i < 2; i++) {

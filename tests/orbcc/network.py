@@ -170,8 +170,12 @@ class Network:
         self, seconds: float, scheme: str = "orbcc", v4: bool = False, options: tuple[str, ...] = ()
     ) -> dict[str, Any]:
         """A transfer from h1 to h2: Mbit/s of payload, mean sRTT in ms, retransmissions; with OrbCC its report."""
-        self.start("h2", "iperf3", "-s", "-1")
-        time.sleep(0.3)
+        server = ["iperf3", "-s", "-1"]
+        if "tcp" in options:
+            loader = [str(BUILT / "orbcc"), "run", "--object", str(BUILT / "orbcc.bpf.o"), "--receiver"]
+            server = [*loader, "--carrier", "tcp", "--", *server]
+        self.start("h2", *server)
+        time.sleep(1.2 if "tcp" in options else 0.3)
         client = ["iperf3", "-c", "10.2.0.1" if v4 else "fd02::1", "-t", str(seconds), "-J"]
         report = self.folder.parent / f"{self.folder.name}.json"
         if scheme == "orbcc":

@@ -38,6 +38,17 @@ def test_a_program_fills_the_link_without_a_queue_and_nothing_is_left() -> None:
     assert left() == before
 
 
+@pytest.mark.parametrize("v4", [True, False])
+def test_the_option_carries_over_both_versions_of_ip(v4: bool) -> None:
+    with network() as n:
+        n.port()
+        r = n.iperf(5, v4=v4, options=("--carrier", "tcp"))
+        flow = r["report"]["flows"][-1]
+        assert r["mbit"] > 13, r
+        assert (flow["carrier"], flow["fallback"], flow["bottleneck_kbit"]) == (2, 0, 20_000)
+        assert r["report"]["counters"]["no_room"] == 0
+
+
 def test_without_a_port_that_stamps_cubic_takes_over() -> None:
     with network() as n:
         n.receiver()
@@ -47,14 +58,27 @@ def test_without_a_port_that_stamps_cubic_takes_over() -> None:
         assert r["mbit"] > 15, r
 
 
-@pytest.mark.parametrize("meddling", ["drop-headers", "strip-headers"])
-def test_a_box_that_does_not_understand_headers_costs_no_connection(meddling: str) -> None:
+@pytest.mark.parametrize("meddling", ["drop-headers", "strip-headers", "strip-options"])
+def test_a_box_that_does_not_understand_telemetry_costs_no_connection(meddling: str) -> None:
+    with network(meddling=meddling) as n:
+        n.port()
+        if meddling == "strip-options":
+            r = n.iperf(5, options=("--carrier", "tcp"))
+        else:
+            n.receiver()
+            r = n.iperf(5)
+        assert r["mbit"] > 8, (meddling, r)
+        assert r["report"]["flows"][-1]["fallback"] == 1, (meddling, r)
+
+
+@pytest.mark.parametrize("meddling", ["duplicate", "reorder=3"])
+def test_copies_and_other_orders_of_packets_are_no_loss_of_telemetry(meddling: str) -> None:
     with network(meddling=meddling) as n:
         n.receiver()
         n.port()
         r = n.iperf(5)
-        assert r["mbit"] > 8, (meddling, r)
-        assert r["report"]["flows"][-1]["fallback"] == 1, (meddling, r)
+        assert r["mbit"] > 13, (meddling, r)
+        assert r["report"]["flows"][-1]["fallback"] == 0, (meddling, r)
 
 
 def test_a_killed_loader_leaves_nothing() -> None:
