@@ -135,6 +135,9 @@ def rows(names: str, values: list[Any]) -> list[dict[str, Any]]:
     return [dict(zip(names.split(), v, strict=True)) for v in values]
 
 
+EVENING = {"name": "evening", "background": False, "flows": [[1, 1]]}
+
+
 def record(totals: list[dict[str, Any]], toml: str = DUMBBELL) -> Run:
     """A record in memory."""
     ns = lambda t: None if t is None else round(t * S)  # noqa: E731
@@ -152,7 +155,8 @@ def record(totals: list[dict[str, Any]], toml: str = DUMBBELL) -> Run:
     said = {
         "record_format": 1, "scenario": "hand", "title": "by hand", "scenario_toml": toml, "cc": "cubic", "seed": 1,
         "duration_ns": 10 * S, "simulated_ns": 10 * S, "warmup_ns": S, "sample_ns": S, "stopped": False,
-        "conserved": True, "packet_hops": 1, "flows": [], "nodes": [], "pairs": [], "ports": [], "report": [],
+        "conserved": True, "packet_hops": 1, "flows": [], "groups": [EVENING],
+        "nodes": [], "pairs": [], "ports": [], "report": [],
         "warnings": [], "tables": {n: {"rows": len(r), "sha256": 64 * "0"} for n, r in tables.items()},
     }  # fmt: skip
     about = manifest.parsed(said, Path("manifest.json"))
@@ -167,6 +171,7 @@ HAND: dict[str, dict[str, Any]] = {
     "flow": {"all": "all", "late": "late"},
     "flow_cc": {"all": "cubic", "first": "cubic", "probe": "ping", "voice": "cbr"},
     "class": {"first": "bulk", "web": "request", "file": "transfer", "probe": "ping", "voice": "cbr"},
+    "group": {"late": "evening"},
     "goodput_mbps": {"all": 89.6 / 9, "first": 8, "late": 2, "web": 0.4, "file": 2, "voice": 1.6},
     "share": {"all": 89.6 / (120 * 0.96), "first": 72 / 86.4, "late": 12 / 57.6, "web": 3.6 / 19.2, "voice": None},
     "net_share": {"all": 89.6 * 1500 / (120 * 1448), "late": 12 * 1500 / (60 * 1448)},
@@ -361,6 +366,7 @@ def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
     run = record(TOTALS)
     lines = beside([run])
     assert [line.split(":")[0] for line in lines] == [
+        "group evening, cubic",
         "completion times of objects, cubic",
         "completion times of pages, cubic",
         "completion times of transfers, cubic",
@@ -369,5 +375,5 @@ def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
         "constant rate beside cubic, 2 flows",
         "ping probe beside cubic",
     ]
-    assert "lost % 6.644" in lines[5]
-    assert lines[6].endswith("without a path 0 times; 10 lost probes")
+    assert "lost % 6.644" in lines[6]
+    assert lines[7].endswith("without a path 0 times; 10 lost probes")

@@ -72,7 +72,7 @@ impl Integral {
 struct Member {
     pair: PairId,
     stop: Nanos,
-    /// Whether it counts towards the capacity of all flows.
+    /// Whether it counts towards the capacity of all flows: over TCP, and no background.
     counts: bool,
     started: bool,
     over: bool,
@@ -375,7 +375,7 @@ impl Member {
         Member {
             pair: f.forward,
             stop: if carries_on { duration } else { f.stop.min(duration) },
-            counts: f.app.is_tcp() && f.leg.is_none_or(|l| l.after.is_none()),
+            counts: f.app.is_tcp() && !f.background && f.leg.is_none_or(|l| l.after.is_none()),
             started: false,
             over: false,
             there: None,
@@ -405,6 +405,7 @@ mod tests {
             app: App::Bulk { bytes: None },
             cc: "cubic".into(),
             compared: true,
+            background: false,
             hosts: None,
             cc_params: Default::default(),
             cc_files: Default::default(),

@@ -74,6 +74,9 @@ pub struct Manifest {
     /// Split flows; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<SplitEntry>,
+    /// Groups of flows; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupEntry>,
     /// All nodes that existed at any time.
     pub nodes: Vec<String>,
     /// Warnings about the results.
@@ -118,6 +121,17 @@ pub struct TableEntry {
     pub rows: u64,
     /// Hash of its content.
     pub sha256: String,
+}
+
+/// A group of flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupEntry {
+    /// Its name.
+    pub name: String,
+    /// Whether the numbers of the run leave it out.
+    pub background: bool,
+    /// First and last number of each run of consecutive flows in it.
+    pub flows: Vec<(usize, usize)>,
 }
 
 /// A split flow: the deliveries of its last leg are those of the flow.
@@ -178,6 +192,7 @@ pub fn manifest(
         pairs: world.header.pairs.iter().map(|p| PairEntry { from: name(p.from), to: name(p.to) }).collect(),
         scenario_toml: world.scenario.resolved_toml.clone(),
         tables: tables.into_iter().map(|t| (t.name, TableEntry { rows: t.rows, sha256: t.sha256 })).collect(),
+        groups: groups(&world.flows),
         splits: world.flows.iter().enumerate().filter_map(split).collect(),
         nodes: outcome.nodes.clone(),
         warnings: Vec::new(),
@@ -210,6 +225,21 @@ fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<F
         cc_params,
         tcp,
     })
+}
+
+fn groups(flows: &[FlowPlan]) -> Vec<GroupEntry> {
+    let mut found: Vec<GroupEntry> = Vec::new();
+    for (i, plan) in flows.iter().enumerate() {
+        let Some((name, background)) = plan.group() else { continue };
+        match found.iter_mut().find(|g| g.name == name) {
+            Some(group) => match group.flows.last_mut() {
+                Some((_, last)) if *last + 1 == i => *last = i,
+                _ => group.flows.push((i, i)),
+            },
+            None => found.push(GroupEntry { name: name.into(), background, flows: vec![(i, i)] }),
+        }
+    }
+    found
 }
 
 fn split((i, plan): (usize, &FlowPlan)) -> Option<SplitEntry> {

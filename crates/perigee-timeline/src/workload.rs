@@ -251,6 +251,9 @@ pub struct Flow {
     /// Whether it runs under the scheme that the run compares, instead of a fixed one.
     #[serde(default)]
     pub compared: bool,
+    /// Whether it is left out of the numbers of the run, which are those of the other flows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// Backend; `None` = that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
@@ -326,6 +329,7 @@ mod tests {
             },
             cc: "cubic".into(),
             compared: true,
+            background: false,
             hosts: Some(Hosts::Simulated),
             cc_params: [("beta".into(), Value::Float(0.7)), ("hystart".into(), Value::Bool(true))].into(),
             cc_files: [("weights".into(), "{}".into())].into(),

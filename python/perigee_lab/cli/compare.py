@@ -36,6 +36,9 @@ def command(
     metric: Annotated[
         list[str] | None, typer.Option("--metric", metavar="COLUMN", help="Compare this column; repeatable.")
     ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="NAME", help="Compare this group of flows (`group` of a [[flow]]).")
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the paired differences as CSV.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print the paired differences as a LaTeX table.")] = False,
     as_json: JsonOption = False,
@@ -44,12 +47,12 @@ def command(
     if sum((as_csv, as_latex, as_json)) > 1:
         stop("--csv, --latex and --json exclude each other: give one", 2)
     pairs = [_pair(text) for text in pair or ()] or None
-    if b is not None and not (as_csv or as_latex or metric):
+    if b is not None and not (as_csv or as_latex or metric or group):
         _across(a, b, pairs, as_json=as_json)
         return
     from perigee_lab.results.comparison import compare
 
-    found = compare(a, b, pairs=pairs, metrics=metric)
+    found = compare(a, b, pairs=pairs, metrics=metric, group=group)
     if as_csv:
         print(found.to_csv(), end="")
     elif as_latex:

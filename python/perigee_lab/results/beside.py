@@ -29,6 +29,18 @@ COMPLETION_COLUMNS = [
     ("_first_mean_s", "first byte s", "{:.3f}"),
 ]
 COMPLETIONS = {"object": "objects", "page": "pages", "transfer": "transfers"}
+# Columns for groups of flows.
+GROUP_COLUMNS = [
+    ("goodput_mbps", "goodput Mbit/s", "{:.2f}"),
+    ("rtt_mean_ms", "mean RTT ms", "{:.1f}"),
+    ("rtt_p95_ms", "p95 ms", "{:.1f}"),
+    ("retransmits", "retransmits", "{:.0f}"),
+    ("jain", "Jain", "{:.3f}"),
+    ("cbr_goodput_mbps", "constant rate Mbit/s", "{:.2f}"),
+    ("loss_pct", "lost %", "{:.3f}"),
+    ("mos", "MOS", "{:.2f}"),
+    ("stalled_pct", "stalled %", "{:.2f}"),
+]
 # Columns for videos and for calls.
 VIDEO_COLUMNS = [
     ("start_up_s", "start-up s", "{:.2f}"),
@@ -62,12 +74,31 @@ PROBE_COLUMNS = [
 def beside(runs: Sequence[Run]) -> list[str]:
     """The lines of all side tables (completion times, constant rates, probes), over all seeds."""
     return [
+        *_groups(runs),
         *_completions(runs),
         *_alike(runs, "videos", "video", VIDEO_COLUMNS),
         *_alike(runs, "calls", "call", CALL_COLUMNS),
         *_constant_rates(runs),
         *_probes(runs),
     ]
+
+
+def _groups(results: Sequence[Run]) -> list[str]:
+    """Groups of flows: a line per group and scheme."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for run in results:
+        for row in run.by_group:
+            found.setdefault((row["group"], run.cc), []).append(row)
+    lines = []
+    for (group, cc), rows in found.items():
+        columns = [c for c in GROUP_COLUMNS if any(not math.isnan(r.get(c[0], math.nan)) for r in rows)]
+        for kind, words in {**COMPLETIONS, "page": "pages", "segment": "segments"}.items():
+            if any(r.get(f"{kind}s", 0) for r in rows):
+                columns += [(f"{kind}s", words, "{:.0f}"), (f"{kind}_mean_s", "mean s", "{:.3f}")]
+                columns += [(f"{kind}_p95_s", "p95 s", "{:.3f}")]
+        side = " (background)" if rows[0]["background"] else ""
+        lines.append(f"group {group}{side}, {cc}: {_cells(rows, columns)}")
+    return lines
 
 
 def _completions(results: Sequence[Run]) -> list[str]:

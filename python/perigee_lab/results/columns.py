@@ -82,6 +82,13 @@ COLUMNS = (
         rows="flow",
     ),
     Column(
+        "group",
+        "",
+        "Group of the flow (`group` of a [[flow]]); in a row of a group its name. The row of a run leaves out the "
+        "flows of groups with `background = true`.",
+        rows="flow, group",
+    ),
+    Column(
         "goodput_mbps",
         "Mbit/s",
         "Payload handed in order to the receiving application, over the flow's window: from its start, or the "

@@ -109,6 +109,7 @@ def compare(
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
     metrics: Sequence[str] | None = None,
+    group: str | None = None,
 ) -> Comparison:
     """Paired differences over shared seeds, with Holm's correction for all tests together.
 
@@ -119,6 +120,7 @@ def compare(
             each scheme that both have.
         metrics: Columns of rows of runs; default: goodput, RTTs, retransmissions, Jain's index,
             completion times.
+        group: The group of flows whose metrics are compared; default: the foreground of the run.
 
     Raises:
         RecordError: a column or scheme is missing, or no pair shares two seeds.
@@ -126,15 +128,18 @@ def compare(
     left, right = _runs(runs), None if other is None else _runs(other)
     subtracted = left if right is None else right
     chosen = list(pairs) if pairs else _pairs(left, right)
+    if group is not None:
+        [r.group(group) for r in (*left, *subtracted)]
     for a, b in chosen:
         _checked(left, a)
         _checked(subtracted, b)
     found: list[Paired] = []
     lacking: RecordError | None = None
-    for metric in _present(left) if metrics is None else [_column(m) for m in metrics]:
+    for metric in _present(left, group) if metrics is None else [_column(m) for m in metrics]:
         for a, b in chosen:
             try:
-                found.append(differences(by_seed(left, a, metric), by_seed(subtracted, b, metric), metric, a, b))
+                values = by_seed(left, a, metric, group), by_seed(subtracted, b, metric, group)
+                found.append(differences(*values, metric, a, b))
             except RecordError as error:
                 # Of the usual metrics some have no value, such as Jain's index of a single flow.
                 if metrics is not None:
@@ -173,8 +178,9 @@ def _checked(runs: Sequence[Run], cc: str) -> None:
         raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {', '.join(_schemes(runs))}")
 
 
-def _present(runs: Sequence[Run]) -> list[str]:
-    return [m for m in (*USUAL, *COMPLETIONS) if any(m in r.summary for r in runs)]
+def _present(runs: Sequence[Run], group: str | None) -> list[str]:
+    rows = [r.summary if group is None else r.group(group) for r in runs]
+    return [m for m in (*USUAL, *COMPLETIONS) if any(m in row for row in rows)]
 
 
 def _column(metric: str) -> str:

@@ -36,7 +36,7 @@ def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
     """Number, mean and percentiles of completion times (s) by kind of object.
 
     Also the mean time to their first bytes. `flows` has the classes of flows and the first bytes of
-    transfers.
+    transfers. Completions of other flows are left out.
     """
     if "completions" not in run.manifest.tables:
         return {}
@@ -46,6 +46,8 @@ def completion_columns(run: Run, flows: Sequence[Row] = ()) -> Row:
     columns = [table.column(c).to_pylist() for c in ("flow", "asked_ns", "first_ns", "done_ns")]
     for flow, asked, first, done in zip(*columns, strict=True):
         if asked < run.manifest.warmup_ns:
+            continue
+        if flows and flow not in known:
             continue
         t = known.get(flow, {})
         # First data is recorded only for requested objects; transfers have no request.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FILE = "summary-flows.parquet"
 MOST_IN_CSV = 1000
 """Above this number of flows, the rows of flows are in this file instead of summary.csv."""
-WORDS = {"cc", "flow", "flow_cc", "class"}
+WORDS = {"cc", "flow", "flow_cc", "class", "group"}
 
 
 def is_needed(runs: int, flows: int) -> bool:

@@ -75,6 +75,18 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Group:
+    """A group of flows: first and last number of each run of consecutive flows in it."""
+
+    name: str
+    background: bool
+    flows: tuple[tuple[int, ...], ...]
+
+    def __contains__(self, flow: object) -> bool:
+        return isinstance(flow, int) and any(first <= flow <= last for first, last in self.flows)
+
+
+@dataclass(frozen=True)
 class Input:
     """An input file of the run; the hash is None if it could not be read afterwards."""
 
@@ -109,6 +121,7 @@ class Manifest(Mapping[str, Any]):
     warnings: tuple[str, ...] = field(metadata={"free": True})
     tables: Mapping[str, Table]
     splits: tuple[Split, ...] = ()
+    groups: tuple[Group, ...] = ()
     backend: str = "simulator"
     """Backend that carried the packets."""
     events: int | None = None
@@ -206,6 +219,10 @@ def _check(m: Manifest, reader: Reader) -> None:
     for name in ("duration_ns", "simulated_ns", "warmup_ns", "sample_ns"):
         if getattr(m, name) > MOST_NS:
             raise reader.wrong(name, getattr(m, name), "at most 100 years")
+    for i, group in enumerate(m.groups):
+        for ends in group.flows:
+            if len(ends) != 2 or not 0 <= ends[0] <= ends[1]:
+                raise reader.wrong(f"groups.{i}.flows", list(ends), "the first and the last number of flows")
     for name in NEEDED:
         if name not in m.tables:
             raise reader.missing(f"tables.{name}")

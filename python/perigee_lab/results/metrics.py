@@ -14,6 +14,7 @@ from perigee_lab.results.rtt_over import FLOWS, rtt_over
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from perigee_lab.results.manifest import Group
     from perigee_lab.results.run import Run
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
@@ -47,11 +48,27 @@ def _flows(run: Run) -> list[Row]:
     """Totals of each flow, with its window and application data."""
     totals: list[Row] = run.table("flow_totals").to_pylist()
     windows = {w["flow"]: w for w in _windows(run)}
-    used = applications(run)
+    used, groups = applications(run), _groups(run, len(totals))
     return [
-        {**t, **_window(run, t), **_known(windows.get(t["flow"], _no_window(t))), **used.get(t["flow"], {})}
+        {
+            **t,
+            **_window(run, t),
+            **_known(windows.get(t["flow"], _no_window(t))),
+            **used.get(t["flow"], {}),
+            "group": groups.get(t["flow"]),
+        }
         for t in totals
     ]
+
+
+def _groups(run: Run, flows: int) -> dict[int, Group]:
+    """The group of each flow that has one."""
+    return {
+        flow: group
+        for group in run.manifest.groups
+        for first, last in group.flows
+        for flow in range(first, min(last + 1, flows))
+    }
 
 
 def _known(window: Row) -> Row:
@@ -97,6 +114,7 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
         "flow": t["name"],
         "flow_cc": t["cc"],
         "class": t["class"],
+        **({} if t["group"] is None else {"group": t["group"].name}),
         "goodput_mbps": _goodput(t) / 1e6,
         **_capacity_columns(t, t["payload_share"], of_achievable=over_tcp),
         **_rtt_columns(t, samples),
@@ -114,21 +132,47 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
 
 
 def run_summary(run: Run) -> Row:
-    """The metrics of a run: over its TCP flows, or over its pings if there are no others."""
+    """The metrics of a run: over its TCP flows, or over its pings if there are no others.
+
+    Flows of background groups are left out.
+    """
     with consistent(run.folder):
         return _run_summary(run)
 
 
 def _run_summary(run: Run) -> Row:
-    flows = _flows(run)
-    over_tcp = [t for t in flows if t["cc"] not in WITHOUT_TCP]
-    inner = inner_legs(run)
-    arriving = [t for t in over_tcp if t["flow"] not in inner]
-    chosen = over_tcp or [t for t in flows if t["cc"] == "ping"]
+    flows = [t for t in _flows(run) if t["group"] is None or not t["group"].background]
     together = next(
         (_known(w) for w in _windows(run) if w["flow"] is None), {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
     )
     events = _event_counts(run)
+    return {
+        **_summary_of(run, flows, together),
+        "handovers": events.get("handover", 0),
+        "outages": events.get("outage-begin", 0),
+        "queue_mean_ms": queue_delay_ms(run),
+    }
+
+
+def group_rows(run: Run) -> list[Row]:
+    """A row of metrics per group, over its flows; without capacity, which groups share."""
+    if not run.manifest.groups:
+        return []
+    flows = _flows(run)
+    unknown = {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
+    rows = []
+    for group in run.manifest.groups:
+        row = _summary_of(run, [t for t in flows if t["group"] is group], unknown)
+        rows.append({**row, "group": group.name, "background": group.background})
+    return rows
+
+
+def _summary_of(run: Run, flows: list[Row], together: Row) -> Row:
+    """The metrics of some flows; `together` is the window of those over TCP."""
+    over_tcp = [t for t in flows if t["cc"] not in WITHOUT_TCP]
+    inner = inner_legs(run)
+    arriving = [t for t in over_tcp if t["flow"] not in inner]
+    chosen = over_tcp or [t for t in flows if t["cc"] == "ping"]
     return {
         "cc": run.cc,
         "seed": run.seed,
@@ -141,10 +185,7 @@ def _run_summary(run: Run) -> Row:
         **_jain_columns(run, [t for t in arriving if t["class"] == "bulk"]),
         "path_changes": _per_pair(flows, "path_changes"),
         "unreachable": _per_pair(flows, "unreachable"),
-        "handovers": events.get("handover", 0),
-        "outages": events.get("outage-begin", 0),
         "no_path_s": max((_no_path_s(t) for t in chosen), default=math.nan),
-        "queue_mean_ms": queue_delay_ms(run),
         **completion_columns(run, flows),
         **run_columns([flow_columns(t) for t in flows]),
         **_cbr_columns([t for t in flows if t["cc"] == "cbr"]),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.run import Run
 
 FEWEST = 2
-WORDS = ("cc", "flow", "flow_cc", "seed", "rtt_over")
+WORDS = ("cc", "flow", "flow_cc", "group", "seed", "rtt_over")
 LEVEL = 0.95
 ACCURACY = 0.01
 """Half width of the interval, relative to the mean of `b`, for which `more_seeds` is estimated."""
@@ -130,13 +130,17 @@ def _more_seeds(have: int, deviation: float, half_width: float) -> int | None:
     return enough - have
 
 
-def by_seed(runs: Iterable[Run], cc: str, metric: str) -> dict[int, float]:
-    """Values of a column by seed, over the runs of a scheme that have one. Raises RecordError."""
+def by_seed(runs: Iterable[Run], cc: str, metric: str, group: str | None = None) -> dict[int, float]:
+    """Values of a column by seed, over the runs of a scheme that have one, or over a group of their flows.
+
+    Raises RecordError.
+    """
     mine = [r for r in runs if r.cc == cc]
     if not mine:
         there = ", ".join(dict.fromkeys(r.cc for r in runs)) or "none"
         raise RecordError(f"there is no run of the scheme {cc!r}; there are runs of {there}")
-    values = {r.seed: float(r.summary.get(metric, math.nan)) for r in mine}
+    rows = {r.seed: r.summary if group is None else r.group(group) for r in mine}
+    values = {seed: float(row.get(metric, math.nan)) for seed, row in rows.items()}
     return {seed: v for seed, v in values.items() if not math.isnan(v)}
 
 

@@ -37,6 +37,21 @@ class Run(Record):
 
         return run_summary(self)
 
+    @cached_property
+    def by_group(self) -> list[dict[str, Any]]:
+        """The metrics of each group of flows, by name; those of groups have no capacity."""
+        from perigee_lab.results.metrics import group_rows
+
+        return group_rows(self)
+
+    def group(self, name: str) -> dict[str, Any]:
+        """The metrics of a group of flows. Raises RecordError."""
+        found = next((row for row in self.by_group if row["group"] == name), None)
+        if found is None:
+            there = ", ".join(g.name for g in self.manifest.groups) or "none (`group` of a [[flow]] makes one)"
+            raise RecordError(f"there is no group {name!r}; there are {there}")
+        return found
+
     def plot(self, flow: str | None = None) -> Any:
         """Plots goodput and RTT of a flow (default: the first), and the fullest queue."""
         from perigee_lab.results.notebook import once

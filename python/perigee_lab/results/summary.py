@@ -80,6 +80,7 @@ def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
             {**finite(r.summary), "warnings": list(r.manifest.warnings), "wall_s": r.manifest.wall_s} for r in results
         ],
         "schemes": [{"cc": cc, **_means(rows)} for cc, rows in by_scheme(results).items()],
+        "groups": [finite(row) for r in results for row in r.by_group],
         "remarks": about_seeds(results),
     }
 

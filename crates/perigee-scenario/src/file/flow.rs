@@ -13,6 +13,7 @@ use crate::file::rows::{ANY_TIME, MAX_FLOWS};
 use crate::file::split::{self, LegPlace, Split};
 use perigee_timeline::{App, Hosts, Law};
 use perigee_units::Nanos;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// UDP has neither a congestion control nor transport options.
@@ -29,6 +30,8 @@ parameters! {
     to: Option<String> = optional(Kind::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground");
     pattern: Option<String> = optional(Kind::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
     matrix: Option<PathBuf> = optional(Kind::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
+    group: Option<String> = optional(Kind::Text, "group of flows: tables, report and comparisons have its numbers as well; default: \"background\" where background = true, else none");
+    background: Option<bool> = optional(Kind::Bool, "true: not part of the numbers of the run, which are those of the other flows; its group has them; default: false");
     cc: String = key(Kind::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
     backend: Option<Hosts> = optional(Kind::Word(&Hosts::NAMES), "backend of this flow: the simulator, also in a run with real hosts, or Linux, which needs them (--backend linux or emulation); default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
     app: String = key(Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
@@ -47,6 +50,8 @@ pub struct FlowSpec {
     pub name: Option<String>,
     pub ends: Option<(String, String)>,
     pub pattern: Option<Pattern>,
+    pub group: Option<String>,
+    pub background: bool,
     pub cc: String,
     pub hosts: Option<Hosts>,
     pub app: App,
@@ -87,6 +92,24 @@ impl FlowSpec {
     }
 }
 
+/// A group is in the foreground or in the background, and some flow is in the foreground.
+pub(crate) fn check_groups(flows: &[FlowSpec], problems: &mut Vec<Problem>) {
+    let mut side: BTreeMap<&str, bool> = BTreeMap::new();
+    for flow in flows {
+        let Some(group) = &flow.group else { continue };
+        if *side.entry(group).or_insert(flow.background) != flow.background {
+            let why = "a group is in the foreground or in the background, not both";
+            let p = Problem::new("flow.background", why).at(&flow.place).found(format!("{group:?}"));
+            problems.push(p.hint("give the flows of both kinds groups of different names"));
+            return;
+        }
+    }
+    if let (Some(last), true) = (flows.last(), flows.iter().all(|f| f.background)) {
+        let p = Problem::new("flow.background", "all flows are in the background").at(&last.place);
+        problems.push(p.hint("leave one that the numbers of the run are about in the foreground"));
+    }
+}
+
 /// Schemes named by a flow, or a placeholder for a flow that needs none.
 pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
     match flow.app.without_tcp() {
@@ -114,6 +137,8 @@ impl Flow {
             name: self.name,
             ends,
             pattern,
+            group: self.group.or_else(|| self.background.filter(|b| *b).map(|_| "background".into())),
+            background: self.background.unwrap_or(false),
             cc: self.cc,
             hosts: self.backend,
             app,

@@ -8,7 +8,7 @@ use crate::file::change::{ChangeSpec, When};
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::expect::Expect;
-use crate::file::flow::FlowSpec;
+use crate::file::flow::{self, FlowSpec};
 use crate::file::handover::Handover;
 use crate::file::hosts::Hosts;
 use crate::file::jitter::{Jitter, JitterKeys};
@@ -186,6 +186,7 @@ impl Reader<'_> {
         let programs = top.program.into_iter().map(|p| p.spec(run.duration, self.problems));
         let programs: Vec<_> = programs.collect();
         programs::check(&programs, &flows, self.problems);
+        flow::check_groups(&flows, self.problems);
         let changes = top.change.into_iter().map(|c| c.spec(run.duration, self.problems));
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));

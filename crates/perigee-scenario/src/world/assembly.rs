@@ -77,6 +77,10 @@ impl FlowPlan {
     pub fn leg(&self) -> Option<&crate::file::split::LegPlace> {
         self.spec.leg.as_ref()
     }
+    /// Its group, and whether it is background.
+    pub fn group(&self) -> Option<(&str, bool)> {
+        self.spec.group.as_deref().map(|name| (name, self.spec.background))
+    }
     /// Size of the transfer, if limited.
     pub fn bytes(&self) -> Option<u64> {
         match self.spec.app {
@@ -227,6 +231,7 @@ impl World {
             app: plan.spec.app,
             cc: scheme.to_string(),
             compared: plan.spec.cc == "*",
+            background: plan.spec.background,
             hosts: plan.spec.hosts,
             cc_params,
             cc_files,
