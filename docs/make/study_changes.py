@@ -37,6 +37,7 @@ class Claim:
     kind: str
     published: str
     ours: str
+    interval: str
     tolerance: str
     verdict: str
     size: tuple[str, ...]
@@ -56,7 +57,7 @@ def claims(page: str, text: str) -> list[Claim]:
             names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
-            values = (row[n] for n in ("kind", "published", "ours", "tolerance", "verdict"))
+            values = (row[n] for n in ("kind", "published", "ours", "95 % interval", "tolerance", "verdict"))
             found.append(Claim(page, row["claim"], *values, size))
         elif not cells:
             names = []
@@ -109,8 +110,10 @@ def reason(old: Claim, new: Claim) -> str:
     said = []
     if new.kind != old.kind:
         said.append(f"counts as {new.kind}")
-    if new.verdict == "tie" or (old.verdict == "tie" and "≥" in new.published):
+    if "≥" in new.published and "tie" in (old.verdict, new.verdict):
         said.append("the order is tested run by run")
+    elif new.verdict == "tie":
+        said.append(f"the interval, {new.interval}, crosses the tolerance")
     if new.tolerance != old.tolerance:
         said.append(f"tolerance {old.tolerance} → {new.tolerance}")
     if new.ours != old.ours:
@@ -135,7 +138,7 @@ def main() -> None:
                     rows.append((page, new.words, old.verdict, new.verdict, reason(old, new)))
             elif old is None and new is not None and new.kind in PUBLISHED:
                 added[new.verdict] += 1
-    (ROOT / PAGES / "changes.md").write_text(_page(revision, rows, moved, added), encoding="utf-8")
+    (ROOT / "design/study-changes.md").write_text(_page(revision, rows, moved, added), encoding="utf-8")
 
 
 def _page(revision: str, rows: list[tuple[str, ...]], moved: Counter[tuple[str, str]], added: Counter[str]) -> str:

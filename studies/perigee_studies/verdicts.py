@@ -51,11 +51,12 @@ def near(
 ) -> Verdict:
     """Claim that our value is within `tolerance` of the published number.
 
-    `printed` is the uncorrected published number, if there is one.
+    The interval decides (`by_interval`). `printed` is the uncorrected published number, if there is
+    one.
     """
-    good = abs(ours.value - published) <= tolerance
+    verdict = by_interval(ours, published - tolerance, published + tolerance)
     words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
-    return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", good, unit, kind)
+    return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", verdict, unit, kind)
 
 
 def within(
@@ -70,14 +71,14 @@ def within(
     *,
     kind: Kind = Kind.STATEMENT,
 ) -> Verdict:
-    """Claim that our value lies between two bounds."""
+    """Claim that our value lies between two bounds; the interval decides (`by_interval`)."""
     if math.isinf(low):
         words = f"at most {high:g}"
     elif math.isinf(high):
         words = f"at least {low:g}"
     else:
         words = f"{low:g} to {high:g}"
-    return _row(key, claim, source, published, ours, words + _u(unit), low <= ours.value <= high, unit, kind)
+    return _row(key, claim, source, published, ours, words + _u(unit), by_interval(ours, low, high), unit, kind)
 
 
 def bound(
@@ -93,24 +94,28 @@ def bound(
     places: int | None = None,
     kind: Kind = Kind.UNPUBLISHED,
 ) -> Verdict:
-    """Claim on a bound that was not published, tested like orders.
+    """Claim on a bound that was not published.
 
-    The interval of our mean is inside the bound or outside; otherwise, the verdict is a tie.
-
-    Extremes, and values of fewer than three runs, have no meaningful interval and are compared
-    directly. `places` is the number of relevant decimals; further digits are not shown.
+    `places` is the number of relevant decimals; further digits are not shown.
     """
     plain = within(key, claim, source, expected, ours, low, high, unit, kind=kind)
-    if plain.verdict == MISSING:
+    if plain.verdict == MISSING or places is None:
         return plain
-    found = plain.verdict
+    shown = ours.rounded(places)
+    return replace(plain, ours=f"{shown}{_u(unit)}", interval=shown.interval)
+
+
+def by_interval(ours: Estimate, low: float, high: float) -> str:
+    """The verdict on bounds: the interval of our mean is inside or outside, otherwise a tie.
+
+    Extremes, and values of fewer than three runs, have no meaningful interval and are compared
+    directly.
+    """
     if ours.n >= FEWEST_RUNS and not math.isnan(ours.low):
         if low <= ours.low and ours.high <= high:
-            found = REPRODUCED
-        else:
-            found = DIFFERS if ours.high < low or ours.low > high else TIE
-    shown = ours if places is None else ours.rounded(places)
-    return replace(plain, ours=f"{shown}{_u(unit)}", interval=shown.interval, verdict=found)
+            return REPRODUCED
+        return DIFFERS if ours.high < low or ours.low > high else TIE
+    return REPRODUCED if low <= ours.value <= high else DIFFERS
 
 
 def order(
@@ -213,11 +218,19 @@ def _u(unit: str) -> str:
 
 
 def _row(
-    key: str, claim: str, source: str, published: str, ours: Estimate, tolerance: str, good: bool, unit: str, kind: Kind
+    key: str,
+    claim: str,
+    source: str,
+    published: str,
+    ours: Estimate,
+    tolerance: str,
+    verdict: str,
+    unit: str,
+    kind: Kind,
 ) -> Verdict:
     if math.isnan(ours.value):
         return Verdict(key, claim, source, published, "", "", tolerance, MISSING, kind)
-    words, verdict = f"{ours}{_u(unit)}", REPRODUCED if good else DIFFERS
+    words = f"{ours}{_u(unit)}"
     return Verdict(key, claim, source, published, words, ours.interval, tolerance, verdict, kind)
 
 

@@ -87,6 +87,18 @@ def test_verdicts_follow_the_numbers() -> None:
     assert order("k", "", "", [("a", 1), ("b", float("nan"))]).verdict == MISSING
 
 
+def test_published_numbers_are_judged_by_the_interval() -> None:
+    def verdict(*runs: float) -> str:
+        return near("k", "", "", 10, stats.mean(runs), 1).verdict
+
+    assert verdict(9.9, 10.0, 10.1) == REPRODUCED
+    assert verdict(12.9, 13.0, 13.1) == DIFFERS
+    # Means of 10.5 and 11.5 with intervals across the tolerance at 11.
+    assert verdict(9.5, 10.5, 11.5) == TIE
+    assert verdict(10.5, 11.5, 12.5) == TIE
+    assert verdict(10.0, 11.8) == REPRODUCED, "two runs have no meaningful interval"
+
+
 def test_bounds_that_nobody_published_are_tested_by_the_interval() -> None:
     def verdict(*runs: float, low: float = 0.8) -> str:
         return bound("a", "claim", "expected, not measured", "fair", stats.mean(runs), low).verdict

@@ -158,6 +158,11 @@ def group_rows(run: Run) -> list[Row]:
     """A row of metrics per group, over its flows; without capacity, which groups share."""
     if not run.manifest.groups:
         return []
+    with consistent(run.folder):
+        return _group_rows(run)
+
+
+def _group_rows(run: Run) -> list[Row]:
     flows = _flows(run)
     unknown = {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
     rows = []
