@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/statfs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -36,6 +38,7 @@
 #define TCX_EGRESS 47
 #define MAP_WITH_LINK (1U << 13)
 
+#define PINS "/sys/fs/bpf"
 #define MAX_DEVICES 16
 #define MAX_LINKS (2 * MAX_DEVICES + 8)
 #define SNAPSHOT_US 200000
@@ -440,6 +443,12 @@ static int run(const struct settings *s)
 
 static void make_pins(const struct settings *s)
 {
+	struct statfs fs;
+
+	/* Where nothing is mounted for pins, it is done here, as bpftool and iproute2 do. */
+	if (!strncmp(s->pin, PINS, strlen(PINS)) && !statfs(PINS, &fs) && (unsigned long)fs.f_type != BPF_FS_MAGIC &&
+	    mount("bpf", PINS, "bpf", 0, "mode=0700"))
+		fail("%s: %s; mount a bpf file system there", PINS, strerror(errno));
 	if (mkdir(s->pin, 0700) && errno != EEXIST)
 		fail("%s: %s; is a bpf file system mounted there?", s->pin, strerror(errno));
 }
