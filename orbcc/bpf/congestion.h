@@ -61,16 +61,24 @@ static __always_inline void take_telemetry(struct flow *f, struct orbcc_telemetr
 		orbcc_no_telemetry(t);
 }
 
-static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp, u32 readings)
+static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp, const struct flow *f)
 {
+	u32 most = (u32)(f->core.round_bytes / (tp->mss_cache ? tp->mss_cache : 1));
+
 	count(COUNT_TO_FALLBACK);
+	/* Telemetry that may have deceived leaves no more than what arrived in the last RTT. */
+	if (opt_trust == ORBCC_OPEN && f->readings) {
+		most = most < ORBCC_OPEN_SEGMENTS ? ORBCC_OPEN_SEGMENTS : most;
+		if (most < tp->snd_cwnd)
+			tp->snd_cwnd = most;
+	}
 	if (opt_fallback == FALLBACK_BBR) {
 		bbr_init(sk);
 		return;
 	}
 	cubictcp_init(sk);
 	/* From the current window; a connection that never had telemetry starts slowly, as any does. */
-	if (readings)
+	if (f->readings)
 		tp->snd_ssthresh = tp->snd_cwnd;
 }
 
@@ -134,6 +142,7 @@ void BPF_PROG(orbcc_control, struct sock *sk, u32 ack, int flag, const struct ra
 	a.rtt_ns = rs->rtt_us > 0 ? (u64)rs->rtt_us * 1000 : 0;
 	a.cwnd = was ? (u64)tp->snd_cwnd * mss : f->core.cwnd;
 	a.delivered = (u64)tp->delivered * mss;
+	a.lost = (u64)tp->lost * mss;
 	delivered = rs->delivered > 0 ? rs->delivered : 0;
 	if (delivered && rs->interval_us > 0)
 		a.rate = delivered * mss * 1000000 / (u64)rs->interval_us;
@@ -148,7 +157,7 @@ void BPF_PROG(orbcc_control, struct sock *sk, u32 ack, int flag, const struct ra
 	}
 	if (f->core.fallback.active) {
 		if (!was)
-			start_fallback(sk, tp, f->readings);
+			start_fallback(sk, tp, f);
 		if (opt_fallback == FALLBACK_BBR) {
 			bbr_main(sk, ack, flag, rs);
 			return;

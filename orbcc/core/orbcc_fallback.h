@@ -7,7 +7,7 @@
  *          <------------------------------------------------------------------
  *                            complete telemetry for 1 sRTT
  *
- * With `open` complete telemetry is tested as partial telemetry is: it may hide a queue.
+ * With `open` complete telemetry is tested as partial telemetry is, since it may hide a queue; and so is loss.
  */
 #ifndef ORBCC_FALLBACK_H
 #define ORBCC_FALLBACK_H
@@ -78,12 +78,26 @@ ORBCC_INLINE int orbcc_hides_a_queue(struct orbcc *c, const struct orbcc_ack *a,
 	return 1;
 }
 
+/* `open`: what packets do contradicts the records; trust returns later each time. */
+ORBCC_INLINE int orbcc_is_deceived(struct orbcc *c, const struct orbcc_ack *a, int hides)
+{
+	struct orbcc_fallback *f = &c->fallback;
+
+	if (c->trust != ORBCC_OPEN || (!hides && c->lossy_rounds < ORBCC_LOSSY_ROUNDS))
+		return 0;
+	f->distrust_until_ns = a->now_ns + (ORBCC_DISTRUST_NS << (f->distrusts < 6 ? f->distrusts : 6));
+	f->distrusts++;
+	c->lossy_rounds = 0;
+	return 1;
+}
+
 /* Watches the telemetry of each ACK. */
 ORBCC_INLINE int orbcc_watch(struct orbcc *c, const struct orbcc_ack *a, const struct orbcc_telemetry *t)
 {
 	struct orbcc_fallback *f = &c->fallback;
 	u64 srtt = (c->srtt_q8 + 128) >> 8;
-	int bare = t->kind == ORBCC_NONE || (t->kind == ORBCC_STACK && !t->hops), complete = !bare && !t->partial;
+	int bare = t->kind == ORBCC_NONE || (t->kind == ORBCC_STACK && !t->hops);
+	int complete = !bare && !t->partial, hides;
 
 	if (!c->srtt_q8)
 		return ORBCC_NO_HANDOVER;
@@ -96,15 +110,18 @@ ORBCC_INLINE int orbcc_watch(struct orbcc *c, const struct orbcc_ack *a, const s
 	if (!f->lowest_base_q8 || c->base_q8 < f->lowest_base_q8)
 		f->lowest_base_q8 = c->base_q8;
 	if (f->active) {
-		if (!complete || orbcc_since(a->now_ns, f->complete_since_ns) < srtt)
+		if (!complete || orbcc_since(a->now_ns, f->complete_since_ns) < srtt ||
+		    a->now_ns < f->distrust_until_ns)
 			return ORBCC_NO_HANDOVER;
 		f->active = 0;
 		orbcc_fallback_on_path_change(f);
 		return ORBCC_BACK;
 	}
-	if (!(bare && orbcc_since(a->now_ns, f->bare_since_ns) >= 2 * srtt) &&
-	    !orbcc_hides_a_queue(c, a, !bare && (t->partial || c->trust == ORBCC_OPEN)))
-		return ORBCC_NO_HANDOVER;
+	if (!(bare && orbcc_since(a->now_ns, f->bare_since_ns) >= 2 * srtt)) {
+		hides = orbcc_hides_a_queue(c, a, !bare && (t->partial || c->trust == ORBCC_OPEN));
+		if (!orbcc_is_deceived(c, a, hides) && !hides)
+			return ORBCC_NO_HANDOVER;
+	}
 	f->active = 1;
 	return ORBCC_TO_FALLBACK;
 }

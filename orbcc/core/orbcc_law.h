@@ -403,6 +403,11 @@ ORBCC_INLINE void orbcc_count_round(struct orbcc *c, const struct orbcc_ack *a)
 
 	if (!c->srtt_q8 || took < orbcc_srtt_ns(c))
 		return;
+	if (orbcc_since(a->lost, c->round_lost_from) > bytes / ORBCC_LOSSY_SHARE + ORBCC_OPEN_SEGMENTS * (u64)a->mss / 2)
+		c->lossy_rounds++;
+	else
+		c->lossy_rounds = 0;
+	c->round_lost_from = a->lost;
 	if (bytes >> 32)
 		bytes = 0xffffffff;
 	if (took > orbcc_srtt_ns(c)) /* sRTT in us has at most 24 bits. */

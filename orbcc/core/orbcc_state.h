@@ -19,6 +19,11 @@
 /* `open`: segments in addition to twice the last RTT's bytes, at the start. */
 #define ORBCC_OPEN_SEGMENTS 10
 
+/* `open`: a 16th of a round lost, in this number of consecutive rounds, contradicts the records. */
+#define ORBCC_LOSSY_SHARE 16
+#define ORBCC_LOSSY_ROUNDS 2
+#define ORBCC_DISTRUST_NS 4000000000ull
+
 enum orbcc_profile { ORBCC_PROFILE_ORBCC = 1, ORBCC_PROFILE_PINT = 2 };
 
 /* trusted: one administration, the law unbounded. open: telemetry may lower the rate freely and
@@ -51,6 +56,7 @@ struct orbcc_ack {
 	u64 rtt_ns;  /* 0 = no sample */
 	u64 cwnd;    /* of whichever scheme controls */
 	u64 delivered; /* since the start of the connection */
+	u64 lost;    /* marked lost since the start; only `open` uses it */
 	u64 rate;    /* delivery rate, bytes/s; 0 = unknown */
 	u32 cum_acked; /* 0 = duplicate */
 	u32 mss;
@@ -66,6 +72,8 @@ struct orbcc_rise {
 struct orbcc_fallback {
 	u64 bare_since_ns, complete_since_ns, lowest_base_q8; /* 0 = none */
 	struct orbcc_rise rise;
+	u64 distrust_until_ns; /* `open`: no return before */
+	u32 distrusts;
 	u8 active, bare, complete;
 };
 
@@ -75,7 +83,8 @@ struct orbcc {
 	u64 rtt_ns, srtt_q8, rttvar_q8, base_q8;
 	u64 queueing_ns;
 	u64 initial_at_ns, reference_at_ns, settles_at_ns; /* 0 = off */
-	u64 round_bytes, round_from, round_at_ns;
+	u64 round_bytes, round_from, round_at_ns, round_lost_from;
+	u32 lossy_rounds;
 	/* The bottleneck as the last reading described it. */
 	u64 port_rate_kbit, port_avg_rtt_ns;
 	u32 port_flows, port_hop;

@@ -92,3 +92,16 @@ def test_a_killed_loader_leaves_nothing() -> None:
         loader.wait()
         time.sleep(1.5)
         assert left() == before
+
+
+def test_a_port_that_lies_about_its_rate_gains_its_flow_little_in_open() -> None:
+    """It reports 2 Gbit/s at a link of 20 Mbit/s."""
+    with network() as n:
+        n.receiver()
+        words = ["--object", str(BUILT / "port.bpf.o"), "--dev", "r1", "--rate", "2000000"]
+        n.loader("r", "port", "port", *words)
+        r = n.iperf(5)
+        flow = r["report"]["flows"][-1]
+        assert flow["handovers"] >= 1, r
+        assert r["mbit"] > 8, r
+        assert r["retransmissions"] < 2000, r
