@@ -34,7 +34,7 @@ PAGES = (
     ("telemetry", "Telemetry", "In-network telemetry for the schemes that use it.", ("[telemetry]",)),
     ("app", "Applications", "Traffic of a flow: the keys of each value of `app`.", ("[[flow]] app",)),
     ("flow", "Flows", "Sender, receiver, scheme and schedule of a flow.", ("[[flow]]",)),
-    ("expect", "Expectations", "Bounds that results must meet, by metric.", ("[[expect]]",)),
+    ("expect", "Expectations", "Bounds that results must meet, by metric.", ("[[expect]]", "[case]")),
     ("hosts", "Real hosts and programs", "Linux hosts, and the programs on them.", ("[hosts]", "[[program]]")),
     ("tcp", "TCP", "Transport options of all flows, and profiles of published studies.", ("[tcp]",)),
     ("cc", "Congestion controls", "Parameters of each congestion control.", ("[cc.",)),

@@ -47,6 +47,7 @@ LEFT = {
     "how-to/figure.md": ["overview.pdf", "rtt.pdf", "map.pdf"],
     "how-to/sweep.md": ["sweep/sweep.csv", "heat.png"],
     "how-to/comparison.md": ["five/summary.csv"],
+    "how-to/judge.md": ["bbr3-quick/judge.html", "mine/judge.json"],
     "how-to/pcap.md": ["captured/cubic/seed1/senders.pcapng", "one-second.qlog", "imported"],
     "how-to/programs.md": ["programs", "linux/report.html"],
 }

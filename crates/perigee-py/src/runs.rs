@@ -140,6 +140,12 @@ impl Scenario {
             .to_string()
     }
 
+    /// `[case]`: source, purpose, whether it is among the quick ones, and names of states.
+    fn case(&self) -> (Option<String>, Option<String>, bool, Vec<String>) {
+        let c = &self.0.case;
+        (c.source.clone(), c.purpose.clone(), c.quick, c.states.clone())
+    }
+
     /// `[cc.CLASS]` of Python classes: class, parameter, value in JSON, and its place.
     fn class_params(&self) -> Vec<(String, String, String, String)> {
         let foreign = self.0.cc.iter().filter(|(name, _)| perigee_scenario::cc::info(name).is_none());

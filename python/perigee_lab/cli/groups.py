@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # In the order of `perigee --help`.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "To begin": ("doctor", "init", "check", "run", "schemes", "columns", "new-cc"),
+    "To begin": ("doctor", "init", "check", "run", "judge", "schemes", "columns", "new-cc"),
     "Results": ("report", "view", "compare", "trace", "verify"),
     "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather"),
     "Many runs": ("sweep", "results", "run-job", "study"),

@@ -202,7 +202,10 @@ def _statistic(values: Array, q: float | None, unit: float) -> float | None:
 
 
 def _loss(view: View) -> float | None:
-    lost, sent = (_increase(view, column) for column in ("lost_packets", "sent_packets"))
+    # Backends with real hosts count retransmissions only.
+    known = _increase(view, "lost_packets")
+    lost = _increase(view, "retransmits") if known is None else known
+    sent = _increase(view, "sent_packets")
     return None if lost is None or not sent else lost / sent
 
 
@@ -356,6 +359,10 @@ def _variable(view: View) -> float | None:
         column = name if name in rows else f"cc_{name}"
         if column not in rows or column == "mode":
             continue
+        if "state" in view.keys or (column != name and "states" in view.keys):
+            modes = {m for m in view.all_samples(t["flow"])["mode"] if m}
+            if not states.are_exposed(modes, view.keys.get("state", ""), view.keys.get("states")):
+                continue
         here = rows["mode"] == view.keys["state"] if "state" in view.keys else slice(None)
         parts.append(rows[column][here])
     if not parts:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +57,17 @@ def visits(view: View, t: dict[str, Any]) -> list[Visit] | None:
     """The visits of the expectation's state that begin in its window; None if it is not exposed."""
     every = history(view, t)
     state, previous = view.keys["state"], view.keys.get("previous")
-    if {v.state for v in every} <= OF_WINDOWS and state not in OF_WINDOWS:
+    if not are_exposed({v.state for v in every}, state, view.keys.get("states")):
         return None
     return [
         v
         for v in every
         if v.state == state and previous in (None, v.previous) and view.begin_ns <= v.since_ns <= view.end_ns
     ]
+
+
+def are_exposed(found: set[str], state: str, vocabulary: Sequence[str] | None) -> bool:
+    """Whether a scheme with these states has the state; `vocabulary`: all that it should have."""
+    if not found or (vocabulary and not found <= set(vocabulary)):
+        return False
+    return state in OF_WINDOWS or not found <= OF_WINDOWS

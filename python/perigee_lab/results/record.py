@@ -177,7 +177,9 @@ def comparable(toml: str) -> list[str]:
     kept, section = [], ""
     for line in toml.splitlines():
         section = line if line.startswith("[") else section
-        if section == "[[expect]]" or (section == "[run]" and line.split(" = ")[0] in ("cc", "seed", "runs")):
+        if section in ("[[expect]]", "[case]") or (
+            section == "[run]" and line.split(" = ")[0] in ("cc", "seed", "runs")
+        ):
             continue
         kept.append(line)
     return kept

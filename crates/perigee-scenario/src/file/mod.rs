@@ -16,6 +16,7 @@
 pub mod aliases;
 pub mod apps;
 pub mod bursts;
+pub mod case;
 pub mod change;
 pub mod checked;
 mod directions;

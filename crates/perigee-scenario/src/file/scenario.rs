@@ -4,6 +4,7 @@
 
 use crate::file::aliases;
 use crate::file::bursts::Bursts;
+use crate::file::case::Case;
 use crate::file::change::{ChangeSpec, When};
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
@@ -75,6 +76,8 @@ pub struct Scenario {
     pub sweep: Vec<tree::Axis>,
     /// `[[flow]]`.
     pub flows: Vec<FlowSpec>,
+    /// `[case]`.
+    pub case: Case,
     /// `[[expect]]`.
     pub expect: Vec<Expect>,
     /// `[[program]]`.
@@ -223,6 +226,7 @@ impl Reader<'_> {
             cc: top.cc,
             sweep: top.sweep,
             flows,
+            case: top.case,
             expect: top.expect,
             programs,
             resolved_toml: String::new(),

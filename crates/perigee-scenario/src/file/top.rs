@@ -4,6 +4,7 @@
 //! exists everywhere.
 
 use crate::file::bursts::Bursts;
+use crate::file::case::Case;
 use crate::file::change::Change;
 use crate::file::checked::{Axis, Given};
 use crate::file::expect::Expect;
@@ -48,6 +49,7 @@ parameters! {
     flow: Vec<Flow> = some("[[flow]]: who sends what to whom");
     hosts: Hosts = one();
     sweep: Vec<Axis> = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run");
+    case: Case = one();
     expect: Vec<Expect> = list("[[expect]]: what must hold of the results");
     program: Vec<Program> = list("[[program]]: what runs on the nodes, where hosts are real");
 }

@@ -45,7 +45,7 @@ metrics! {
         { quantile: Option<f64> = optional(QUANTILE, "quantile instead of the mean, as \"95 %\""); }
     Queue = "queue", ANY_TIME, Nanos, "RTT above that of the empty path, means of each run.sample.";
         { quantile: Option<f64> = optional(QUANTILE, "quantile instead of the mean"); }
-    Loss = "loss", SHARE, f64, "Data packets that the sender marked lost, of those sent.";
+    Loss = "loss", SHARE, f64, "Data packets that the sender marked lost, of those sent; with real hosts those sent again.";
     Timeouts = "timeouts", COUNT, f64, "Number of retransmission timeouts.";
     Undos = "undos", COUNT, f64, "Number of reductions undone as spurious.";
     Jain = "jain", SHARE, f64, "Jain's index of the flows' payload over the window, while all of them are active.";
