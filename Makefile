@@ -18,26 +18,27 @@ help:  ## List the tasks
 setup: $(VENV)/installed  ## Build and install into .venv, with what tests and lints need
 
 # The first build compiles while pip fetches.
-$(VENV)/maturin: requirements.lock
+$(VENV)/maturin: requirements.hashes
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) "$$(grep '^maturin==' requirements.lock)"
+	sed -nE '/^(maturin|tomli)==/,/[^\\]$$/p' requirements.hashes > $(VENV)/first.hashes
+	$(PIP) --require-hashes -r $(VENV)/first.hashes
 	touch $@
 
 $(VENV)/requirements: $(VENV)/maturin
-	$(PIP) -r requirements.lock
+	$(PIP) --require-hashes -r requirements.hashes
 	touch $@
 
 $(VENV)/extension: $(VENV)/maturin $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --skip-install
 	touch $@
 
-$(VENV)/built: requirements.lock $(SOURCES)
+$(VENV)/built: requirements.hashes $(SOURCES)
 	$(MAKE) --no-print-directory -j2 $(VENV)/requirements $(VENV)/extension
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	touch $@
 
-$(VENV)/tools: $(VENV)/requirements requirements-dev.lock
-	$(PIP) -r requirements-dev.lock
+$(VENV)/tools: $(VENV)/requirements requirements-dev.hashes
+	$(PIP) --require-hashes -r requirements-dev.hashes
 	touch $@
 
 $(VENV)/installed: $(VENV)/built $(VENV)/tools studies/pyproject.toml
@@ -68,11 +69,11 @@ test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, 
 	$(BIN)/python -m pytest -q -m "alone and not slow"
 
 learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
-	$(PIP) -r requirements-learn.lock
+	$(PIP) --require-hashes -r requirements-learn.hashes
 	$(BIN)/python -m pytest -q tests/learn/test_learn.py tests/learn/test_weights.py
 
 cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its tests
-	$(PIP) -r requirements-cluster.lock
+	$(PIP) --require-hashes -r requirements-cluster.hashes
 	$(BIN)/python -m pytest -q tests/runs/test_cluster.py tests/runs/test_cluster_trust.py
 
 slow: setup  ## The tests that `make test` leaves out
@@ -84,6 +85,7 @@ shipped: setup .venv-site/installed  ## The tests of what a release consists of,
 check: setup  ## Formatting, lints, types, links, spelling, subjects of commits
 	.ci/subjects
 	.ci/links
+	.ci/deny
 	$(BIN)/typos
 	$(BIN)/python tests/words.py --changed
 	cargo fmt --all --check
@@ -132,18 +134,19 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/make/disciplines.py
 	$(BIN)/python docs/make/record_tables.py
 	$(BIN)/python docs/make/kernel.py
+	$(BIN)/python docs/make/unsafe.py
 	$(BIN)/python docs/make/inet.py
 
-.venv-site/installed: requirements-site.lock
+.venv-site/installed: requirements-site.hashes
 	$(PYTHON) -m venv .venv-site
-	.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-site.lock
+	.venv-site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.hashes
 	touch $@
 
 site: setup .venv-site/installed  ## The documentation site, in site/: open site/index.html, without a server or a network
 	$(BIN)/python docs/make/site.py build/site-source .venv-site/bin/mkdocs
 
 dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates sdist wheel", or targets of rustc)
-	$(PIP) -r requirements-dist.lock
+	$(PIP) --require-hashes -r requirements-dist.hashes
 	$(BIN)/python .ci/dist $(PARTS)
 
 format: $(VENV)/tools  ## Format everything
