@@ -37,7 +37,7 @@ int orbcc_list(struct bpf_iter__tcp *ctx)
 		       orbcc_base_ns(&f->core) / 1000, f->core.utilisation * 1000 >> 32);
 	BPF_SEQ_PRINTF(ctx->meta->seq,
 		       ",\"bottleneck_hop\":%u,\"bottleneck_kbit\":%llu,\"bottleneck_flows\":%u,\"path\":%u",
-		       f->core.port_hop, f->core.port_rate_kbit, f->core.port_flows, f->core.path);
+		       f->core.port.hop, f->core.port.rate_kbit, f->core.port.flows, f->core.path);
 	BPF_SEQ_PRINTF(ctx->meta->seq,
 		       ",\"path_changes\":%u,\"fallback\":%u,\"handovers\":%u,\"acks\":%u,\"readings\":%u,\"late\":%u",
 		       f->core.path_changes, f->core.fallback.active, f->core.handovers, f->core.acks,

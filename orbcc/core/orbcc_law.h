@@ -111,17 +111,17 @@ ORBCC_INLINE u64 orbcc_base_ns(const struct orbcc *c) { return (c->base_q8 + 128
 /* Bytes, Q8, that a port of a plausible rate sends in a time of at most ORBCC_MAX_RTT_NS. */
 ORBCC_INLINE u64 orbcc_bytes_q8(u64 rate_kbit, u64 ns) { return rate_kbit * ns / 31250; }
 
-ORBCC_INLINE u64 orbcc_flows(const struct orbcc *c) { return c->port_flows ? c->port_flows : 1; }
+ORBCC_INLINE u64 orbcc_flows(const struct orbcc *c) { return c->port.flows ? c->port.flows : 1; }
 
 /* Equation (3). */
 ORBCC_INLINE u64 orbcc_increase_q8(const struct orbcc *c)
 {
-	return orbcc_bytes_q8(c->port_rate_kbit, c->rtt_ns) / (ORBCC_INCREASE_DIVISOR * orbcc_flows(c));
+	return orbcc_bytes_q8(c->port.rate_kbit, c->rtt_ns) / (ORBCC_INCREASE_DIVISOR * orbcc_flows(c));
 }
 
 ORBCC_INLINE u64 orbcc_target_q8(const struct orbcc *c)
 {
-	return orbcc_scale(orbcc_bytes_q8(c->port_rate_kbit, orbcc_base_ns(c)), ORBCC_ETA) / orbcc_flows(c);
+	return orbcc_scale(orbcc_bytes_q8(c->port.rate_kbit, orbcc_base_ns(c)), ORBCC_ETA) / orbcc_flows(c);
 }
 
 /* Bytes, Q8, up to which `open` may raise the window now; everything with `trusted`. */
@@ -138,8 +138,8 @@ ORBCC_INLINE u64 orbcc_trust_bound_q8(const struct orbcc *c, u32 mss)
 
 ORBCC_INLINE u64 orbcc_bounded_q8(const struct orbcc *c, u64 window_q8, u32 mss)
 {
-	u64 most = 2 * orbcc_bytes_q8(c->port_rate_kbit, orbcc_base_ns(c)) +
-		   2 * orbcc_bytes_q8(c->port_rate_kbit, ORBCC_BOUND_SLACK_NS);
+	u64 most = 2 * orbcc_bytes_q8(c->port.rate_kbit, orbcc_base_ns(c)) +
+		   2 * orbcc_bytes_q8(c->port.rate_kbit, ORBCC_BOUND_SLACK_NS);
 	u64 trusted = orbcc_trust_bound_q8(c, mss);
 
 	if (window_q8 > most)
@@ -202,7 +202,7 @@ ORBCC_INLINE int orbcc_climb(struct orbcc *c)
 		return 0;
 	}
 	c->phase = ORBCC_SETTLING;
-	most = orbcc_bytes_q8(c->port_rate_kbit, orbcc_base_ns(c)) / (ORBCC_INCREASE_DIVISOR * orbcc_flows(c));
+	most = orbcc_bytes_q8(c->port.rate_kbit, orbcc_base_ns(c)) / (ORBCC_INCREASE_DIVISOR * orbcc_flows(c));
 	c->increase_q8 = target - c->ref_q8 < most ? target - c->ref_q8 : most;
 	return 1;
 }
@@ -232,15 +232,15 @@ ORBCC_INLINE int orbcc_jump(struct orbcc *c, u32 mss)
 	return 1;
 }
 
-ORBCC_INLINE void orbcc_steer(struct orbcc *c, const struct orbcc_ack *a, u64 u, u32 covered)
+ORBCC_INLINE void orbcc_steer(struct orbcc *c, const struct orbcc_ack *a, u32 covered)
 {
 	int pint = c->profile == ORBCC_PROFILE_PINT, climbs = 0;
 	u64 window = 0;
 
 	c->steered++;
 	if (c->phase == ORBCC_STARTUP && !c->initial_at_ns)
-		c->initial_at_ns = a->now_ns + c->port_avg_rtt_ns;
-	orbcc_average(c, u, pint ? ORBCC_ONE : orbcc_weight(covered));
+		c->initial_at_ns = a->now_ns + c->port.avg_rtt_ns;
+	orbcc_average(c, c->port.u, pint ? ORBCC_ONE : orbcc_weight(covered));
 	if (pint)
 		climbs = orbcc_climb(c);
 	if (!climbs && orbcc_jump(c, a->mss)) {
@@ -283,16 +283,9 @@ ORBCC_INLINE int orbcc_path_changed(struct orbcc *c)
 	return 0;
 }
 
-ORBCC_INLINE void orbcc_set_port(struct orbcc *c, u64 rate_kbit, u64 avg_rtt_ns, u32 flows, u32 hop)
-{
-	c->port_rate_kbit = rate_kbit;
-	c->port_avg_rtt_ns = avg_rtt_ns;
-	c->port_flows = flows;
-	c->port_hop = hop;
-}
-
-/* Compares a stack with the last one, and stores it; 1 = it yields a reading, of utilisation *u. */
-ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbcc_telemetry *t, u64 *u)
+/* Compares a stack with the last one, and stores it; 1 = it yields a reading. */
+ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbcc_telemetry *t,
+			      struct orbcc_reading *r)
 {
 	struct orbcc_last_stack *last = &c->last;
 	struct orbcc_bottleneck b = { 0 };
@@ -318,20 +311,23 @@ ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbc
 		return 0;
 	}
 	orbcc_keep(last, now_ns, t->stack);
-	*u = b.u;
-	orbcc_set_port(c, orbcc_uf16_decode(t->stack->hop[b.hop].rate), (u64)t->stack->hop[b.hop].avg_rtt * 1000,
-		       t->stack->hop[b.hop].flows, b.hop);
+	r->u = b.u;
+	r->rate_kbit = orbcc_uf16_decode(t->stack->hop[b.hop].rate);
+	r->avg_rtt_ns = (u64)t->stack->hop[b.hop].avg_rtt * 1000;
+	r->flows = t->stack->hop[b.hop].flows;
+	r->hop = b.hop;
 	return 1;
 }
 
 /* 1 = the ACK's telemetry yields a reading. */
-ORBCC_INLINE int orbcc_read(struct orbcc *c, u64 now_ns, const struct orbcc_telemetry *t, u64 *u)
+ORBCC_INLINE int orbcc_read(struct orbcc *c, u64 now_ns, const struct orbcc_telemetry *t,
+			      struct orbcc_reading *r)
 {
 	u64 avg_rtt_ns = (u64)t->avg_rtt_us * 1000;
 	enum orbcc_arrival arrival;
 
 	if (t->kind == ORBCC_STACK)
-		return orbcc_read_stack(c, now_ns, t, u);
+		return orbcc_read_stack(c, now_ns, t, r);
 	arrival = orbcc_judge(c, now_ns, t->path, 1);
 	if (arrival == ORBCC_LATE) {
 		c->late++;
@@ -345,8 +341,11 @@ ORBCC_INLINE int orbcc_read(struct orbcc *c, u64 now_ns, const struct orbcc_tele
 		return 0;
 	if (!t->rate_kbit)
 		return 0;
-	*u = t->u;
-	orbcc_set_port(c, t->rate_kbit, avg_rtt_ns, t->flows, t->hop);
+	r->u = t->u;
+	r->rate_kbit = t->rate_kbit;
+	r->avg_rtt_ns = avg_rtt_ns;
+	r->flows = t->flows;
+	r->hop = t->hop;
 	return 1;
 }
 
@@ -434,7 +433,7 @@ ORBCC_INLINE void orbcc_init(struct orbcc *c, u64 now_ns, u32 mss, u8 profile, u
 ORBCC_INLINE int orbcc_on_ack(struct orbcc *c, const struct orbcc_ack *a, const struct orbcc_telemetry *t)
 {
 	int handover, reading;
-	u64 u = 0;
+	struct orbcc_reading r = { 0 };
 
 	c->acks++;
 	orbcc_due_before(c, a->now_ns);
@@ -452,12 +451,13 @@ ORBCC_INLINE int orbcc_on_ack(struct orbcc *c, const struct orbcc_ack *a, const 
 		c->initial_at_ns = 0;
 	}
 	if (t->kind) {
-		reading = orbcc_read(c, a->now_ns, t, &u);
+		reading = orbcc_read(c, a->now_ns, t, &r);
 		c->queueing_ns = t->queueing_ns;
 		c->readings += (u32)reading;
 		if (reading && c->fallback.active == 0 && c->srtt_q8) {
 			c->has_port = 1;
-			orbcc_steer(c, a, u, t->covered);
+			c->port = r;
+			orbcc_steer(c, a, t->covered);
 		}
 	}
 	if (!a->cum_acked && (c->phase == ORBCC_JUMP || c->phase == ORBCC_SETTLING || c->phase == ORBCC_RAMP))

@@ -50,6 +50,13 @@ struct orbcc_telemetry {
 	u8 kind, partial, hops, hop;
 };
 
+/* What an ACK's telemetry says of the bottleneck. */
+struct orbcc_reading {
+	u64 u; /* Q32 */
+	u64 rate_kbit, avg_rtt_ns;
+	u32 flows, hop;
+};
+
 /* An ACK; all counts in bytes. */
 struct orbcc_ack {
 	u64 now_ns;
@@ -85,9 +92,7 @@ struct orbcc {
 	u64 initial_at_ns, reference_at_ns, settles_at_ns; /* 0 = off */
 	u64 round_bytes, round_from, round_at_ns, round_lost_from;
 	u32 lossy_rounds;
-	/* The bottleneck as the last reading described it. */
-	u64 port_rate_kbit, port_avg_rtt_ns;
-	u32 port_flows, port_hop;
+	struct orbcc_reading port; /* the last that steered */
 	u32 path;
 	/* Counters. */
 	u32 acks, readings, steered, late, implausible, path_changes, handovers;
