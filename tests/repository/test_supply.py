@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What comes from elsewhere is pinned: packages by hash, actions by commit; `unsafe` has its invariants."""
+"""Supply chain: packages pinned by hash, actions by commit; the table of `unsafe` with its invariants."""
 
 from __future__ import annotations
 
