@@ -105,3 +105,21 @@ def test_a_port_that_lies_about_its_rate_gains_its_flow_little_in_open() -> None
         assert flow["handovers"] >= 1, r
         assert r["mbit"] > 8, r
         assert r["retransmissions"] < 2000, r
+
+
+@pytest.mark.parametrize("carrier", ["ip6", "tcp"])
+def test_of_two_stamping_ports_the_busier_one_controls(carrier: str) -> None:
+    """A second port behind the cable reports that it has half of the first one's rate."""
+    with network(queue=200_000) as n:
+        if carrier == "ip6":
+            n.receiver()
+        n.port(switch=0x5157)
+        words = ["--object", str(BUILT / "port.bpf.o"), "--dev", "d1", "--rate", "10000", "--switch", "9"]
+        n.loader("d", "port", "second", *words)
+        r = n.iperf(6, options=("--carrier", carrier, "--trust-path"))
+        flow = r["report"]["flows"][-1]
+        assert flow["path"] == 0x5157 ^ 9
+        assert (flow["bottleneck_kbit"], flow["fallback"]) == (10_000, 0), r
+        if carrier == "ip6":
+            assert flow["bottleneck_hop"] == 1
+        assert 6 < r["mbit"] < 11, r
