@@ -11,7 +11,7 @@ import pytest
 from network import BUILT, missing, network
 
 LACK = missing()
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(LACK), reason=LACK)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.skipif(bool(LACK), reason=LACK)]
 
 
 def left() -> tuple[str, str, list[str]]:

@@ -12,7 +12,7 @@ import pytest
 from network import BUILT, missing, network
 
 LACK = missing()
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(LACK), reason=LACK)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.skipif(bool(LACK), reason=LACK)]
 
 SERVER = """
 import socket
