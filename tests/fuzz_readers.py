@@ -11,6 +11,7 @@ Failing inputs are kept in crates/perigee-fuzz/found, and the exit code is 1.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -34,11 +35,13 @@ import pyarrow.parquet as pq
 import perigee_lab as perigee
 from perigee_lab import _core
 from perigee_lab.common.errors import PerigeeError
+from perigee_lab.learn import policy
 from perigee_lab.measure import journal, measured
 from perigee_lab.results import cells, dataset, kept
 from perigee_lab.results.metrics import flow_rows
 from perigee_lab.results.report.data import payload
 from perigee_lab.results.run import open_record
+from perigee_lab.runs import parcels
 from perigee_lab.runs.verify import verify_command
 
 SLOW_S, MOST_BYTES = 5.0, 1 << 30
@@ -360,12 +363,63 @@ def read_measured(folder: Path) -> None:
     measured.write_records(folder / "out")
 
 
+def make_parcel(folder: Path) -> None:
+    """An archive of a record, as workers send it."""
+    make_record(folder)
+    (folder / "parcel.tar").write_bytes(parcels.pack(folder / "out/cubic/seed1", "name"))
+
+
+def parcel_file(draw: random.Random, folder: Path) -> None:
+    """Damages an archive, most often its headers, or compresses it."""
+    path = folder / "parcel.tar"
+    data = path.read_bytes()
+    at = 512 * draw.randrange(max(1, len(data) // 512))
+    head = bytearray(data[at : at + 512])
+    for _ in range(draw.randint(1, 4)):
+        head[draw.randrange(max(1, len(head)))] = draw.choice((0, 47, 46, 48, 55, 128, 255))
+    changed = data[:at] + bytes(head) + data[at + 512 :]
+    path.write_bytes(draw.choice((changed, changed, bytes_of(draw, data), gzip.compress(changed[:20_000]))))
+
+
+def read_parcel(folder: Path) -> None:
+    """Unpacks an archive."""
+    parcels.unpack((folder / "parcel.tar").read_bytes(), folder / "in/seed1", force=True)
+    open_record(folder / "in/seed1")
+
+
+def make_policy(folder: Path) -> None:
+    """A bundled policy as a file."""
+    (folder / "own.policy").write_text(dict(_core.policies())["astraea"], encoding="utf-8")
+
+
+def policy_file(draw: random.Random, folder: Path) -> None:
+    """Damages a policy, by bytes or by numbers."""
+    path = folder / "own.policy"
+    if draw.random() < 0.5:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+        return
+    words = path.read_text(encoding="utf-8").split(" ")
+    for _ in range(draw.randint(1, 3)):
+        words[draw.randrange(len(words))] = str(draw.choice(ODD)).encode("utf-8", "replace").decode()
+    path.write_text(" ".join(words), encoding="utf-8")
+
+
+def read_policy(folder: Path) -> None:
+    """Loads a policy; a ValueError names what is wrong."""
+    try:
+        policy.load(folder / "own.policy")
+    except ValueError as error:
+        assert str(folder) in str(error)  # noqa: PT017 - no test
+
+
 TARGETS = (
     Target("tables", make_record, table_of_record, read_record),
     Target("manifest", make_record, lambda d, f: json_file(d, f / "out/cubic/seed1/manifest.json"), read_record),
     Target("summary", make_record, summary_file, read_summary),
     Target("sweep", make_sweep, sweep_file, read_sweep),
     Target("measured", make_measured, measured_file, read_measured),
+    Target("parcel", make_parcel, parcel_file, read_parcel),
+    Target("policy", make_policy, policy_file, read_policy),
 )
 ACCEPTED = (PerigeeError, _core.ScenarioError, _core.RunError)
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from perigee_lab.results import dataset, kept
 from perigee_lab.results.cells import open_sweep
 from perigee_lab.results.run import open_record
 from perigee_lab.results.summary import about_seeds
+from perigee_lab.runs import parcels
 
 
 @pytest.fixture(scope="module")
@@ -230,6 +233,17 @@ def test_damaged_results_of_a_sweep_are_named(sweep: Path, cli: Cli) -> None:
     path.write_bytes(undamaged[: len(undamaged) // 2])
     done = cli("results", "out")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+
+
+def test_an_archive_unpacks_to_no_more_than_its_size(record: Path, tmp_path: Path) -> None:
+    packed = parcels.pack(record)
+    with pytest.raises(RecordError, match="is damaged"):
+        parcels.unpack(gzip.compress(packed), tmp_path / "in/seed1", force=True)
+    large = tarfile.TarInfo("seed1/manifest.json")
+    large.size = 1 << 40
+    with pytest.raises(RecordError, match="is damaged"):
+        parcels.unpack(large.tobuf(tarfile.PAX_FORMAT) + packed[512:], tmp_path / "in/seed1", force=True)
+    assert not (tmp_path / "in/seed1").exists()
 
 
 @pytest.mark.parametrize("target", [t.name for t in fuzz_readers.TARGETS if t.name != "measured"])

@@ -10,19 +10,27 @@ import gzip
 import json
 import os
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import perigee_lab as perigee
 from conftest import ROOT, Cli
+from perigee_lab.measure.fit import files
 from perigee_lab.measure.fit.command import fit
 from perigee_lab.measure.fit.given import runs_of
 from perigee_lab.measure.fit.recording import Given
 from perigee_lab.measure.fit.seen import probes_of
 from perigee_lab.measure.net.protocol import MeasureError
 from perigee_lab.sky.traces import opportunities
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SHARED = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data")) / "leocc"
 leocc = pytest.mark.skipif(
@@ -238,3 +246,15 @@ def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> N
     (tmp_path / "x.json").write_text(json.dumps({"a": 1}))
     done = cli("fit", "x.json", "--out", "other")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+
+
+def test_a_scenario_keeps_line_breaks_of_folder_names_in_its_texts() -> None:
+    path = SimpleNamespace(
+        usual_bps=1e7, base=[(0.0, 30.0)], queue_bytes=1e5, duration_s=10.0, loss=0.0, unknown=["a\nb"], early=None,
+        reverse_bps=None, added=(), events=None, bursts=None, outages=(), mode="lossy",
+    )  # fmt: skip
+    odd = 'x"\n[run]\nseed = 7\n"""'
+    text = files._scenario(path, odd, f"perigee fit {odd}", scheduled=False)  # type: ignore[arg-type]
+    found = tomllib.loads(text)
+    assert "seed" not in found["run"]
+    assert found["title"].startswith('x"\\n')

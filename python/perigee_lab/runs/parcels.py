@@ -146,7 +146,12 @@ def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None 
     """
     with scratch(target) as folder:
         try:
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            # Plain only: a compressed archive, or one with holes, may unpack to any size.
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+                if sum(member.size for member in archive.getmembers()) > len(data):
+                    raise RecordError(
+                        f"the result that was sent for {target} is damaged: it is larger than its archive"
+                    )
                 archive.extractall(folder, filter="data")
                 name = archive.pax_headers.get(NAME)
         except tarfile.TarError as error:
