@@ -352,3 +352,100 @@ def test_mistakes_are_explained(network: Network, words: list[str], message: str
                           text=True, check=False)  # fmt: skip
     assert done.returncode != 0
     assert message in done.stderr
+
+
+MANY_SERVER = """
+import asyncio
+async def serve(reader, writer):
+    while data := await reader.read(4096):
+        writer.write(data)
+    writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "0.0.0.0", 7003, backlog=4096)
+    print("ready", flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+MANY_CLIENTS = """
+import asyncio, sys
+address, count = sys.argv[1], int(sys.argv[2])
+async def connect(n):
+    async with limit:
+        reader, writer = await asyncio.open_connection(address, 7003)
+        writer.write(b"%d" % n)
+        assert await reader.read(100) == b"%d" % n
+        return reader, writer
+async def main():
+    global limit
+    limit = asyncio.Semaphore(500)
+    pairs = await asyncio.gather(*map(connect, range(count)))
+    print("open", flush=True)
+    sys.stdin.readline()
+    for n, (reader, writer) in enumerate(pairs):
+        writer.write(b"last %d" % n)
+    for n, (reader, writer) in enumerate(pairs):
+        assert await reader.read(100) == b"last %d" % n
+        writer.close()
+    print("closed", flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoof", [(), ("--spoof",)])
+def test_ten_thousand_connections_are_open_at_once(network: Network, spoof: tuple[str, ...]) -> None:
+    count = 10_000
+    for host in ("client", "near", "server"):
+        network.run(host, "sysctl", "-qw", "net.ipv4.ip_local_port_range=1100 65000")
+    serve_many = network.python("server", MANY_SERVER)
+    assert line(serve_many) == "ready"
+    gateway = network.gateway("near", "--workers", "2", *spoof)
+    clients = network.python("client", MANY_CLIENTS, SERVER, count, stdin=subprocess.PIPE)
+    assert line(clients) == "open"
+    status = gateway.status()
+    assert (status["open"], status["passed"], status["lost_notices"]) == (count, 0, 0)
+    assert say(clients, "") == "closed"
+    soon(lambda: gateway.status()["open"], 0)
+    status = gateway.status()
+    assert (status["completed"], status["reset"], status["window_bytes"]) == (count, 0, 0)
+
+
+ENDLESS = """
+import socket
+listener = socket.create_server(("", 7004))
+print("ready", flush=True)
+peer, _ = listener.accept()
+try:
+    while True:
+        peer.sendall(bytes(1 << 18))
+except OSError:
+    pass
+"""
+DISCARD = """
+import socket, sys
+peer = socket.create_connection((sys.argv[1], 7004))
+got, buffer = 0, bytearray(1 << 18)
+print("open", flush=True)
+while n := peer.recv_into(buffer):
+    got += n
+"""
+
+
+def test_what_waits_in_a_gateway_is_less_than_an_rtt_of_the_next_leg(tmp_path: Path) -> None:
+    """A server fills the gateway at the speed of the machine, the link takes 20 Mbit/s at an RTT of 100 ms."""
+    of_an_rtt = 20e6 / 8 * 0.1
+    with Network(tmp_path, "--delay-ms 50 --rate-mbit 20 --queue-kb 250") as network:
+        serve(network, ENDLESS)
+        gateway = network.gateway("far", "--from", "outside", "--cc", "bbr")
+        receiver = network.python("client", DISCARD, SERVER)
+        assert line(receiver) == "open"
+        # A second for the start.
+        soon(lambda: gateway.status()["bytes_outwards"] > 2e6, True)
+        waiting = []
+        for _ in range(10):
+            time.sleep(0.3)
+            status = gateway.status()
+            waiting.append(status["backlog_bytes"])
+            assert 0 < status["window_bytes"] <= of_an_rtt
+        assert max(waiting) > 0
+        assert sorted(waiting)[5] <= of_an_rtt

@@ -82,6 +82,12 @@ impl Backlog {
         self.window
     }
 
+    /// Rate at which data leaves, bytes/s.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// Counts bytes that were moved to the next leg.
     pub fn moved(&mut self, bytes: u64) {
         self.bytes += bytes;

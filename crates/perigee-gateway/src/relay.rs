@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
@@ -26,6 +26,10 @@ const KEPT_PIPES: usize = 64;
 const NOTABLE: u32 = 8;
 /// Memory per byte of payload before the first measurement.
 const FIRST_OVERHEAD: f64 = 2.0;
+/// Rate (bytes/s) and RTT (s) of both legs from which arrivals are gathered: fewer, larger moves.
+const FAST: f64 = 1e6;
+const LONG_S: f64 = 0.03;
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 /// Minimum number of unread bytes at which the overhead is measured.
 const MEASURABLE: u32 = 16 << 10;
 
@@ -160,6 +164,8 @@ struct Direction<'a> {
     backlog: Backlog,
     next_rtt_s: f64,
     overhead: f64,
+    /// Time in which arrivals of a fast connection gather.
+    pause: Option<Duration>,
     window: Share<'a>,
     waiting: Share<'a>,
     /// Bounds that were last passed to the kernel.
@@ -178,6 +184,7 @@ impl<'a> Direction<'a> {
             backlog: Backlog::new(shared.options.backlog, shared.options.buffer, now),
             next_rtt_s: 0.0,
             overhead: FIRST_OVERHEAD,
+            pause: None,
             window: Share::new(&shared.counters.window_bytes),
             waiting: Share::new(&shared.counters.backlog_bytes),
             set_unsent: 0,
@@ -206,6 +213,9 @@ impl<'a> Direction<'a> {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     guard.clear_ready_matching(tokio::io::Ready::READABLE);
                     self.shared.pipes.give_back(pipe);
+                    if let Some(pause) = self.pause {
+                        tokio::time::sleep(pause).await;
+                    }
                 }
                 Err(e) => return Err(e),
             }
@@ -318,6 +328,9 @@ impl<'a> Direction<'a> {
         self.next_rtt_s = f64::from(next.min_rtt_us) / 1e6;
         let first_rtt_s = f64::from(first.min_rtt_us) / 1e6;
         self.backlog.measure(now_s, Legs { first_rtt_s, next_rtt_s: self.next_rtt_s, mss: next.mss, unread });
+        let path_s = first_rtt_s + self.next_rtt_s;
+        let is_fast = self.backlog.rate() > FAST && path_s > LONG_S;
+        self.pause = is_fast.then(|| Duration::from_secs_f64(path_s / 64.0).min(LONGEST_PAUSE));
         self.waiting.set(unread.saturating_add(system::unsent(self.to)?));
         self.set_bounds()
     }

@@ -341,10 +341,11 @@ fn interface(name: &str) -> [u8; 16] {
 }
 
 /// Matches the source ports of a worker, so that a retransmitted SYN reaches the same one.
+/// Their lowest bit is of no use: Linux connects from even ports.
 fn port_of_worker(m: &mut Messages, worker: usize, workers: usize) {
-    let mask = u16::try_from(workers - 1).expect("few workers");
-    header_bits(m, 0, &mask.to_be_bytes());
-    compare(m, &u16::try_from(worker).expect("few workers").to_be_bytes());
+    let bits = |n: usize| u16::try_from(2 * n).expect("few workers").to_be_bytes();
+    header_bits(m, 0, &bits(workers - 1));
+    compare(m, &bits(worker));
 }
 
 /// Passes the packet to a listening socket of the gateway.

@@ -13,6 +13,8 @@ use tokio::io::Interest;
 
 /// Request for the number of unsent bytes in a socket's send queue.
 const SIOCOUTQNSD: libc::c_ulong = 0x894B;
+/// 128 slots.
+const PIPE_BYTES: libc::c_int = 512 << 10;
 const SIOCATMARK: libc::c_ulong = 0x8905;
 const SO_MEMINFO: libc::c_int = 55;
 const TCP_SAVE_SYN: libc::c_int = 27;
@@ -365,6 +367,8 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     // SAFETY: the kernel writes two descriptors, which the result owns.
     unsafe {
         check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK))?;
+        // Slots for small segments; users who may not have them keep sixteen.
+        libc::fcntl(ends[0], libc::F_SETPIPE_SZ, PIPE_BYTES);
         Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
     }
 }
