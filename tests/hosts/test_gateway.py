@@ -201,19 +201,15 @@ peer.sendall(b"after")
 print(peer.makefile("rb").read(11).decode())
 """
 URGENT_SERVER = """
-import socket
+import select, socket
 listener = socket.create_server(("", 7001))
 print("ready", flush=True)
 peer, _ = listener.accept()
-got = urgent = b""
-while len(got) < 11 or not urgent:
-    try:
-        urgent = urgent or peer.recv(1, socket.MSG_OOB)
-    except OSError:
-        pass
-    if len(got) < 11:
-        got += peer.recv(100)
-print(urgent.decode(), flush=True)
+select.select([], [], [peer], 20)
+print(peer.recv(1, socket.MSG_OOB).decode(), flush=True)
+got = b""
+while len(got) < 11:
+    got += peer.recv(100)
 peer.sendall(got)
 """
 

@@ -190,19 +190,17 @@ impl Lane {
     async fn accepted(self: Rc<Self>, fd: OwnedFd, own: SocketAddr) {
         let Ok(near) = Leg::new(fd) else { return };
         let _ = system::set_reset_on_close(&near, true);
-        let (Ok(client), Ok(server)) = (near.socket().peer_addr(), near.socket().local_addr()) else {
-            return;
-        };
-        let ends = (plain(client), plain(server));
+        // The socket itself has no addresses once the client has reset the connection.
+        let syn = system::saved_syn(&near).ok().and_then(|syn| Syn::read(&syn));
+        let Some(syn) = syn else { return };
+        let ends = (syn.from, syn.to);
         if ends.1 == plain(own) {
             // A program on this machine has connected to the gateway itself.
             return;
         }
         let counters = &self.worker.counters;
-        let traffic_class =
-            system::saved_syn(&near).ok().and_then(|syn| Syn::read(&syn)).map_or(0, |s| s.traffic_class);
         let far = if self.worker.options.spoof {
-            match self.dial(ends, traffic_class).await {
+            match self.dial(ends, syn.traffic_class).await {
                 Ok(far) => far,
                 Err(error) => return self.count_failure(&error),
             }
@@ -212,10 +210,10 @@ impl Lane {
                 _ => return,
             }
         };
-        if self.prepare(&near, ends.0.is_ipv6(), traffic_class).is_err() {
-            return;
-        }
         add(&counters.split, 1);
+        if self.prepare(&near, ends.0.is_ipv6(), syn.traffic_class).is_err() {
+            return add(&counters.reset, 1);
+        }
         let _open = Raised::new(&counters.open);
         let worker = &self.worker;
         let (options, pipes, start) = (&worker.options, &worker.pipes, worker.start);
