@@ -13,6 +13,8 @@ use perigee_units::{names, BitRate, Nanos};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Deepest nesting of elements; files of yEd have some ten. The parser of XML recurses.
+const MOST_DEEP: usize = 256;
 /// Upper bounds of plausible values.
 const MOST_BPS: f64 = 1e13;
 const MOST_MS: f64 = 1e5;
@@ -39,6 +41,11 @@ type Keys = BTreeMap<String, (String, Option<String>)>;
 /// # Errors
 /// If the text is not XML, or not a graph; invalid numbers, with their line.
 pub fn parse(text: &str) -> Result<Graph, TraceError> {
+    let lines = Lines::of(text);
+    if let Some(at) = too_deep(text.as_bytes()) {
+        let why = format!("not GraphML: elements are nested more than {MOST_DEEP} deep");
+        return Err(TraceError::at(lines.at(at), why));
+    }
     let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|e| TraceError::at(e.pos().row as usize, format!("not GraphML: {e}")))?;
@@ -48,15 +55,15 @@ pub fn parse(text: &str) -> Result<Graph, TraceError> {
         return Err(TraceError::at(1, "not GraphML: <graphml> with a <graph> in it is expected"));
     };
     if let Some(second) = graphs.next() {
-        return Err(TraceError::at(line(second), "a second graph: one is expected"));
+        return Err(TraceError::at(lines.of_node(second), "a second graph: one is expected"));
     }
     let keys = keys(root);
     let mut found = Graph::default();
-    let names = names(graph, &keys, &mut found.places)?;
+    let names = names(graph, &keys, &lines, &mut found.places)?;
     let directed = graph.attribute("edgedefault") == Some("directed");
     let mut at: BTreeMap<[String; 2], usize> = BTreeMap::new();
     for edge in elements(graph, "edge") {
-        let row = link(edge, &keys, &names)?;
+        let row = link(edge, &keys, &lines, &names)?;
         if row.ends[0] == row.ends[1] {
             found.loops += 1;
             continue;
@@ -79,7 +86,7 @@ pub fn parse(text: &str) -> Result<Graph, TraceError> {
         }
     }
     match found.rows.is_empty() {
-        true => Err(TraceError::at(line(graph), "the graph has no edges")),
+        true => Err(TraceError::at(lines.of_node(graph), "the graph has no edges")),
         false => Ok(found),
     }
 }
@@ -99,8 +106,67 @@ fn elements<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Ite
     node.children().filter(move |n| n.has_tag_name_of(name))
 }
 
-fn line(node: Node<'_, '_>) -> usize {
-    node.document().text_pos_at(node.range().start).row as usize
+/// Starts of the lines of a text: the document itself counts them again for each node.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i).collect())
+    }
+
+    /// The number of the line that has a byte, from 1.
+    fn at(&self, byte: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < byte)
+    }
+
+    fn of_node(&self, node: Node<'_, '_>) -> usize {
+        self.at(node.range().start)
+    }
+}
+
+/// The place of the first element that is nested too deep, in text that need not be XML.
+fn too_deep(text: &[u8]) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(start) = find(text, at, b"<") {
+        let rest = &text[start..];
+        let skipped = [
+            (&b"<!--"[..], &b"-->"[..]),
+            (b"<![CDATA[", b"]]>"),
+            (b"<?", b"?>"),
+            (b"<!", b">"),
+            (b"</", b">"),
+        ];
+        if let Some((open, close)) = skipped.iter().find(|(open, _)| rest.starts_with(open)) {
+            depth = depth.saturating_sub(usize::from(*open == b"</"));
+            at = find(text, start + open.len(), close)? + close.len();
+            continue;
+        }
+        depth += 1;
+        if depth > MOST_DEEP {
+            return Some(start);
+        }
+        at = end_of_tag(text, start)?;
+        depth -= usize::from(text[at - 2] == b'/');
+    }
+    None
+}
+
+/// The place after the `>` of a tag; quotes may hold others.
+fn end_of_tag(text: &[u8], start: usize) -> Option<usize> {
+    let mut quote = None;
+    for (i, &b) in text.iter().enumerate().skip(start) {
+        match (quote, b) {
+            (None, b'>') => return Some(i + 1),
+            (None, b'"' | b'\'') => quote = Some(b),
+            (Some(open), _) if open == b => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn find(text: &[u8], from: usize, what: &[u8]) -> Option<usize> {
+    text.get(from..)?.windows(what.len()).position(|w| w == what).map(|i| from + i)
 }
 
 fn keys(root: Node<'_, '_>) -> Keys {
@@ -128,21 +194,23 @@ fn value(of: Node<'_, '_>, keys: &Keys, name: &str) -> Option<String> {
 fn names(
     graph: Node<'_, '_>,
     keys: &Keys,
+    lines: &Lines,
     places: &mut BTreeMap<String, GeoPoint>,
 ) -> Result<BTreeMap<String, String>, TraceError> {
     let mut names = BTreeMap::new();
     let mut taken = BTreeSet::new();
     for node in elements(graph, "node") {
         let Some(id) = node.attribute("id") else {
-            return Err(TraceError::at(line(node), "a node without an id"));
+            return Err(TraceError::at(lines.of_node(node), "a node without an id"));
         };
         // Commas separate the nodes of a route.
         let label = value(node, keys, "label").unwrap_or_else(|| id.to_string()).replace(',', " ");
         let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = if taken.contains(&label) { format!("{label} ({id})") } else { label };
-        names::check(&name).map_err(|why| TraceError::at(line(node), format!("the node {name:?} {why}")))?;
+        names::check(&name)
+            .map_err(|why| TraceError::at(lines.of_node(node), format!("the node {name:?} {why}")))?;
         if !taken.insert(name.clone()) || names.insert(id.to_string(), name.clone()).is_some() {
-            return Err(TraceError::at(line(node), format!("two nodes are called {name:?}")));
+            return Err(TraceError::at(lines.of_node(node), format!("two nodes are called {name:?}")));
         }
         let degrees = |what: &str, most: f64| match value(node, keys, what) {
             None => Ok(None),
@@ -150,7 +218,7 @@ fn names(
                 Ok(v) if v.abs() <= most => Ok(Some(v)),
                 _ => {
                     let why = format!("{what} of {name:?} is {text:?}: degrees up to {most} are expected");
-                    Err(TraceError::at(line(node), why))
+                    Err(TraceError::at(lines.of_node(node), why))
                 }
             },
         };
@@ -161,8 +229,13 @@ fn names(
     Ok(names)
 }
 
-fn link(edge: Node<'_, '_>, keys: &Keys, names: &BTreeMap<String, String>) -> Result<LinkRow, TraceError> {
-    let n = line(edge);
+fn link(
+    edge: Node<'_, '_>,
+    keys: &Keys,
+    lines: &Lines,
+    names: &BTreeMap<String, String>,
+) -> Result<LinkRow, TraceError> {
+    let n = lines.of_node(edge);
     let end = |which: &str| {
         let id = edge.attribute(which).unwrap_or_default();
         let unknown = || TraceError::at(n, format!("the {which} of an edge is {id:?}: no node has this id"));
@@ -238,6 +311,33 @@ mod tests {
         let g = parse(&text.replace("0000000.0", "")).unwrap();
         assert_eq!(g.rows.len(), 3, "each direction of its own");
         assert_eq!(g.rows[2].delay, Some(Nanos(7_500_000)));
+    }
+
+    #[test]
+    fn elements_that_are_nested_deep_are_refused_before_the_parser_recurses() {
+        let n = 20_000;
+        for (open, close) in [
+            ("<a>", "</a>"),
+            ("<a b=\"/>\">", "</a>"),
+            ("<a><!-- </a> -->", "</a>"),
+            ("<a>", ""),
+            ("<a/ >", ""),
+        ] {
+            let text = format!("<graphml>\n{}{}</graphml>", open.repeat(n), close.repeat(n));
+            let e = parse(&text).unwrap_err().to_string();
+            assert!(e.contains("line 2: ") && e.contains("nested more than 256 deep"), "{open}: {e}");
+        }
+        assert!(parse(&ZOO.replace("<edge", &format!("{}<edge", "<x/>".repeat(n)))).is_ok());
+    }
+
+    #[test]
+    fn two_hundred_thousand_edges_are_read_in_linear_time() {
+        let mut text = String::from("<graphml>\n<graph>\n");
+        let n = 200_000;
+        (0..=n).for_each(|i| text += &format!("<node id=\"{i}\"/>\n"));
+        (0..n).for_each(|i| text += &format!("<edge source=\"{i}\" target=\"{}\"/>\n", i + 1));
+        let g = parse(&(text + "</graph></graphml>")).unwrap();
+        assert_eq!((g.rows.len(), g.rows[n - 1].line), (n, 2 * n + 3));
     }
 
     #[test]

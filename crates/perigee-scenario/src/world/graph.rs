@@ -6,7 +6,7 @@ use perigee_sources::graphml::{self, Graph};
 use perigee_sources::network::LinkRow;
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Speed of light in glass: 4.9 us per km.
 const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
@@ -60,25 +60,33 @@ const SPHERE: Ellipsoid = Ellipsoid { a_m: 1.0, f: 0.0 };
 /// placed neighbours: clouds of many links ("hyperedges" of the Topology Zoo) and routers of other
 /// networks. Returns the number of nodes placed.
 fn place_by_neighbours(graph: &mut Graph) -> usize {
-    let mut placed = 0;
-    loop {
-        let mut sums: BTreeMap<&str, Vec3> = BTreeMap::new();
-        for [a, b] in graph.rows.iter().map(|row| &row.ends) {
-            for (node, neighbour) in [(a, b), (b, a)] {
-                if let (None, Some(place)) = (graph.places.get(node), graph.places.get(neighbour)) {
-                    let sum = sums.entry(node).or_default();
-                    SPHERE.ecef(*place).iter().zip(sum).for_each(|(v, s)| *s += v);
-                }
-            }
-        }
-        if sums.is_empty() {
-            return placed;
-        }
-        placed += sums.len();
-        let middle = |sum: Vec3| GeoPoint { height_m: 0.0, ..SPHERE.geodetic(sum) };
-        let found: Vec<_> = sums.into_iter().map(|(node, sum)| (node.to_string(), middle(sum))).collect();
-        graph.places.extend(found);
+    // Neighbours in the order of the rows, so that sums do not depend on the order of nodes.
+    let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for [a, b] in graph.rows.iter().map(|row| &row.ends) {
+        neighbours.entry(a).or_default().push(b);
+        neighbours.entry(b).or_default().push(a);
     }
+    let places = &mut graph.places;
+    let is_open = |places: &BTreeMap<String, GeoPoint>, node: &str| !places.contains_key(node);
+    let beside = |places: &BTreeMap<String, GeoPoint>, node: &str| -> Vec<&str> {
+        neighbours.get(node).into_iter().flatten().copied().filter(|n| is_open(places, n)).collect()
+    };
+    let mut next: BTreeSet<&str> = places.keys().flat_map(|node| beside(places, node)).collect();
+    let mut placed = 0;
+    while !next.is_empty() {
+        let middle = |node: &&str| {
+            let mut sum = Vec3::default();
+            for place in neighbours[node].iter().filter_map(|n| places.get(*n)) {
+                SPHERE.ecef(*place).iter().zip(&mut sum).for_each(|(v, s)| *s += v);
+            }
+            (node.to_string(), GeoPoint { height_m: 0.0, ..SPHERE.geodetic(sum) })
+        };
+        let found: Vec<_> = next.iter().map(middle).collect();
+        placed += found.len();
+        places.extend(found);
+        next = next.iter().flat_map(|node| beside(places, node)).collect();
+    }
+    placed
 }
 
 fn no_delay(row: &LinkRow, end: usize) -> String {
@@ -102,6 +110,19 @@ mod tests {
     <edge source="a" target="c"/><edge source="c" target="b"/><edge source="d" target="e"/><edge source="d" target="d"/>
   </graph>
 </graphml>"#;
+
+    #[test]
+    fn a_long_chain_without_places_is_placed_in_linear_time() {
+        let n = 50_000;
+        let mut text = String::from(GRAPH.split("<node").next().unwrap());
+        text += "<node id=\"0\"><data key=\"la\">0</data><data key=\"lo\">2</data></node>";
+        (1..=n).for_each(|i| text += &format!("<node id=\"{i}\"/>"));
+        (0..n).for_each(|i| text += &format!("<edge source=\"{i}\" target=\"{}\"/>", i + 1));
+        let mut remarks = Vec::new();
+        let rows = links(&(text + "</graph></graphml>"), None, &mut remarks).unwrap();
+        assert_eq!(rows.len(), n);
+        assert!(remarks.iter().any(|r| r.starts_with("50000 nodes without a place")), "{remarks:?}");
+    }
 
     #[test]
     fn delays_follow_from_places_of_neighbours_or_from_the_scenario() {
