@@ -133,6 +133,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/perigee columns --markdown > docs/reference/columns.md
 	$(BIN)/python docs/make/disciplines.py
 	$(BIN)/python docs/make/record_tables.py
+	$(BIN)/python docs/make/demand_tables.py
 	$(BIN)/python docs/make/kernel.py
 	$(BIN)/python docs/make/unsafe.py
 	$(BIN)/python docs/make/inet.py

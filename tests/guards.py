@@ -36,7 +36,7 @@ LIMIT_S = 4.0
 def scenarios() -> list[Path]:
     """All shipped scenarios, in a stable order."""
     found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "studies/perigee_studies/scenarios").rglob("*.toml")]
-    return sorted({p.resolve() for p in found})
+    return sorted({p.resolve() for p in found if "[[flow]]" in p.read_text(encoding="utf-8")})
 
 
 def duration_of(path: Path) -> str | None:

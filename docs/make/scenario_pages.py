@@ -35,6 +35,12 @@ PAGES = (
     ("app", "Applications", "Traffic of a flow: the keys of each value of `app`.", ("[[flow]] app",)),
     ("flow", "Flows", "Sender, receiver, scheme and schedule of a flow.", ("[[flow]]",)),
     ("expect", "Expectations", "Bounds that results must meet, by metric.", ("[[expect]]", "[case]")),
+    (
+        "demand",
+        "Demand",
+        "Users of a constellation as a fluid: cells, plans, capacities, failures ([how to](../../how-to/demand.md)).",
+        ("[demand", "[[demand"),
+    ),
     ("hosts", "Real hosts and programs", "Linux hosts, and the programs on them.", ("[hosts]", "[[program]]")),
     ("tcp", "TCP", "Transport options of all flows, and profiles of published studies.", ("[tcp]",)),
     ("cc", "Congestion controls", "Parameters of each congestion control.", ("[cc.",)),
@@ -114,6 +120,16 @@ from = "s1"
 to = "d1"
 cc = "bbr"
 start = "5 s"
+""",
+    "demand": """[demand]
+set = "cities"
+count = 1000
+terminals = 10_000_000
+
+[[demand.failure]]
+gateway = ["london", "paris"]
+at = "18 h"
+length = "2 h"
 """,
     "hosts": """[hosts]
 offload = true

@@ -29,9 +29,10 @@ MAY_KNOW = {
     "telemetry": TRANSPORT,
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline", "sources"},
+    "fluid": LOW,
     "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline", "record"},
     "backend": TRANSPORT | {"tcp", "timeline", "sim", "record"},
-    "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
+    "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit", "fluid"},
     "guest": LOW,
     # A program of its own, with tokio: no other crate depends on it.
     "gateway": set(),
@@ -142,7 +143,7 @@ def test_files_fit_in_a_head() -> None:
 # Crates with results that must not depend on the order of a hash map. clippy.toml bans its
 # iteration everywhere, but `into_iter` by value is a method of a trait, which clippy cannot ban for
 # one type.
-DETERMINISTIC = ("units", "cc", "queue", "tcp", "telemetry", "timeline", "sources", "orbit", "sim")
+DETERMINISTIC = ("units", "cc", "queue", "tcp", "telemetry", "timeline", "sources", "orbit", "fluid", "sim")
 
 
 @pytest.mark.parametrize("crate", DETERMINISTIC)
@@ -161,7 +162,7 @@ LEVELS = [
     {"hosts"},
     {"runs"},
     {"judge"},
-    {"learn", "view"},
+    {"learn", "view", "demand"},
     {"validation", "benchmarks"},
     {"measure"},
     {"cli"},

@@ -21,7 +21,7 @@ else:
 sys.path.insert(0, str(ROOT / "docs/make"))
 import scenario_pages
 
-SKY = {"node", "handover"}
+SKY = {"node", "handover", "demand"}
 
 
 def test_the_pages_are_those_of_this_version() -> None:
@@ -53,6 +53,9 @@ def test_the_example_of_a_page_loads(name: str) -> None:
             "port": {"ground": {"rate": "10 Mbit", "queue": "1 bdp"}},
             "flow": [{"from": "london", "to": "paris", "cc": "cubic"}],
         }
+    if name == "demand":
+        base["run"]["duration"] = "24 h"
+        base["node"] = {n: {**node, "kind": "station"} for n, node in base["node"].items()}
     merged: dict[str, Any] = {**base, **example}
     if name == "node":
         merged["node"] = {**base["node"], **example["node"]}

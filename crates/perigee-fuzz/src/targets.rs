@@ -6,6 +6,7 @@
 use crate::{captures, guests};
 use perigee_orbit::interop::hypatia;
 use perigee_orbit::motion::{omm, tle};
+use perigee_scenario::file::cells as demand_cells;
 use perigee_scenario::Scenario;
 use perigee_sources::fading;
 use perigee_sources::graphml;
@@ -47,6 +48,12 @@ pub const TARGETS: &[Target] = &[
         seeds: weather,
         feed: |b| text(b).is_some_and(|t| fading::read_weather(t).is_ok()),
     },
+    Target { name: "cells", seeds: cells, feed: |b| text(b).is_some_and(|t| demand_cells::parse(t).is_ok()) },
+    Target {
+        name: "curve",
+        seeds: curves,
+        feed: |b| text(b).is_some_and(|t| demand_cells::curve(t).is_ok()),
+    },
     Target { name: "timeline", seeds: timelines, feed: timeline },
     Target { name: "hypatia", seeds: hypatia_folders, feed: hypatia_folder },
     Target { name: "telemetry", seeds: stacks, feed: stack },
@@ -57,6 +64,21 @@ pub const TARGETS: &[Target] = &[
     Target { name: "frames", seeds: guests::frames, feed: guests::frame },
     Target { name: "capture", seeds: captures::seeds, feed: captures::feed },
 ];
+
+fn cells() -> Vec<Vec<u8>> {
+    let table = "name,lat,lon,population,terminals\nRome,41.9,12.5,2800000,900\n,-33.9,18.4,4.6e6,\n";
+    let raster = "X,Y,Z\n12.5,41.9,2800000\n-70.25,-33.5,1e3\n";
+    let features = r#"{"type": "FeatureCollection", "features": [
+        {"geometry": {"type": "Point", "coordinates": [12.5, 41.9]}, "properties": {"name": "a", "population": 3}},
+        {"geometry": {"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 4], [0, 0]]]}, "properties": {"terminals": 7}}]}"#;
+    // Numbers must be there in every column.
+    let table = table.replace(",\n", ",5\n");
+    vec![table.into_bytes(), raster.into(), features.into()]
+}
+
+fn curves() -> Vec<Vec<u8>> {
+    vec!["hour,share\n0,0.5\n6.5,0.25\n20,1\n".into()]
+}
 
 const STEP: Nanos = Nanos::from_millis(100);
 

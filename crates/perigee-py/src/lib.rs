@@ -6,6 +6,7 @@ mod backends;
 mod capture;
 mod congestion;
 mod convert;
+mod demand;
 mod exchange;
 mod interrupt;
 mod learning;
@@ -40,6 +41,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<congestion::PyAck>()?;
     m.add_class::<congestion::PyHop>()?;
     m.add_class::<sky::Sky>()?;
+    m.add_class::<demand::Demand>()?;
+    m.add_function(wrap_pyfunction!(demand::allocate, m)?)?;
     m.add_function(wrap_pyfunction!(sky::network_paths, m)?)?;
     m.add_class::<timelines::Timeline>()?;
     m.add_class::<plugins::SeenSatellite>()?;

@@ -125,6 +125,12 @@ impl Scenario {
         survey::has_sky(&self.0)
     }
 
+    /// Whether it has flows: without any, it has a demand only.
+    #[getter]
+    fn has_flows(&self) -> bool {
+        !self.0.flows.is_empty()
+    }
+
     /// `[sweep]`: keys, with their values in TOML and their place.
     fn sweep(&self) -> Vec<(String, Vec<String>, String)> {
         self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()

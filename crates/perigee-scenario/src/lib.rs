@@ -15,6 +15,7 @@ pub mod world;
 
 // Crates underneath that a front end uses; it depends only on this one.
 pub use perigee_cc as cc;
+pub use perigee_fluid as fluid;
 pub use perigee_orbit as orbit;
 pub use perigee_timeline as timeline;
 pub use perigee_units as units;
@@ -24,4 +25,4 @@ pub use file::kind::is_plugin;
 pub use file::scenario::Scenario;
 pub use file::{schema, sources};
 pub use world::assembly::{FlowPlan, PortReport, World};
-pub use world::{estimate, exchange, saved, shared, survey, timeline_paths};
+pub use world::{demand, estimate, exchange, saved, shared, survey, timeline_paths};

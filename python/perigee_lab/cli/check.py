@@ -23,6 +23,8 @@ from perigee_lab.cli.options import (
 from perigee_lab.cli.output import print_remarks
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perigee_lab.runs.scenario import Scenario
 
 
@@ -49,6 +51,9 @@ def command(
     at = chosen(name_of(backend, hosts, clock), kernel)
     on = at.as_core()
     loaded = given.scenario(scenario, sets, tle, trust=trust, as_json=as_json)
+    if not loaded.core.has_flows:
+        _check_demand(scenario, loaded, as_json=as_json)
+        return
     refuse_idle(loaded, at)
     with given.problems(as_json=as_json), _as_problems():
         wanted, classes = named(asked)
@@ -81,6 +86,31 @@ def command(
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
     cost = f"{hops_in_words(hops * runs)}, {cpu_s * runs:.2g} s of one core"
     print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
+
+
+def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
+    """Checks a scenario that has a demand and no flows."""
+    from perigee_lab import _core
+
+    with given.problems(as_json=as_json):
+        found: dict[str, Any] = json.loads(_core.Demand(scenario.core).describe())
+    terminals = sum(c["terminals"] for c in found["cells"])
+    sizes = {"satellites": len(found["satellites"]), "gateways": len(found["gateways"]), "cells": len(found["cells"])}
+    if as_json:
+        told = {
+            "terminals": terminals,
+            "steps": found["steps"],
+            "report": found["report"],
+            "warnings": found["warnings"],
+        }
+        print(json.dumps({"ok": True, **sizes, **told}, indent=1))
+        return
+    print(f"{path}: " + ("can be computed, but look before you trust it" if found["warnings"] else "fine"))
+    print("  " + ", ".join(f"{n:,} {noun}" for noun, n in sizes.items()) + f", {terminals:,.0f} terminals")
+    print(f"  {found['steps']:,} steps of {found['step_s']:g} s; perigee demand run computes them")
+    for line in found["report"]:
+        print(f"  {line}")
+    print_remarks(found["warnings"])
 
 
 @contextmanager

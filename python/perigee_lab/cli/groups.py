@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SECTIONS: dict[str, tuple[str, ...]] = {
     "To begin": ("doctor", "init", "check", "run", "judge", "schemes", "columns", "new-cc"),
     "Results": ("report", "view", "compare", "trace", "verify"),
-    "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather"),
+    "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather", "demand"),
     "Many runs": ("sweep", "results", "run-job", "study"),
     "Real hosts and real paths": (
         "kernel",

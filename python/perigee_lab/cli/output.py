@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import filled, writing, written
-from perigee_lab.common.messages import complain
+from perigee_lab.common.messages import complain, plain_progress
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
@@ -45,3 +45,18 @@ def save(figure: Any, file: Path) -> None:
         stop(f"cannot write {file}: {error}")
     finally:
         plt.close(figure)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on the error stream if that is a terminal, else a line every ten seconds."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield plain_progress(what, total)
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

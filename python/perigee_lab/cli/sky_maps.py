@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perigee_lab.cli.output import progress
 from perigee_lab.cli.places import in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import make_ready, writing
-from perigee_lab.common.messages import plain_progress
 
 if TYPE_CHECKING:
     from perigee_lab.results.run import Run
@@ -49,7 +48,7 @@ def draw_over(
     if not 1 < len(t_s) <= MOST_INSTANTS:
         stop(f"--over and --step make {len(t_s)} instants; 2 to {MOST_INSTANTS:,} can be looked at")
     make_ready(file.parent)
-    with in_options(origin, None), _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
+    with in_options(origin, None), progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
         found = _found(scenario, what, t_s, origin, record, tick)
     with writing(file):
         _write(found, file, over_s)
@@ -97,7 +96,7 @@ def _write(found: OverTime, file: Path, over_s: float) -> None:
         save(over_time_maps.draw(found, over_s), file)
     elif file.suffix in over_time_maps.FILMS:
         frames = min(len(found.frames), over_time_maps.MOST_FRAMES)
-        with _progress("frames", frames) as tick:
+        with progress("frames", frames) as tick:
             over_time_maps.film(found, file, tick)
     else:
         over_time_maps.write_table(found, file)
@@ -116,18 +115,3 @@ def _tell(found: OverTime) -> None:
             low, middle, high = np.percentile(values, [0, 50, 100])
             unit = f" {panel.unit}" if panel.unit else ""
             print(f"  {panel.title}, {len(values)} {whose}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on the error stream if that is a terminal, else a line every ten seconds."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield plain_progress(what, total)
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)

@@ -53,7 +53,8 @@ def _span(over_s: float) -> str:
     return f"over {over_s / 3600:.4g} h" if over_s >= 3600 else f"over {over_s:.4g} s"
 
 
-def _base(axis: Any) -> None:
+def base(axis: Any) -> None:
+    """Draws land and grid of a world map."""
     axis.set_facecolor(SEA)
     coast(axis)
     axis.set_aspect("equal")
@@ -78,7 +79,7 @@ def _limits(panel: Panel) -> tuple[float, float]:
 
 
 def _panel(figure: Any, axis: Any, panel: Panel, found: OverTime) -> Any:
-    _base(axis)
+    base(axis)
     low, high = _limits(panel)
     mesh = _mesh(axis, panel.cells, low, high, COLOURS[panel.more_is_better])
     _places(axis, panel.places, found, low, high, COLOURS[panel.more_is_better])
@@ -134,7 +135,7 @@ def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -
     colours = COLOURS[panel.more_is_better]
     figure, axis = plt.subplots(figsize=(TWO_COLUMNS_IN, 3.9), layout="constrained")
     try:
-        _base(axis)
+        base(axis)
         mesh = _mesh(axis, found.frames[0], low, high, colours)
         _places(axis, np.full(len(found.ground), np.nan), found, low, high, colours)
         figure.colorbar(mesh, ax=axis, shrink=0.9, pad=0.01).set_label(panel.unit, fontsize=8)

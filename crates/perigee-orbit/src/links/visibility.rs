@@ -44,6 +44,11 @@ impl GroundPoint {
         GroundPoint { ecef: ellipsoid.ecef(place), up: up(place), mask, sin_mask }
     }
 
+    /// Sine of the least elevation of a visible point.
+    pub(crate) fn least_sine(&self) -> f64 {
+        self.sin_mask
+    }
+
     /// Sine of the elevation of a point.
     pub fn sin_elevation(&self, p: Vec3) -> f64 {
         let d = sub(p, self.ecef);

@@ -5,6 +5,7 @@
 
 mod handover;
 mod network;
+pub mod overlook;
 pub(crate) mod plan;
 pub mod reach;
 pub(crate) mod snapshot;

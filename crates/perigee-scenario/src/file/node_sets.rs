@@ -78,7 +78,9 @@ const STUDY_CITIES: usize = 5;
 
 /// Unique names of cities: of several with one name the largest keeps it, others get their country
 /// appended ("London, CA"), and those of the same country a number ("Suzhou 2").
-fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &'static cities::City)> {
+pub(crate) fn unique(
+    cities: impl Iterator<Item = &'static cities::City>,
+) -> Vec<(String, &'static cities::City)> {
     let mut seen = std::collections::BTreeMap::<&str, Vec<&str>>::new();
     let mut named = Vec::new();
     for c in cities {

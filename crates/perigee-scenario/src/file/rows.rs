@@ -48,11 +48,6 @@ pub(crate) const fn list<T: Field + Table>(name: &'static str, help: &'static st
     checked::<T>(row(name, Content::List(T::TABLE), help))
 }
 
-/// A list of sections that must not be empty.
-pub(crate) const fn some<T: Field + Table>(name: &'static str, help: &'static str) -> Key {
-    checked::<T>(Key { required: true, ..row(name, Content::List(T::TABLE), help) })
-}
-
 /// The name of a queue discipline, with parameters that are keys of the same section.
 pub(crate) const fn discipline<T: Field>(name: &'static str, help: &'static str) -> Key {
     let content = Content::Discipline(Kind::Word(disciplines::NAMES));

@@ -7,6 +7,7 @@ use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::{ChangeSpec, When};
 use crate::file::checked::{Checked, Given};
+use crate::file::demand::DemandSpec;
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::expect::Expect;
 use crate::file::flow::{self, FlowSpec};
@@ -80,6 +81,8 @@ pub struct Scenario {
     pub case: Case,
     /// `[[expect]]`.
     pub expect: Vec<Expect>,
+    /// `[demand]`.
+    pub demand: Option<DemandSpec>,
     /// `[[program]]`.
     pub programs: Vec<ProgramSpec>,
     /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
@@ -178,10 +181,21 @@ impl Reader<'_> {
         if !is_sky && source.is_some() {
             self.problems.extend(misplaced);
         }
-        if is_sky && nodes.len() < 2 {
+        let least = if top.demand.is_some() { 1 } else { 2 };
+        if is_sky && nodes.len() < least {
             let why = "a constellation needs at least two nodes on the ground";
             self.problems.push(top.written.problem("node", why));
         }
+        if top.flow.is_empty() && top.demand.is_none() {
+            let p = top.written.problem("flow", "must be given");
+            self.problems.push(p.hint("[[flow]]: who sends what to whom; or a [demand]"));
+        }
+        if let Some(demand) = top.demand.as_ref().filter(|_| !is_sky && source.is_some()) {
+            let why = "no effect: users are seen by satellites, and this source has none";
+            let p = Problem::new("demand", why).at(demand.place());
+            self.problems.push(p.hint("[demand] belongs to a [source.constellation]"));
+        }
+        let demand = top.demand.and_then(|d| d.spec(&nodes, run.duration, self.problems));
         let matrices: Vec<_> = top.flow.iter().filter_map(|f| f.matrix.clone()).collect();
         let flows = top.flow.into_iter().map(|f| f.spec(run.duration, &nodes, self.problems));
         let flows: Vec<_> = flows.collect();
@@ -204,7 +218,8 @@ impl Reader<'_> {
         let read_by_programs = programs.iter().filter_map(ProgramSpec::file);
         let of_flows =
             schedule_files.chain(scheme_files(&top.cc, &flows)).chain(matrices).chain(read_by_programs);
-        let files = of_the_network.chain(of_flows).collect();
+        let of_demand = demand.iter().flat_map(|d| d.files.clone());
+        let files = of_the_network.chain(of_flows).chain(of_demand).collect();
         Some(Scenario {
             name: name.into(),
             title: top.title.unwrap_or_else(|| name.into()),
@@ -228,6 +243,7 @@ impl Reader<'_> {
             flows,
             case: top.case,
             expect: top.expect,
+            demand,
             programs,
             resolved_toml: String::new(),
             remarks: Vec::new(),

@@ -21,6 +21,9 @@ impl Scenario {
     /// # Errors
     /// As there.
     pub fn schemes_with(&self, asked: &[String], others: &[String]) -> Result<Vec<String>, ScenarioError> {
+        if self.flows.is_empty() {
+            return Err(self.without_flows());
+        }
         let open = self.flows.iter().find(|f| f.app.is_tcp() && f.schemes().iter().any(|id| *id == "*"));
         let every: Vec<String>;
         let mut list = if asked.is_empty() { &self.run.cc[..] } else { asked };
@@ -57,6 +60,12 @@ impl Scenario {
                 .into()),
             Some(_) => Ok(without_repeats(list)),
         }
+    }
+
+    /// Why a scenario without flows cannot be run.
+    pub(crate) fn without_flows(&self) -> ScenarioError {
+        let p = Problem::new("flow", "the scenario has no flow: there are no packets to simulate");
+        p.hint("perigee demand run computes its [demand]; add a [[flow]] to run it").into()
     }
 
     /// Names of the plug-ins that the flows or `run.cc` request.

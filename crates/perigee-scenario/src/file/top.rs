@@ -7,6 +7,7 @@ use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::Change;
 use crate::file::checked::{Axis, Given};
+use crate::file::demand::Demand;
 use crate::file::expect::Expect;
 use crate::file::field::TcpOfAll;
 use crate::file::flow::Flow;
@@ -46,7 +47,8 @@ parameters! {
     telemetry: Telemetry = one();
     tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it");
     cc: BTreeMap<String, Given> = by_scheme("[cc.SCHEME]: parameters of a congestion control for all flows that run it");
-    flow: Vec<Flow> = some("[[flow]]: who sends what to whom");
+    flow: Vec<Flow> = list("[[flow]]: who sends what to whom; at least one, unless there is a [demand]");
+    demand: Option<Demand> = one();
     hosts: Hosts = one();
     sweep: Vec<Axis> = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run");
     case: Case = one();

@@ -106,6 +106,9 @@ impl World {
     /// Errors detected only when the network is built: unknown ports and nodes, unreadable files,
     /// unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
+        if scenario.flows.is_empty() {
+            return Err(scenario.without_flows());
+        }
         let scenario = crate::world::traffic::expand(&scenario, seed);
         if scenario.flows.len() > crate::file::rows::MAX_FLOWS as usize {
             let place = scenario.flows.iter().map(|f| &f.place).next_back();

@@ -7,12 +7,14 @@
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
 //! * [`assembly`]: the complete world; [`shared`]: one timeline for all schemes; [`estimate`]: cost
 //!   of a run.
+//! * [`demand`]: users of a constellation as a fluid.
 //! * [`exchange`], [`survey`]: networks to and from the files of other tools, and views of a sky by
 //!   pairs ([`timeline_paths`]: of other networks).
 
 pub mod assembly;
 pub mod changes;
 pub mod dama;
+pub mod demand;
 pub mod estimate;
 pub mod exchange;
 pub mod fading;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Allocation of capacity to demands that flow like a fluid: no packets, no time.
+//!
+//! * [`problem`]: resources with capacities, demands with weights, limits and paths.
+//! * [`max_min`]: weighted max–min fair rates by progressive filling, exact.
+//! * [`alpha_fair`]: proportionally and α-fair rates, to a stated duality gap.
+//! * [`verify`]: the optimality conditions of both, checked independently of the algorithms.
+//!
+//! Everything is sequential, with sums in a fixed order: the same problem gives the same bits on
+//! every machine. Callers run independent problems in parallel.
+
+pub mod alpha_fair;
+pub mod max_min;
+pub mod problem;
+pub mod verify;
+
+pub use alpha_fair::{alpha_fair, Priced};
+pub use max_min::{max_min, Allocation, Bottleneck};
+pub use problem::{Problem, Unusable};

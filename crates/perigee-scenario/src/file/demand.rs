@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[demand]`: many users as a fluid, for `perigee demand`.
+
+use crate::file::cells::{self, Cell, MAX_CELLS};
+use crate::file::error::Problem;
+use crate::file::grammar::Only;
+use crate::file::kind::Kind;
+use crate::file::node::NodeSpec;
+use crate::file::parameters::parameters;
+use crate::file::rows::ANY_TIME;
+use perigee_units::{files, BitRate, Nanos};
+use std::path::PathBuf;
+
+const STEP: Kind = Kind::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
+const INTERVAL: Kind = Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
+
+parameters! {
+    /// `[demand]`.
+    Demand = "demand", "All users as a fluid, for `perigee demand`. Gateways are the nodes of kind \"station\".";
+    set: Option<String> = optional(Kind::Word(&["cities"]), "cells of a bundled table: the largest cities");
+    file: Option<PathBuf> = optional(Kind::File, "cells from a file instead: CSV with columns lat, lon, population (or terminals) and, if wanted, name, or X, Y, Z; or GeoJSON");
+    count: Option<usize> = optional(Kind::Int(1, 100_000), "only so many cells, those with the most population");
+    grid_deg as grid: Option<f64> = optional(Kind::Angle(0.1, 30.0), "cells of the table or file are merged into squares of this many degrees");
+    terminals: Option<u64> = optional(Kind::Int(1, 10_000_000_000), "terminals in all cells, in proportion to population; default: the column terminals of the file");
+    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation for terminals; default: that of the constellation");
+    active: f64 = key(Kind::Number(0.0, 1.0), "0.05", "share of the terminals that are active in the busy hour");
+    activity: Option<PathBuf> = optional(Kind::File, "a CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, see below");
+    spread: String = key(Kind::Word(&["balanced", "even", "nearest"]), "balanced", "how the terminals of a cell are spread over the satellites in view: less to those with many terminals in view, evenly, or all to the nearest");
+    satellites: usize = key(Kind::Int(1, 64), "4", "satellites that serve a cell at most, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
+    gateway: String = key(Kind::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: the nearest by path, or spread over the nearest ones, less to those with much traffic");
+    gateways: usize = key(Kind::Int(1, 16), "3", "gateways over which a satellite's traffic is spread at most, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
+    route: String = key(Kind::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: the shortest, or those that avoid ISLs which shortest paths would fill");
+    fairness: String = key(Kind::Word(&["max-min", "proportional", "alpha"]), "max-min", "how elastic traffic shares capacity, by weight");
+    alpha: f64 = key(Kind::Number(0.2, 8.0), "2", "of alpha-fair rates: 1 is proportional, larger is nearer to max-min"), only &[Only::With("fairness", &["alpha"])];
+    isl: Option<BitRate> = optional(Kind::Rate, "capacity of an ISL in each direction; default: that of [port.isl], or 10 Gbit/s");
+    step: Nanos = key(STEP, "15 s", "time between allocations");
+    record: Nanos = key(INTERVAL, "60 s", "time over which a row of a cell is averaged; a multiple of step");
+    record_links: Nanos = key(INTERVAL, "300 s", "time over which a row of a link, beam or gateway is averaged; a multiple of record");
+    threshold: BitRate = key(Kind::Rate, "25 Mbit", "a terminal with less than this, or than its plan's rate, counts as below");
+    down: Down = one();
+    up: Up = one();
+    plan: Vec<Plan> = list("[[demand.plan]]: what terminals want; default: one plan with the defaults below");
+    failure: Vec<Failure> = list("[[demand.failure]]: a gateway without service for a time");
+}
+
+parameters! {
+    /// `[demand.down]`.
+    Down = "down", "Capacities towards the terminals.";
+    terminal: BitRate = key(Kind::Rate, "300 Mbit", "of a terminal");
+    beam: BitRate = key(Kind::Rate, "4 Gbit", "of all beams from one satellite to one cell");
+    satellite: BitRate = key(Kind::Rate, "20 Gbit", "of all beams of a satellite");
+    feeder: BitRate = key(Kind::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
+    gateway: BitRate = key(Kind::Rate, "100 Gbit", "of a gateway, all antennas together");
+}
+
+parameters! {
+    /// `[demand.up]`.
+    Up = "up", "Capacities from the terminals.";
+    terminal: BitRate = key(Kind::Rate, "40 Mbit", "of a terminal");
+    beam: BitRate = key(Kind::Rate, "600 Mbit", "of all beams from one cell to one satellite");
+    satellite: BitRate = key(Kind::Rate, "4 Gbit", "of all beams of a satellite");
+    feeder: BitRate = key(Kind::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
+    gateway: BitRate = key(Kind::Rate, "100 Gbit", "of a gateway, all antennas together");
+}
+
+parameters! {
+    /// `[[demand.plan]]`.
+    Plan = "plan", "A plan: the same for a share of the terminals of every cell.";
+    name: String = key(Kind::Text, "all", "for tables");
+    share: f64 = key(Kind::Number(0.0, 1e9), "1", "share of the terminals, relative to the other plans");
+    down: BitRate = key(Kind::Rate, "100 Mbit", "elastic traffic of an active terminal takes up to this");
+    up: BitRate = key(Kind::Rate, "10 Mbit", "the same, upwards");
+    inelastic_down: Option<BitRate> = optional(Kind::Rate, "traffic of an active terminal that is served first and in full or not at all, such as voice; default: none");
+    inelastic_up: Option<BitRate> = optional(Kind::Rate, "the same, upwards");
+    weight: f64 = key(Kind::Number(1e-6, 1e6), "1", "of a terminal's elastic rate where capacity is short");
+}
+
+parameters! {
+    /// `[[demand.failure]]`.
+    Failure = "failure", "Gateways that fail.";
+    gateway: Vec<String> = required(Kind::OneOrMany(&Kind::Text), "names of the gateways");
+    at: Nanos = key(ANY_TIME, "0 s", "when");
+    length: Option<Nanos> = optional(ANY_TIME, "how long; default: to the end");
+    left: f64 = key(Kind::Number(0.0, 1.0), "0", "share of the capacity that is left");
+}
+
+/// `[demand]` with its cells and curve.
+#[derive(Clone, Debug)]
+pub struct DemandSpec {
+    /// The section.
+    pub keys: Demand,
+    /// Cells, in the order of the table or file.
+    pub cells: Vec<Cell>,
+    /// Activity by local time: hour and share, relative to the busy hour, in order.
+    pub activity: Vec<(f64, f64)>,
+    /// Files that it names.
+    pub files: Vec<PathBuf>,
+}
+
+/// Activity of each hour of the day relative to the busy hour: an assumption with the shape of
+/// residential traffic (a minimum before dawn, a plateau over the day, a maximum in the evening), not
+/// a measurement.
+pub const ACTIVITY: [f64; 24] = [
+    0.70, 0.52, 0.38, 0.29, 0.25, 0.25, 0.29, 0.37, 0.45, 0.51, 0.55, 0.58, 0.60, 0.61, 0.62, 0.65, 0.70,
+    0.76, 0.84, 0.92, 0.98, 1.00, 0.96, 0.85,
+];
+
+impl Demand {
+    /// Reads the files of the section and checks it against the nodes and the length of the run.
+    pub(crate) fn spec(
+        self,
+        nodes: &[NodeSpec],
+        duration: Nanos,
+        problems: &mut Vec<Problem>,
+    ) -> Option<DemandSpec> {
+        let before = problems.len();
+        self.check_times(duration, problems);
+        self.check_gateways(nodes, duration, problems);
+        let cells = self.cells().map_err(|p| problems.push(p)).ok();
+        let activity = self.activity().map_err(|p| problems.push(p)).ok();
+        if self.plan.iter().map(|p| p.share).sum::<f64>() <= 0.0 && !self.plan.is_empty() {
+            problems.push(self.written.problem("plan", "the shares of all plans are zero"));
+        }
+        if problems.len() > before {
+            return None;
+        }
+        let files = self.file.iter().chain(&self.activity).cloned().collect();
+        Some(DemandSpec { cells: cells?, activity: activity?, files, keys: self })
+    }
+
+    fn check_times(&self, duration: Nanos, problems: &mut Vec<Problem>) {
+        let c = &self.written;
+        let multiple = |longer: Nanos, shorter: Nanos| longer.0 % shorter.0 == 0;
+        if !multiple(self.record, self.step) {
+            problems.push(c.problem("record", format!("no multiple of step, {}", self.step)));
+        }
+        if !multiple(self.record_links, self.record) {
+            problems.push(c.problem("record_links", format!("no multiple of record, {}", self.record)));
+        }
+        if !multiple(duration, self.record) {
+            let why = format!("the run of {duration} is no multiple of it");
+            problems
+                .push(c.problem("record", why).hint("choose run.duration as a multiple of demand.record"));
+        }
+    }
+
+    fn check_gateways(&self, nodes: &[NodeSpec], duration: Nanos, problems: &mut Vec<Problem>) {
+        let names = || nodes.iter().filter(|n| n.kind == "station").map(|n| n.name.as_str());
+        if names().next().is_none() {
+            let p = self.written.problem("gateway", "there is no gateway");
+            problems.push(p.hint("gateways are nodes of kind \"station\": [node.NAME] or [[nodes]]"));
+            return;
+        }
+        for f in &self.failure {
+            if f.at >= duration {
+                problems
+                    .push(f.written.problem("at", format!("not before the end of the run at {duration}")));
+            }
+            for name in &f.gateway {
+                if !names().any(|n| n == name) {
+                    let p = f.written.problem("gateway", format!("no gateway is called {name:?}"));
+                    let mut p = p.allowed(names().collect::<Vec<_>>().join(", "));
+                    p.hint = crate::file::suggestions::hint(name, names());
+                    problems.push(p);
+                }
+            }
+        }
+    }
+
+    /// The cells of the table or file, merged, cut and with their terminals.
+    fn cells(&self) -> Result<Vec<Cell>, Problem> {
+        let c = &self.written;
+        let (mut all, key) = match (self.set.as_deref(), &self.file) {
+            (Some(_), None) => (cells::cities(), "set"),
+            (None, Some(file)) => {
+                let text = files::read(file).map_err(|why| c.problem("file", why))?;
+                let wrong = |why: String| c.problem("file", format!("{}: {why}", file.display()));
+                (cells::parse(&text).map_err(wrong)?, "file")
+            }
+            _ => return Err(c.problem("set", "give either a set or a file of cells")),
+        };
+        if let Some(deg) = self.grid_deg {
+            all = cells::merged(&all, deg);
+        }
+        let people = |a: &Cell| a.population.max(a.terminals);
+        if let Some(count) = self.count.filter(|n| *n < all.len()) {
+            all.sort_by(|a, b| people(b).total_cmp(&people(a)));
+            all.truncate(count);
+        }
+        if all.len() > MAX_CELLS {
+            let p = c.problem(key, format!("{} cells", all.len())).allowed(format!("at most {MAX_CELLS}"));
+            return Err(p.hint("merge them with grid = \"1 deg\", or take the largest with count"));
+        }
+        if let Some(total) = self.terminals {
+            let sum: f64 = all.iter().map(|a| a.population).sum();
+            if sum <= 0.0 {
+                return Err(c.problem("terminals", "no cell has a population to spread them by"));
+            }
+            all.iter_mut().for_each(|a| a.terminals = total as f64 * a.population / sum);
+        }
+        if all.iter().all(|a| a.terminals <= 0.0) {
+            let p = c.problem("terminals", "no cell has a terminal");
+            return Err(p.hint("give terminals = 10000000, or a column terminals in the file"));
+        }
+        Ok(all)
+    }
+
+    fn activity(&self) -> Result<Vec<(f64, f64)>, Problem> {
+        let Some(file) = &self.activity else {
+            return Ok(ACTIVITY.iter().enumerate().map(|(h, s)| (h as f64, *s)).collect());
+        };
+        let wrong = |why: String| self.written.problem("activity", format!("{}: {why}", file.display()));
+        let text = files::read(file).map_err(|why| self.written.problem("activity", why))?;
+        cells::curve(&text).map_err(wrong)
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[demand]` over a constellation: users as a fluid, step by step.
+//!
+//! Steps are independent of each other: [`step`] computes one, [`spreading`] distributes terminals
+//! over satellites and gateways, [`tally`] averages steps into rows. Intervals run in parallel and
+//! are joined in order, so that results do not depend on the number of threads. Routes and views
+//! come from [`perigee_orbit::stream::overlook`], rates from [`perigee_fluid`].
+
+pub mod setting;
+pub mod spreading;
+pub mod step;
+pub mod tally;
+
+use crate::file::error::ScenarioError;
+use crate::file::scenario::Scenario;
+use perigee_orbit::stream::overlook::KnownIsls;
+use perigee_units::{stop, Nanos};
+use rayon::prelude::*;
+use serde_json::{json, Value as Json};
+use setting::Setting;
+use tally::{Chunk, Interval};
+
+/// Intervals of links in a chunk, the unit that is stored and resumed.
+const INTERVALS: u64 = 8;
+
+/// Exact for whole seconds, so that readers can compare times.
+fn seconds(t: Nanos) -> f64 {
+    t.0 as f64 / 1e9
+}
+
+/// A demand that can be computed, chunk by chunk.
+#[derive(Debug)]
+pub struct DemandRun {
+    setting: Setting,
+}
+
+impl DemandRun {
+    /// Prepares the demand of a scenario.
+    ///
+    /// # Errors
+    /// A scenario without demand or satellites, unknown places, unreadable weather.
+    pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        Ok(DemandRun { setting: Setting::new(scenario)? })
+    }
+
+    /// Numbers of the first gateway and the first cell where satellites, gateways and cells are
+    /// numbered in this order.
+    pub fn first_vertices(&self) -> [u32; 2] {
+        let satellites = self.setting.sky.constellation().len() as u32;
+        [satellites, satellites + self.setting.gateways.len() as u32]
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> u64 {
+        self.setting.duration.0.div_ceil(self.chunk_length().0)
+    }
+
+    fn chunk_length(&self) -> Nanos {
+        self.setting.record_links * INTERVALS
+    }
+
+    /// Computes a chunk, on that number of threads (`None`: on one per core). The result does not
+    /// depend on it.
+    ///
+    /// # Errors
+    /// When the work is interrupted, or no thread can be started.
+    pub fn chunk(&self, number: u64, threads: Option<usize>) -> Result<Chunk, String> {
+        let s = &self.setting;
+        let start = self.chunk_length() * number;
+        let end = (start + self.chunk_length()).min(s.duration);
+        let starts: Vec<Nanos> =
+            (0..INTERVALS).map(|i| start + s.record_links * i).take_while(|t| *t < end).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+        let pool = pool.map_err(|e| format!("no threads: {e}"))?;
+        let mut chunk = Chunk::default();
+        for batch in starts.chunks(pool.current_num_threads().max(1)) {
+            stop::check()?;
+            let work = || batch.par_iter().map(|t| self.interval(*t, end)).collect();
+            let done: Vec<Interval> = pool.install(work);
+            done.into_iter().for_each(|interval| chunk.append(interval));
+        }
+        Ok(chunk)
+    }
+
+    /// The steps of an interval of links, one after the other.
+    fn interval(&self, start: Nanos, end: Nanos) -> Interval {
+        let s = &self.setting;
+        let end = (start + s.record_links).min(end);
+        let mut interval = Interval::new(s, start);
+        let mut isls = KnownIsls::default();
+        let mut t = start;
+        while t < end {
+            let row_end = (t + s.record).min(end);
+            let from = t;
+            while t < row_end {
+                match s.step_at(t, &mut isls) {
+                    Ok(outcome) => interval.add(s, &outcome),
+                    Err(why) => interval.fail(s, t, why),
+                }
+                t += s.step;
+            }
+            interval.close_row(s, from);
+        }
+        interval.close(s);
+        interval
+    }
+
+    /// Everything that tables refer to by number, as JSON.
+    pub fn describe(&self) -> Json {
+        let s = &self.setting;
+        let plan = |p: &setting::Plan| {
+            json!({
+                "name": p.name, "share": p.share, "weight": p.weight,
+                "elastic_bps": p.elastic_bps, "inelastic_bps": p.inelastic_bps,
+            })
+        };
+        json!({
+            "title": s.sky.spec().title,
+            "start": s.sky.constellation().start.to_string(),
+            "duration_s": seconds(s.duration),
+            "step_s": seconds(s.step),
+            "record_s": seconds(s.record),
+            "record_links_s": seconds(s.record_links),
+            "threshold_bps": s.threshold_bps,
+            "chunks": self.chunks(),
+            "chunk_intervals": INTERVALS,
+            "steps": s.duration.0 / s.step.0,
+            "satellites": s.sky.constellation().names,
+            "gateways": s.gateways.iter().map(|g| json!({
+                "name": g.name, "lat": g.place.lat_deg, "lon": g.place.lon_deg,
+            })).collect::<Vec<_>>(),
+            "cells": s.cells.iter().map(|c| json!({
+                "name": c.name, "lat": c.place.lat_deg, "lon": c.place.lon_deg,
+                "population": c.population, "terminals": c.terminals,
+            })).collect::<Vec<_>>(),
+            "plans": s.plans.iter().map(plan).collect::<Vec<_>>(),
+            "failures": s.failures.iter().map(|f| json!({
+                "gateway": s.gateways[f.gateway].name,
+                "from_s": seconds(f.from), "to_s": seconds(f.to.min(s.duration)), "left": f.left,
+            })).collect::<Vec<_>>(),
+            "report": s.sky.report(),
+            "warnings": s.warnings,
+        })
+    }
+
+    /// Position of a satellite's shadow point at an instant: degrees north and east, for maps.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn shadows(&self, t: Nanos) -> Result<Vec<[f64; 2]>, String> {
+        let c = self.setting.sky.constellation();
+        let mut at = perigee_orbit::motion::positions::Positions::default();
+        c.motion.span(c.start, t, t)?.positions(t, &mut at);
+        let ellipsoid = self.setting.sky.spec().ellipsoid;
+        let below = |s: usize| {
+            let p = ellipsoid.geodetic(at.get(s));
+            [p.lat_deg, p.lon_deg]
+        };
+        Ok((0..at.len()).map(below).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::demand::step::Link;
+    use std::path::Path;
+
+    const TEXT: &str = "[run]\nduration = \"20 min\"\n[source.constellation]\npreset = \"PRESET\"\n\
+        [node.Raisting]\nkind = \"station\"\nlat = 47.9\nlon = 11.1\n\
+        [node.Fucino]\nkind = \"station\"\nlat = 42.0\nlon = 13.6\n\
+        [demand]\nset = \"cities\"\ncount = 60\nterminals = 200_000\nstep = \"60 s\"\nMORE\n\
+        [[demand.plan]]\nshare = 3\ninelastic_down = \"100 kbit\"\n[[demand.plan]]\nname = \"b\"\nweight = 2\nup = \"30 Mbit\"\n";
+
+    fn run(preset: &str, more: &str, tail: &str) -> DemandRun {
+        let text = TEXT.replace("PRESET", preset).replace("MORE", more) + tail;
+        let s = Scenario::parse(&text, "test", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        DemandRun::new(&s).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn served(c: &Chunk) -> f64 {
+        c.steps.iter().filter(|s| s.direction == 0).map(|s| s.served.elastic[1]).sum()
+    }
+
+    #[test]
+    fn whatever_is_offered_flows_or_is_accounted_for_by_every_policy() {
+        for more in [
+            "",
+            "spread = \"nearest\"",
+            "spread = \"even\"\nsatellites = 2\nroute = \"load-aware\"\nisl = \"1 Gbit\"",
+            "gateway = \"balanced\"\ngateways = 2\nfairness = \"proportional\"",
+            "fairness = \"alpha\"\nalpha = 3\ngrid = \"5 deg\"",
+        ] {
+            let c = run("starlink-shell1", more, "").chunk(0, None).unwrap();
+            assert!(served(&c) > 1e9, "{more}");
+            let e = c.errors;
+            assert!(e.offered <= 1e-9 && e.carried <= 1e-9 && e.excess <= 1e-9, "{more} {e:?}");
+            assert!(e.gap <= 1e-6, "{more} {e:?}");
+            assert!(c.failed.is_empty() && c.unreached == 0);
+            assert!(c.cells.iter().all(|r| r.served.missing() <= 1e-9));
+            assert!(c.links.iter().all(|l| l.peak_bps <= l.capacity_bps * (1.0 + 1e-9)));
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_and_the_order_of_chunks_change_no_bit() {
+        let text = |c: &Chunk| format!("{:?} {:?} {:?} {:?}", c.cells, c.paths, c.links, c.steps);
+        let more =
+            "record_links = \"60 s\"\nroute = \"load-aware\"\nisl = \"1 Gbit\"\ngateway = \"balanced\"";
+        let run = run("starlink-shell1", more, "");
+        assert_eq!(run.chunks(), 3);
+        let last = text(&run.chunk(2, Some(1)).unwrap());
+        for threads in [2, 3, 4, 8] {
+            assert_eq!(text(&run.chunk(2, Some(threads)).unwrap()), last, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn what_a_failed_gateway_carried_is_lost_or_goes_elsewhere() {
+        let fail = |names: &str| {
+            format!("[[demand.failure]]\ngateway = {names}\nat = \"5 min\"\nlength = \"5 min\"\n")
+        };
+        let before = run("starlink-shell1", "", "").chunk(0, None).unwrap();
+        let one = run("starlink-shell1", "", &fail("\"Raisting\"")).chunk(0, None).unwrap();
+        let both = run("starlink-shell1", "", &fail("[\"Raisting\", \"Fucino\"]")).chunk(0, None).unwrap();
+        assert!(served(&one) < served(&before) && served(&both) < served(&one));
+        assert_eq!(both.unreached, 5);
+        for (a, b) in before.steps.iter().zip(&both.steps) {
+            let failed = (300..600).contains(&(a.t.0 / 1_000_000_000));
+            let offered = b.served.elastic[0] + b.served.inelastic[0];
+            assert_eq!(b.served.no_gateway > 0.0, failed);
+            assert!(!failed || (b.served.no_gateway / offered - 1.0).abs() < 1e-12);
+            assert!(failed || a.served == b.served);
+        }
+        let gateway =
+            |l: &&tally::LinkRow| l.link == Link::Gateway(0) && (300..600).contains(&(l.t.0 / 1_000_000_000));
+        assert_eq!(one.links.iter().filter(gateway).count(), 0);
+        assert!(before.links.iter().filter(gateway).count() > 0);
+    }
+
+    #[test]
+    fn satellites_without_links_serve_cells_only_where_they_see_a_gateway() {
+        let c = run("oneweb", "", "").chunk(0, None).unwrap();
+        assert!(c.paths.iter().any(|p| p.reached == 0.0) && c.paths.iter().any(|p| p.reached == 1.0));
+        assert!(c.paths.iter().all(|p| p.isls.is_nan() || p.isls == 0.0));
+    }
+
+    #[test]
+    fn load_aware_paths_carry_more_where_links_are_full() {
+        let with = |route: &str| {
+            let more = format!("isl = \"200 Mbit\"\nroute = \"{route}\"");
+            served(&run("starlink-shell1", &more, "").chunk(0, None).unwrap())
+        };
+        assert!(with("load-aware") > 1.1 * with("shortest"));
+    }
+}

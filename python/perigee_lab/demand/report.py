@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Report page of a record of `perigee demand`, or of two side by side."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee_lab.common import quoting
+from perigee_lab.common.files import RecordError, write_text
+from perigee_lab.demand import maps
+from perigee_lab.demand.columns import DIRECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from perigee_lab.demand.record import Record
+
+MOST_ROWS = 10
+STYLE = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#1b2733}img{max-width:100%}
+table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}.two{display:grid;grid-template-columns:1fr 1fr;gap:1.5em}
+pre{background:#f6f6f6;padding:1em;overflow:auto}.note{color:#5b6876}"""
+
+
+def write(record: Record, page: Path, other: Record | None = None) -> None:
+    """Writes the page; with `other`, that record on the left and `record` on the right."""
+    title = quoting.html(record.start["title"])
+    body = [f"<h1>{title}</h1>", f'<p class="note">{quoting.html(_about(record))}</p>']
+    if other is None:
+        body += [_list(lines(record)), *_sections(record)]
+    else:
+        body += [_list(lines(record, other)), "<h2>Who loses</h2>", *_losses(record, other)]
+        pairs = zip(_sections(other), _sections(record), strict=True)
+        names = [quoting.html(r.folder.name) for r in (other, record)]
+        body.append(f'<div class="two"><h2>{names[0]}</h2><h2>{names[1]}</h2></div>')
+        body += [f'<div class="two"><div>{left}</div><div>{right}</div></div>' for left, right in pairs]
+    scenario = quoting.html(record.start["scenario"])
+    body.append(f"<details><summary>scenario</summary><pre>{scenario}</pre></details>")
+    meta = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    head = f'<!DOCTYPE html><html lang="en"><head>{meta}</head>'
+    write_text(page, f"{head}<body>{''.join(body)}</body></html>\n")
+
+
+def _about(record: Record) -> str:
+    start = record.start
+    hours = start["duration_s"] / 3600
+    return (
+        f"{start['satellites']:,} satellites, {len(start['gateways'])} gateways, {start['cells']:,} cells with "
+        f"{record.cells['terminals'].sum():,.0f} terminals; {hours:.4g} h from {start['start']} in steps of "
+        f"{start['step_s']:g} s"
+    )
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{quoting.html(t)}</li>" for t in texts) + "</ul>"
+
+
+def lines(record: Record, other: Record | None = None) -> list[str]:
+    """What the record says, a sentence a line; with `other`, also the differences from it."""
+    m = record.manifest
+    found = []
+    if record.window_s is not None:
+        found.append(f"from {record.window_s[0]:g} to {record.window_s[1]:g} s of the run:")
+    for direction in DIRECTIONS:
+        t = record.totals[direction]
+        now = _shares(t)
+        text = (
+            f"{direction}: {now['served_bps'] / 1e9:.1f} of {now['offered_bps'] / 1e9:.1f} Gbit/s are served "
+            f"({now['served']:.1%}); no gateway {now['no_gateway']:.2%}, no capacity {now['no_capacity']:.2%}"
+        )
+        if other is not None:
+            before = _shares(other.totals[direction])
+            text += f"; {other.folder.name}: {before['served_bps'] / 1e9:.1f} Gbit/s ({before['served']:.1%})"
+        found.append(text)
+    down = record.totals["down"]
+    if down["active"] > 0:
+        share = down["below"] / down["active"]
+        limit = m["threshold_bps"] / 1e6
+        text = f"{share:.1%} of the active terminals have less than {limit:g} Mbit/s down (or than their plan)"
+        if other is not None and other.totals["down"]["active"] > 0:
+            before_down = other.totals["down"]
+            text += f"; {other.folder.name}: {before_down['below'] / before_down['active']:.1%}"
+        found.append(text)
+    if other is not None:
+        found += _hit(record, other)
+    if m["failed_steps"]:
+        first = m["failed"][0]
+        found.append(
+            f"{m['failed_steps']} steps could not be allocated, the first at {first['t_s']:g} s: {first['why']}"
+        )
+    if m["steps_without_a_path"]:
+        found.append(f"in {m['steps_without_a_path']} steps no cell reached a gateway")
+    errors = m["conservation"]
+    worst = max(errors.values(), default=0.0)
+    found.append(f"conservation: largest relative error {worst:.1e} (offered, carried, capacity)")
+    if m["duality_gap"] > 0:
+        found.append(f"largest duality gap of the rates: {m['duality_gap']:.1e}")
+    return found
+
+
+def _shares(total: dict[str, float]) -> dict[str, float]:
+    offered = total["elastic_offered_bps"] + total["inelastic_offered_bps"]
+    served = total["elastic_bps"] + total["inelastic_bps"]
+    of = max(offered, 1e-300)
+    return {
+        "offered_bps": offered,
+        "served_bps": served,
+        "served": served / of,
+        "no_gateway": total["no_gateway_bps"] / of,
+        "no_capacity": total["no_capacity_bps"] / of,
+    }
+
+
+def _hit(record: Record, other: Record) -> list[str]:
+    """How many terminals lose how much."""
+    lost = losses(record, other)
+    found = []
+    for share in (0.1, 0.5, 0.9):
+        hit = lost[lost["lost_share"] >= share]
+        found.append(
+            f"{hit['terminals'].sum():,.0f} terminals in {len(hit)} cells lose {share:.0%} or more of their traffic"
+        )
+    return found
+
+
+def losses(record: Record, other: Record, direction: int = 0) -> pd.DataFrame:
+    """A row per cell: served traffic in `other` and in `record`, most lost bits first.
+
+    Raises RecordError if their cells differ.
+    """
+    import pandas as pd
+
+    mine, theirs = (_by_cell(r, direction) for r in (record, other))
+    if list(mine["cell"]) != list(theirs["cell"]):
+        raise RecordError("the two records have different cells: compare demands with the same [demand] cells")
+    frame = pd.DataFrame({
+        "cell": mine["cell"],
+        "lat_deg": mine["lat_deg"],
+        "lon_deg": mine["lon_deg"],
+        "terminals": mine["terminals"],
+        "before_mbps": theirs["served_bps"] / theirs["active"] / 1e6,
+        "after_mbps": mine["served_bps"] / mine["active"] / 1e6,
+        "below_before": theirs["below"] / theirs["active"],
+        "below_after": mine["below"] / mine["active"],
+        "rtt_before_ms": theirs["rtt_ms"],
+        "rtt_after_ms": mine["rtt_ms"],
+    })  # fmt: skip
+    frame["lost_share"] = (1 - mine["served_bps"] / theirs["served_bps"]).where(theirs["served_bps"] > 0, 0.0)
+    frame["lost_bps"] = theirs["served_bps"] - mine["served_bps"]
+    return frame.sort_values("lost_bps", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _by_cell(record: Record, direction: int) -> pd.DataFrame:
+    """Cells with all plans together."""
+    frame = record.by_cell
+    frame = frame[frame["direction"] == DIRECTIONS[direction]].copy()
+    frame["below"] = frame["below_share"].fillna(0.0) * frame["active"]
+    plans = len(record.start["plans"])
+    first = frame.iloc[::plans].reset_index(drop=True)
+    for name in ("active", "below", "served_bps", "offered_bps"):
+        first[name] = frame[name].to_numpy(np.float64).reshape(-1, plans).sum(axis=1)
+    worst = frame["worst_rate_mbps"].to_numpy(np.float64).reshape(-1, plans)
+    first["worst_rate_mbps"] = np.where(np.isfinite(worst), worst, np.inf).min(axis=1)
+    return first
+
+
+def _losses(record: Record, other: Record) -> list[str]:
+    lost = losses(record, other).head(2 * MOST_ROWS)
+    rows = [
+        (r["cell"], f"{r['terminals']:,.0f}", f"{r['before_mbps']:.1f}", f"{r['after_mbps']:.1f}",
+         f"{r['lost_share']:.1%}", f"{r['below_before']:.1%}", f"{r['below_after']:.1%}",
+         f"{r['rtt_before_ms']:.0f}", f"{r['rtt_after_ms']:.0f}")
+        for r in lost.to_dict("records")
+    ]  # fmt: skip
+    head = ("cell", "terminals", "before, Mbit/s", "after, Mbit/s", "lost", "below before", "below after",
+            "RTT before, ms", "RTT after, ms")  # fmt: skip
+    return [_image(_map(record, "lost", other)), _table(head, rows)]
+
+
+def _sections(record: Record) -> list[str]:
+    limit = record.start["threshold_bps"] / 1e6
+    return [
+        f"<h2>Share of users below {limit:g} Mbit/s by hour</h2>{_image(_hours(record))}",
+        f"<h2>What an active terminal gets</h2>{_image(_map(record, 'rate'))}",
+        f"<h2>What is not served</h2>{_image(_map(record, 'unserved'))}",
+        f"<h2>Load of ISLs and feeders</h2>{_image(_map(record, 'load'))}",
+        f"<h2>Ten hottest links</h2>{_links(record)}",
+        f"<h2>Worst cells</h2>{_worst(record)}",
+    ]
+
+
+def _map(record: Record, what: str, other: Record | None = None) -> Any:
+    figure = _figure(maps.WIDE_IN, 4.0)
+    maps.draw_on(figure, record, what, other)
+    return figure
+
+
+def _hours(record: Record) -> Any:
+    """Shares by local and UTC hour, of each plan."""
+    import pandas as pd
+
+    hours = pd.read_csv(record.folder / "hours.csv")
+    figure = _figure(maps.WIDE_IN, 2.6)
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, clock in zip(axes, ("local", "utc"), strict=True):
+        for plan in record.start["plans"]:
+            of = hours[(hours["clock"] == clock) & (hours["plan"] == plan["name"])]
+            for direction, style in zip(DIRECTIONS, ("-", ":"), strict=True):
+                line = of[of["direction"] == direction]
+                axis.plot(
+                    line["hour"], 100 * line["below_share"], style, label=quoting.plot(f"{plan['name']}, {direction}")
+                )
+        axis.set_xlabel({"local": "local solar time, h", "utc": "UTC, h"}[clock], fontsize=8)
+        axis.set_xticks(range(0, 24, 6))
+        axis.set_ylim(0, 100)
+        axis.grid(alpha=0.3)
+        axis.tick_params(labelsize=7)
+    axes[0].set_ylabel("% of active terminals", fontsize=8)
+    axes[1].legend(fontsize=6)
+    return figure
+
+
+def _links(record: Record) -> str:
+    """The hottest links of each kind that can be full: feeders, gateways, ISLs, radios."""
+    import pandas as pd
+
+    links = pd.read_csv(record.folder / "links.csv").head(MOST_ROWS)
+    hours = record.start["duration_s"] / 3600
+    rows = [
+        (f"{r['kind']} {r['from']}" + (f" to {r['to']}" if r["to"] != r["from"] else ""), r["direction"],
+         f"{r['full_s'] / 3600:.2f} of {hours:.4g} h", f"{r['mean_mbps'] / 1e3:.2f}", f"{r['peak_mbps'] / 1e3:.2f}",
+         f"{r['capacity_mbps'] / 1e3:.2f}", f"{r['peak_share']:.0%}")
+        for r in links.to_dict("records")
+    ]  # fmt: skip
+    head = ("link", "direction", "full (95 %)", "mean, Gbit/s", "peak, Gbit/s", "capacity, Gbit/s", "peak / capacity")
+    return _table(head, rows)
+
+
+def _worst(record: Record) -> str:
+    """Cells with the lowest mean rate of an active terminal."""
+    frame = _by_cell(record, 0)
+    frame = frame[frame["active"] > 0].copy()
+    frame["rate"] = frame["served_bps"] / frame["active"] / 1e6
+    frame = frame.sort_values(["rate", "terminals"], ascending=[True, False], kind="stable").head(MOST_ROWS)
+    rows = [
+        (r["cell"], f"{r['terminals']:,.0f}", f"{r['rate']:.2f}", f"{r['worst_rate_mbps']:.2f}",
+         f"{r['below'] / r['active']:.1%}", _known(r["rtt_ms"], ".0f"), _text(r["gateway"]))
+        for r in frame.to_dict("records")
+    ]  # fmt: skip
+    worst = (
+        "worst minute, Mbit/s" if record.start["record_s"] == 60 else f"worst {record.start['record_s']:g} s, Mbit/s"
+    )
+    head = ("cell", "terminals", "mean, Mbit/s", worst, "time below", "RTT, ms", "gateway")
+    return _table(head, rows)
+
+
+def _known(value: float, form: str) -> str:
+    return format(value, form) if np.isfinite(value) else "none"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "none"
+
+
+def as_json(record: Record, other: Record | None) -> dict[str, Any]:
+    """The report for machines."""
+    found: dict[str, Any] = {"lines": lines(record, other), "totals": record.totals}
+    if other is not None:
+        lost = losses(record, other)
+        rows = lost.astype(object).where(lost.notna(), None).to_dict("records")
+        found |= {"before": other.totals, "cells": rows}
+    return found
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def row(cells: Sequence[str], mark: str) -> str:
+        return "<tr>" + "".join(f"<{mark}>{quoting.html(c)}</{mark}>" for c in cells) + "</tr>"
+
+    return f"<table>{row(head, 'th')}{''.join(row(r, 'td') for r in rows)}</table>"
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _image(figure: Any) -> str:
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=110, metadata={"Software": None})
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'

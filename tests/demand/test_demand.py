@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee demand`: records, resumed and damaged ones, maps, pages, errors of input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import Begin, Cli, wait_for
+from perigee_lab.demand import columns, maps
+from perigee_lab.demand.record import Record
+
+SCENARIO = """
+title = "two gateways"
+[run]
+duration = "MINUTES min"
+[source.constellation]
+preset = "starlink-shell1"
+[[nodes]]
+file = "gateways.csv"
+[demand]
+file = "cells.csv"
+step = "60 s"
+record_links = "60 s"
+active = 0.1
+[demand.down]
+gateway = "3 Gbit"
+[[demand.plan]]
+share = 3
+inelastic_down = "100 kbit"
+[[demand.plan]]
+name = "half"
+down = "50 Mbit"
+weight = 2
+"""
+CELLS = """name,lat,lon,population,terminals
+Rome,41.9,12.5,2800000,900
+Madrid,40.4,-3.7,3200000,700
+Vienna,48.2,16.4,1900000,
+Nairobi,-1.3,36.8,4400000,800
+""".replace(",\n", ",500\n")
+GATEWAYS = "name,lat,lon,dishes\nRaisting,47.9,11.1,8\nFucino,42.0,13.6,8\n"
+
+
+def scenario(folder: Path, minutes: int = 30, more: str = "", name: str = "s.toml") -> Path:
+    (folder / "cells.csv").write_text(CELLS)
+    (folder / "gateways.csv").write_text(GATEWAYS)
+    (folder / name).write_text(SCENARIO.replace("MINUTES", str(minutes)) + more)
+    return folder / name
+
+
+def digests(out: Path) -> dict[str, str]:
+    files = sorted(p for p in out.rglob("*") if p.is_file() and p.suffix in (".parquet", ".json", ".csv"))
+    return {str(p.relative_to(out)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def is_over(process: subprocess.Popen[str], chunks: Path, wanted: int) -> bool:
+    """Whether a process has ended, or written that many chunks."""
+    return process.poll() is not None or (chunks.is_dir() and len(list(chunks.glob("*.json"))) >= wanted)
+
+
+def test_a_record_has_its_tables_and_whatever_is_offered_is_accounted_for(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path)
+    done = cli("demand", "run", "s.toml", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert max(manifest["conservation"].values()) <= 1e-9
+    record = Record(tmp_path / "out")
+    assert record.chunks == 4
+    for name in columns.PARTS:
+        assert list(record.table(name).columns) == [c.name for c in columns.TABLES[name][1]]
+    cells = record.table("cells")
+    assert len(cells) == 30 * 4 * 2 * 2
+    offered = cells["elastic_offered_bps"] + cells["inelastic_offered_bps"]
+    found = cells["elastic_bps"] + cells["inelastic_bps"] + cells["no_gateway_bps"] + cells["no_capacity_bps"]
+    np.testing.assert_allclose(found, offered, rtol=1e-9)
+    # Means over the run are those of the rows.
+    down = cells[cells["direction"] == 0]
+    assert manifest["totals"]["down"]["elastic_bps"] == pytest.approx(down["elastic_bps"].sum() / 30, rel=1e-12)
+    # The terminals of the cells, by the plans' shares.
+    rome = down[(down["cell"] == 0) & (down["t_s"] == 0)]
+    assert rome["active"].iloc[0] == pytest.approx(3 * rome["active"].iloc[1])
+    links = record.table("links")
+    assert (links["peak_bps"] <= links["capacity_bps"] * (1 + 1e-6)).all()
+    kinds = {columns.KINDS[k] for k in links["kind"]}
+    assert kinds == set(columns.KINDS)
+    summary = pd.read_csv(tmp_path / "out/cells.csv")
+    assert set(summary["gateway"].dropna()) <= {"Raisting", "Fucino"}
+    # The voice of a terminal fits everywhere, elastic traffic does not.
+    voice = down[down["inelastic_offered_bps"] > 0]
+    np.testing.assert_allclose(voice["inelastic_bps"], voice["inelastic_offered_bps"], rtol=1e-9)
+    assert (summary["no_capacity_share"] > 0).any()
+
+
+def test_threads_and_interruptions_change_no_bit(cli: Cli, begin: Begin, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=160)
+    assert cli("demand", "run", "s.toml", "--out", "whole", "--threads", "1").returncode == 0
+    expected = digests(tmp_path / "whole")
+    chunks = tmp_path / "killed/chunks"
+    for threads, wanted in ((2, 2), (3, 7), (4, 12)):
+        process = begin("demand", "run", "s.toml", "--out", "killed", "--threads", threads)
+        wait_for(partial(is_over, process, chunks, wanted))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    # Facts are written last: without them a chunk is computed again, whatever is left of it.
+    for number in (0, 3):
+        (tmp_path / f"killed/chunks/{number:05d}.json").unlink(missing_ok=True)
+    (tmp_path / "killed/cells/part-00003.parquet").write_bytes(b"half")
+    done = cli("demand", "run", "s.toml", "--out", "killed")
+    assert done.returncode == 0, done.stderr
+    assert digests(tmp_path / "killed") == expected
+    # A complete record is not computed again.
+    assert cli("demand", "run", "s.toml", "--out", "killed").returncode == 0
+    assert digests(tmp_path / "killed") == expected
+
+
+def test_a_failure_costs_what_its_gateway_carried(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path)
+    fail = '[[demand.failure]]\ngateway = ["Raisting", "Fucino"]\nat = "10 min"\nlength = "10 min"\n'
+    scenario(tmp_path, more=fail, name="fail.toml")
+    for name in ("s", "fail"):
+        assert cli("demand", "run", f"{name}.toml", "--out", name).returncode == 0
+    done = cli("demand", "report", "fail", "--beside", "s", "--out", "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert any("in 10 steps no cell reached a gateway" in line for line in told["lines"])
+    assert [c["cell"] for c in told["cells"]]
+    assert all(0 <= c["lost_share"] < 0.6 for c in told["cells"])
+    steps = Record(tmp_path / "fail").table("steps")
+    failed = steps["t_s"].between(600, 1199)
+    assert (steps[failed]["elastic_bps"] == 0).all()
+    assert (steps[~failed]["elastic_bps"] > 0).all()
+    during = cli(
+        "demand", "report", "fail", "--beside", "s", "--from", "10min", "--to", "20min", "--out", "p.html", "--json"
+    )
+    assert during.returncode == 0, during.stderr
+    assert all(c["lost_share"] == 1.0 for c in json.loads(during.stdout)["cells"])
+    assert cli("demand", "report", "fail", "--from", "3h").returncode == 2
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<img") >= 9
+    assert "http" not in page.split("<details>")[0]
+    done = cli("demand", "map", "fail", "--map", "lost", "--beside", "s", "--out", "lost.geojson")
+    assert done.returncode == 0, done.stderr
+    features = json.loads((tmp_path / "lost.geojson").read_text())["features"]
+    assert {f["properties"]["name"] for f in features} == {"Rome", "Madrid", "Vienna", "Nairobi"}
+
+
+def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=10)
+    assert cli("demand", "run", "s.toml", "--out", "out").returncode == 0
+    for what, end in (("rate", "png"), ("unserved", "svg"), ("load", "png"), ("load", "geojson"), ("rate", "gif")):
+        done = cli("demand", "map", "out", "--map", what, "--out", f"{what}.{end}")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"{what}.{end}").stat().st_size > 500
+    assert cli("demand", "map", "out", "--time", "5min", "--up", "--out", "up.png").returncode == 0
+    record = Record(tmp_path / "out")
+    summary = pd.read_csv(tmp_path / "out/cells.csv")
+    rows = summary[(summary["direction"] == "down") & (summary["cell"] == "Rome")]
+    expected = rows["served_bps"].sum() / rows["active"].sum() / 1e6
+    assert maps.cells(record, "rate", 0, None).values[0] == pytest.approx(expected)
+    rows = record.table("cells")
+    rows = rows[(rows["t_s"] == 300) & (rows["direction"] == 0) & (rows["cell"] == 0)]
+    expected = (rows["elastic_bps"] + rows["inelastic_bps"]).sum() / rows["active"].sum() / 1e6
+    assert maps.cells(record, "rate", 0, 330.0).values[0] == pytest.approx(expected)
+    links, place = maps.links_at(record, 0, maps.busiest(record, 0))
+    assert len(links)
+    assert all(v in place for v in (*links["from"], *links["to"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("map", "out", "--map", "speed"), "'speed' is none of rate, unserved, load, lost"),
+        (("map", "out", "--map", "lost"), "--map lost compares with a second record"),
+        (("map", "out", "--out", "x.bmp"), "the end of the name is one of"),
+        (("map", "out", "--time", "2h"), "the record ends at 600 s"),
+        (("map", "out", "--map", "lost", "--beside", "out", "--out", "x.gif"), "a film shows one record"),
+        (("map", "nothing"), "nothing is not a record of perigee demand"),
+        (("run", "other.toml", "--out", "out"), "out has the demand of another scenario"),
+        (("run", "s.toml", "--out", "."), ". is not empty"),
+    ],
+)
+def test_what_cannot_be_done_is_named(words: tuple[str, ...], says: str, cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=10)
+    scenario(tmp_path, minutes=20, name="other.toml")
+    assert cli("demand", "run", "s.toml", "--out", "out").returncode == 0
+    done = cli("demand", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["cells/part-00000.parquet", "vertices.parquet", "manifest.json", "start.json"])
+def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path, minutes=10)
+    assert cli("demand", "run", "s.toml", "--out", "out").returncode == 0
+    (tmp_path / "out" / damage).write_bytes(b"no table")
+    done = cli("demand", "map", "out", "--time", "1min")
+    assert done.returncode == 2
+    assert damage.rsplit("/", maxsplit=1)[-1] in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('file = "cells.csv"', 'file = "none.csv"', "none.csv"),
+        ('file = "cells.csv"', 'set = "towns"', "cities"),
+        ('step = "60 s"', 'step = "7 s"', "record: no multiple of step"),
+        ('file = "gateways.csv"', 'set = "cities"\nkind = "terminal"\ncount = 2', "there is no gateway"),
+        ("active = 0.1", "active = 1.5", "active"),
+        ("active = 0.1", 'activity = "gateways.csv"', 'names no column "hour"'),
+        ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucina"', 'did you mean "Fucino"'),
+        ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucino"\nat = "2 h"', "not before the end"),
+        ('starlink-shell1"', 'starlink-shell1"\n[source.chain]', "source"),
+    ],
+)
+def test_wrong_scenarios_are_rejected_with_the_reason(old: str, new: str, says: str, cli: Cli, tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    for command in (("check", "s.toml"), ("demand", "run", "s.toml", "--out", "out")):
+        done = cli(*command)
+        assert done.returncode == 2
+        assert says in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("Rome,941.9,12.5,1,9", 'cells.csv: line 2: lat is "941.9": a number from -90 to 90 is expected'),
+        ("Rome,41.9,12.5,many,9", 'line 2: population is "many"'),
+        ("Rome,41.9,12.5", "line 2: 3 cells, the first line has 5"),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_value_and_what_is_allowed(row: str, says: str, cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path)
+    (tmp_path / "cells.csv").write_text(CELLS.replace("Rome,41.9,12.5,2800000,900", row))
+    done = cli("demand", "run", "s.toml", "--out", "out")
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_demand_without_flows_is_checked_and_not_run(cli: Cli, tmp_path: Path) -> None:
+    scenario(tmp_path)
+    done = cli("check", "s.toml")
+    assert done.returncode == 0
+    assert "1,584 satellites, 2 gateways, 4 cells, 2,900 terminals" in done.stdout
+    assert json.loads(cli("check", "s.toml", "--json").stdout)["steps"] == 30
+    done = cli("run", "s.toml", "--out", "out")
+    assert done.returncode == 2
+    assert "perigee demand run computes its [demand]" in done.stderr
+
+
+def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:
+    path = scenario(tmp_path, minutes=20)
+    (tmp_path / "rain.csv").write_text("t_s,rate_share,loss\n0,1,0\n600,0.5,0\n")
+    (tmp_path / "gateways.csv").write_text("name,lat,lon,dishes,weather\nRaisting,47.9,11.1,8,rain.csv\n")
+    assert cli("demand", "run", path.name, "--out", "out").returncode == 0
+    links = Record(tmp_path / "out").table("links")
+    gateway = links[(links["kind"] == columns.KINDS.index("gateway")) & (links["direction"] == 0)]
+    by_time = gateway.set_index("t_s")["capacity_bps"]
+    assert by_time[540.0] == pytest.approx(3e9)
+    assert by_time[600.0] == pytest.approx(1.5e9)
+
+
+def test_every_column_is_on_the_page_of_reference() -> None:
+    root = Path(__file__).resolve().parents[2]
+    page = (root / "docs/reference/demand.md").read_text(encoding="utf-8")
+    for name, (_, of) in columns.TABLES.items():
+        assert f"## {name}" in page
+        for column in of:
+            assert f"| `{column.name}` |" in page, column.name
