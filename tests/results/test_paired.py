@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def test_runs_of_a_folder_are_paired_by_seed(tmp_path: Path) -> None:
         (("cubic", "cubic"), "both schemes are cubic"),
         (("cubic", "newreno", "goodput"), "no column 'goodput'"),
         (("cubic", "newreno", "class"), "no column 'class' of numbers"),
-        (("cubic", "newreno", "cbr_goodput_mbps"), "cubic has values of 0 seeds"),
+        (("cubic", "newreno", "cbr_goodput_mbps"), "the runs of cubic and newreno have no value of it"),
     ):
         with pytest.raises(RecordError, match=said):
             perigee.paired(tmp_path / "out", *words)
@@ -112,8 +113,7 @@ def test_a_winner_needs_a_direction_and_a_difference() -> None:
     assert ahead("rtt_mean_ms", -1.0, 0.01) == "x"
     assert ahead("rtt_mean_ms", -1.0, 0.06) is None
     assert ahead("path_changes", -1.0, 0.01) is None, "neither more nor less is better"
-    assert ahead("jain", 0.1, math.nan) == "x", "equal in all seeds"
-    assert ahead("jain", 0.0, math.nan) is None
+    assert ahead("jain", 0.1, math.nan) is None, "equal in all seeds: there is no test"
 
 
 def test_wilcoxon_effect_and_seeds_needed_are_those_of_scipy_and_of_the_definition() -> None:
@@ -140,19 +140,41 @@ def test_schemes_of_a_folder_and_of_two_are_compared(tmp_path: Path, cli: Cli) -
     across = perigee.compare(first, second, pairs=[("cubic", "newreno")], metrics=["rtt_mean_ms"])
     values = {(r.cc, r.seed): r.summary["rtt_mean_ms"] for r in first}
     shallow = {(r.cc, r.seed): r.summary["rtt_mean_ms"] for r in second}
+    assert (across[0].a, across[0].b) == ("cubic (first)", "newreno (second)")
     assert across[0].differences == {s: values["cubic", s] - shallow["newreno", s] for s in (2, 3)}
     assert len(perigee.compare(first, second)) > 4
     lines = cli("compare", "out", "--metric", "rtt_mean_ms", "--csv").stdout.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("metric,a,b,seeds,mean,low,high,p,")
     assert "\\toprule" in cli("compare", "out", "--latex").stdout
-    assert "95 % interval" in cli("compare", "out", "short").stdout
+    # B - A in every form, with the same correction.
+    told = cli("compare", "out", "short", "--pair", "cubic,newreno", "--metric", "rtt_mean_ms")
+    assert "newreno (B)" in told.stdout
+    assert "The seeds differ: 1 to 3 in A, 2 to 4 in B" in told.stdout
+    assert "The scenarios differ in port.bottleneck.queue" in told.stdout
+    data = json.loads(cli("compare", "out", "short", "--pair", "cubic,newreno", "--json").stdout)
+    mean = next(row["mean"] for row in data["paired"] if row["metric"] == "rtt_mean_ms")
+    assert mean == pytest.approx(-across[0].mean)
+    assert {"schemes", "differing_keys", "rtt_over"} <= data.keys()
+    twice = perigee.compare(first, metrics=["rtt_mean_ms", "rtt_mean_ms"])
+    assert len(twice) == 1, "a repeated test does not count twice"
+    for wrong, said in (
+        ({"pairs": [("cubic", "cubic")]}, "both schemes are cubic"),
+        ({"pairs": [("cubic", "newreno"), ("newreno", "cubic")]}, "in both orders"),
+        ({"metrics": ["loss_pct"]}, "have no value of it"),
+    ):
+        with pytest.raises(RecordError, match=said):
+            perigee.compare(first, **wrong)
+    with pytest.raises(RecordError, match="no run to compare"):
+        perigee.compare([])
+    with pytest.raises(RecordError, match="of several scenarios"):
+        perigee.compare([*first, *second], pairs=[("cubic", "newreno")])
     for words, said in (
         (("out", "--pair", "cubic"), "two schemes separated by a comma"),
         (("out", "--pair", "cubic,bbr"), "no run of the scheme 'bbr'; there are runs of newreno, cubic"),
         (("out", "--metric", "speed"), "no column 'speed'"),
         (("out", "--csv", "--latex"), "exclude each other"),
-        (("out", "short", "--pair", "cubic,bbr"), "no run of 'bbr'"),
+        (("out", "short", "--pair", "cubic,bbr"), "no run of the scheme 'bbr'"),
     ):
         ended = cli("compare", *words)
         assert ended.returncode == 2

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perigee_lab.results.comparison import Comparison
     from perigee_lab.results.metrics import Row
     from perigee_lab.results.paired import Paired
-    from perigee_lab.results.run import Run
 
 # Maximum number of differing scenario keys that are listed.
 MOST_KEYS = 6
@@ -47,20 +46,59 @@ def command(
     if sum((as_csv, as_latex, as_json)) > 1:
         stop("--csv, --latex and --json exclude each other: give one", 2)
     pairs = [_pair(text) for text in pair or ()] or None
-    if b is not None and not (as_csv or as_latex or metric or group):
-        _across(a, b, pairs, as_json=as_json)
+    _expect_no_sweep(a, b)
+    found = _tests(a, b, pairs, metric, group)
+    if as_csv or as_latex:
+        if found is None:
+            stop("no pair of schemes shares two seeds: `--runs 10` makes ten", 2)
+        print(found.to_csv() if as_csv else found.to_latex(), end="")
         return
+    about = None if b is None else _Sides(a, b, pairs)
+    if as_json:
+        told = {"a": str(a), "b": None if b is None else str(b), "paired": [] if found is None else found.rows()}
+        print(json.dumps({**told, **({} if about is None else about.data())}, indent=1))
+        return
+    if about is not None:
+        about.print()
+    if found is not None:
+        _print(found, shared=b is None)
+    for warning in _warnings(a, b):
+        print(f"Look before you trust: {warning}")
+
+
+def _tests(
+    a: Path, b: Path | None, pairs: list[tuple[str, str]] | None, metrics: list[str] | None, group: str | None
+) -> Comparison | None:
+    """Paired differences; None if two folders share no two seeds, and nothing was asked of them."""
+    from perigee_lab.common.files import RecordError
     from perigee_lab.results.comparison import compare
 
-    found = compare(a, b, pairs=pairs, metrics=metric, group=group)
-    if as_csv:
-        print(found.to_csv(), end="")
-    elif as_latex:
-        print(found.to_latex(), end="")
-    elif as_json:
-        print(json.dumps({"a": str(a), "b": None if b is None else str(b), "paired": found.rows()}, indent=1))
-    else:
-        _print(found)
+    if b is None:
+        return compare(a, pairs=pairs, metrics=metrics, group=group)
+    turned = None if pairs is None else [(y, x) for x, y in pairs]
+    try:
+        return compare(b, a, pairs=turned, metrics=metrics, group=group, labels=("B", "A"))
+    except RecordError:
+        if pairs or metrics or group:
+            raise
+        return None
+
+
+def _expect_no_sweep(*folders: Path | None) -> None:
+    from perigee_lab.results.cells import CELLS, INDEX
+
+    for folder in folders:
+        if folder is not None and (folder / INDEX).exists():
+            cell = next((p for p in sorted((folder / CELLS).glob("*")) if p.is_dir()), folder / CELLS)
+            stop(f"{folder} is a sweep: compare its cells, such as {cell}, or see `perigee results {folder}`", 2)
+
+
+def _warnings(*folders: Path | None) -> list[str]:
+    """Warnings of the runs that concern what their seeds vary."""
+    from perigee_lab.results.run import find_records
+
+    found = [w for folder in folders if folder is not None for r in find_records(folder) for w in r.manifest.warnings]
+    return [w for w in dict.fromkeys(found) if "seeds give the same" in w]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -71,7 +109,7 @@ def _pair(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _print(found: Comparison) -> None:
+def _print(found: Comparison, *, shared: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -93,9 +131,11 @@ def _print(found: Comparison) -> None:
         table.add_row(heading(d.metric) if d.metric != before else "", *_cells(d))
         before = d.metric
     console.print(table)
+    of = "seeds of one number share losses, handovers and traffic" if shared else "what they share, the settings decide"
+    tests = sum(not math.isnan(d.p) for d in found)
     print(
-        "Differences seed by seed: seeds of one number share losses, handovers and traffic. p (t) and ahead are "
-        f"corrected for {count(len(found), 'test')} (Holm), at a level of 5 %;"
+        f"Differences seed by seed: {of}. p (t) and ahead are corrected for {count(tests, 'test')} (Holm), at a level "
+        "of 5 %;"
     )
     print(
         f"effect d: mean over standard deviation of the differences; more: about so many further seeds give an "
@@ -110,60 +150,73 @@ def _cells(d: Paired) -> list[str]:
     else:
         tests = [f"{d.low:.4g} to {d.high:.4g}", f"{d.corrected_p:.2g}", f"{d.wilcoxon_p:.2g}", f"{d.effect:.2f}"]
     more = "-" if math.isnan(d.p) or d.more_seeds is None else str(d.more_seeds)
-    ahead = d.ahead or "no difference"
+    ahead = "no test" if math.isnan(d.p) else d.ahead or "no difference"
     return [quoting.cell(d.a), quoting.cell(d.b), *numbers, *tests, str(len(d.differences)), more, quoting.cell(ahead)]
 
 
-def _across(a: Path, b: Path, pairs: list[tuple[str, str]] | None, *, as_json: bool) -> None:
-    """Prints means of two records side by side, with paired differences over shared seeds."""
-    from perigee_lab.results.differing import differing
-    from perigee_lab.results.rtt_over import SAMPLES
-    from perigee_lab.results.run import find_records
-    from perigee_lab.results.summary import by_scheme, statistics_of
+class _Sides:
+    """Means of two records side by side."""
 
-    runs = find_records(a), find_records(b)
-    left, right = (by_scheme(r) for r in runs)
-    others = differing(*(r[0].manifest.scenario_toml for r in runs))
-    chosen = pairs or [(cc, cc) for cc in dict.fromkeys([*left, *right])]
-    for x, y in pairs or ():
-        _expect(x, left, a)
-        _expect(y, right, b)
-    rows = [_compared(x, y, runs, left.get(x, []), right.get(y, [])) for x, y in chosen]
-    over = [statistics_of(r.summary for r in of) for of in runs]
-    if as_json:
-        told = {"a": str(a), "b": str(b), "differing_keys": others, "rtt_over": dict(zip("ab", over, strict=True))}
-        print(json.dumps({**told, "schemes": rows}, indent=1))
-        return
-    from rich.console import Console
-    from rich.table import Table
+    def __init__(self, a: Path, b: Path, pairs: list[tuple[str, str]] | None) -> None:
+        from perigee_lab.results.differing import differing
+        from perigee_lab.results.run import find_records
+        from perigee_lab.results.summary import by_scheme, statistics_of
 
-    paired = any(row["paired"] for row in rows)
-    tests = ("95 % interval", "p") if paired else ()
-    table = Table("scheme", "metric", quoting.cell(f"A: {a}"), quoting.cell(f"B: {b}"), "B - A", *tests)
-    both = [row for row, (x, y) in zip(rows, chosen, strict=True) if x in left and y in right]
-    for row in both:
-        for i, cells in enumerate(_lines(row, paired=paired)):
-            table.add_row(quoting.cell(row["cc"]) if i == 0 else "", *cells)
-        table.add_section()
-    if both:
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
-    if paired:
-        print("Intervals and p (Student's t) are of the differences seed by seed, p without correction for many tests")
-    for folder, mine, theirs in ((a, left, right), (b, right, left)):
-        if not pairs and (only := [cc for cc in mine if cc not in theirs]):
-            print(f"Only in {folder}: {', '.join(only)}")
-    seeds = [sorted({r.seed for r in of}) for of in runs]
-    if seeds[0] != seeds[1]:
-        print(
-            f"The seeds differ: {_in_words(seeds[0])} in A, {_in_words(seeds[1])} in B; the numbers are means over them"
+        self.folders = a, b
+        runs = find_records(a), find_records(b)
+        self.left, self.right = (by_scheme(r) for r in runs)
+        self.pairs = pairs
+        for x, y in pairs or ():
+            _expect(x, self.left, a)
+            _expect(y, self.right, b)
+        self.chosen = pairs or [(cc, cc) for cc in dict.fromkeys([*self.left, *self.right])]
+        self.rows = [_compared(x, y, self.left.get(x, []), self.right.get(y, [])) for x, y in self.chosen]
+        self.over = [statistics_of(r.summary for r in of) for of in runs]
+        self.seeds = [sorted({r.seed for r in of}) for of in runs]
+        self.others = differing(*(r[0].manifest.scenario_toml for r in runs))
+
+    def data(self) -> dict[str, Any]:
+        """The means, and what differs, for JSON."""
+        over = dict(zip("ab", self.over, strict=True))
+        return {"differing_keys": self.others, "rtt_over": over, "schemes": self.rows}
+
+    def print(self) -> None:
+        """Prints the table, and what differs."""
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(
+            "scheme", "metric", *(quoting.cell(f"{n}: {f}") for n, f in zip("AB", self.folders, strict=True)), "B - A"
         )
-    if over != [[SAMPLES], [SAMPLES]] and any(over):
-        said = " and ".join(f"{' or '.join(of) or 'nothing'} in {side}" for of, side in zip(over, "AB", strict=True))
-        print(f"RTTs and inflation are over {said}: `perigee columns rtt_over` says what that means")
-    if others:
-        more = f" and {len(others) - MOST_KEYS} more" if len(others) > MOST_KEYS else ""
-        shown_keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in others[:MOST_KEYS])
-        print(f"The scenarios differ in {shown_keys}{more}")
+        both = [row for row, (x, y) in zip(self.rows, self.chosen, strict=True) if x in self.left and y in self.right]
+        for row in both:
+            for i, cells in enumerate(_lines(row)):
+                table.add_row(quoting.cell(row["cc"]) if i == 0 else "", *cells)
+            table.add_section()
+        if both:
+            Console(width=None if sys.stdout.isatty() else 160).print(table)
+        for line in self._differences():
+            print(line)
+
+    def _differences(self) -> list[str]:
+        from perigee_lab.results.rtt_over import SAMPLES
+
+        found = []
+        for folder, mine, theirs in zip(self.folders, (self.left, self.right), (self.right, self.left), strict=True):
+            if not self.pairs and (only := [cc for cc in mine if cc not in theirs]):
+                found.append(f"Only in {folder}: {', '.join(only)}")
+        if self.seeds[0] != self.seeds[1]:
+            of = [_in_words(seeds) for seeds in self.seeds]
+            found.append(f"The seeds differ: {of[0]} in A, {of[1]} in B; the numbers are means over them")
+        if self.over != [[SAMPLES], [SAMPLES]] and any(self.over):
+            sides = zip(self.over, "AB", strict=True)
+            said = " and ".join(f"{' or '.join(of) or 'nothing'} in {side}" for of, side in sides)
+            found.append(f"RTTs and inflation are over {said}: `perigee columns rtt_over` says what that means")
+        if self.others:
+            more = f" and {len(self.others) - MOST_KEYS} more" if len(self.others) > MOST_KEYS else ""
+            keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in self.others[:MOST_KEYS])
+            found.append(f"The scenarios differ in {keys}{more}")
+        return found
 
 
 def _expect(cc: str, there: Mapping[str, object], folder: Path) -> None:
@@ -171,7 +224,7 @@ def _expect(cc: str, there: Mapping[str, object], folder: Path) -> None:
         stop(f"{folder} has no run of {cc!r}; it has {', '.join(there)}", 2)
 
 
-def _lines(row: dict[str, Any], *, paired: bool) -> list[list[str]]:
+def _lines(row: dict[str, Any]) -> list[list[str]]:
     """Heading, both values and their difference for each metric of either record."""
     from perigee_lab.results.columns import one_line
     from perigee_lab.results.summary import COLUMNS
@@ -190,9 +243,6 @@ def _lines(row: dict[str, Any], *, paired: bool) -> list[list[str]]:
         else:
             difference = f"{form[:2]}+{form[2:]}".format(y - x)
         cells = [one_line(heading), *("-" if v is None else form.format(v) for v in (x, y)), difference]
-        test = row["paired"].get(name)
-        if paired:
-            cells += ["", ""] if test is None else [f"{test['low']:.4g} to {test['high']:.4g}", f"{test['p']:.2g}"]
         found.append(cells)
     return found
 
@@ -204,22 +254,12 @@ def _in_words(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _compared(x: str, y: str, runs: tuple[list[Run], list[Run]], a: list[Row], b: list[Row]) -> dict[str, Any]:
-    from perigee_lab.common.files import RecordError
+def _compared(x: str, y: str, a: list[Row], b: list[Row]) -> dict[str, Any]:
     from perigee_lab.results.metrics import mean_and_interval
-    from perigee_lab.results.paired import by_seed, differences
     from perigee_lab.results.summary import COLUMNS, finite
 
     means = [
         finite({name: mean_and_interval([float(r.get(name, math.nan)) for r in rows])[0] for name, _, _ in COLUMNS})
         for rows in (a, b)
     ]
-    paired = {}
-    for name, _, _ in COLUMNS if a and b else ():
-        try:
-            found = differences(by_seed(runs[1], y, name), by_seed(runs[0], x, name), name)
-        except RecordError:
-            continue
-        if not math.isnan(found.p):
-            paired[name] = {"low": found.low, "high": found.high, "p": found.p, "seeds": len(found.differences)}
-    return {"cc": x if x == y else f"{x}, {y}", "a": means[0], "b": means[1], "paired": paired}
+    return {"cc": x if x == y else f"{x}, {y}", "a": means[0], "b": means[1]}

@@ -90,17 +90,10 @@ def paired(runs: str | Path | Iterable[Run], a: str, b: str, metric: str = "good
     Raises:
         RecordError: the column or a scheme is missing, or they share fewer than two seeds.
     """
-    if a == b:
-        raise RecordError(f"both schemes are {a}: name two")
-    if metric not in BY_NAME or "run" not in BY_NAME[metric].rows or metric in WORDS:
-        raise RecordError(f"there is no column {metric!r} of numbers in rows of runs: `perigee columns` lists them")
-    found = find_records(runs) if isinstance(runs, (str, Path)) else list(runs)
-    if len({tuple(experiment(r)) for r in found}) > 1:
-        raise RecordError(
-            "the runs are of several scenarios: their seeds do not share what is random; give those of one"
-        )
-    values = {cc: by_seed(found, cc, metric) for cc in (a, b)}
-    return differences(values[a], values[b], metric, a, b)
+    _column(metric)
+    found = _runs(runs)
+    _check_pairs([(a, b)], found, None)
+    return differences(by_seed(found, a, metric), by_seed(found, b, metric), metric, a, b)
 
 
 def compare(
@@ -110,6 +103,7 @@ def compare(
     pairs: Sequence[tuple[str, str]] | None = None,
     metrics: Sequence[str] | None = None,
     group: str | None = None,
+    labels: tuple[str, str] = ("first", "second"),
 ) -> Comparison:
     """Paired differences over shared seeds, with Holm's correction for all tests together.
 
@@ -121,25 +115,26 @@ def compare(
         metrics: Columns of rows of runs; default: goodput, RTTs, retransmissions, Jain's index,
             completion times.
         group: The group of flows whose metrics are compared; default: the foreground of the run.
+        labels: Names of `runs` and `other`, which follow the names of schemes if `other` is given.
 
     Raises:
         RecordError: a column or scheme is missing, or no pair shares two seeds.
     """
     left, right = _runs(runs), None if other is None else _runs(other)
     subtracted = left if right is None else right
-    chosen = list(pairs) if pairs else _pairs(left, right)
+    chosen = list(dict.fromkeys(pairs)) if pairs else _pairs(left, right)
+    _check_pairs(chosen, left, right)
     if group is not None:
         [r.group(group) for r in (*left, *subtracted)]
-    for a, b in chosen:
-        _checked(left, a)
-        _checked(subtracted, b)
+    wanted = _wanted(metrics, left, group)
+    names = {(a, b): (a, b) if right is None else (f"{a} ({labels[0]})", f"{b} ({labels[1]})") for a, b in chosen}
     found: list[Paired] = []
     lacking: RecordError | None = None
-    for metric in _present(left, group) if metrics is None else [_column(m) for m in metrics]:
+    for metric in wanted:
         for a, b in chosen:
             try:
                 values = by_seed(left, a, metric, group), by_seed(subtracted, b, metric, group)
-                found.append(differences(*values, metric, a, b))
+                found.append(differences(*values, metric, *names[a, b]))
             except RecordError as error:
                 # Of the usual metrics some have no value, such as Jain's index of a single flow.
                 if metrics is not None:
@@ -151,7 +146,34 @@ def compare(
 
 
 def _runs(given: Runs) -> list[Run]:
-    return find_records(given) if isinstance(given, (str, Path)) else list(given)
+    found = find_records(given) if isinstance(given, (str, Path)) else list(given)
+    if not found:
+        raise RecordError("there is no run to compare")
+    if len({tuple(experiment(r)) for r in found}) > 1:
+        raise RecordError("the runs are of several scenarios: their seeds do not share what is random; give one's")
+    return found
+
+
+def _wanted(metrics: Sequence[str] | None, runs: Sequence[Run], group: str | None) -> list[str]:
+    if metrics is None:
+        return _present(runs, group)
+    return list(dict.fromkeys(_column(m) for m in ([metrics] if isinstance(metrics, str) else metrics)))
+
+
+def _check_pairs(pairs: Sequence[tuple[str, str]], left: Sequence[Run], right: Sequence[Run] | None) -> None:
+    """Raises RecordError for pairs that are none, a scheme with itself, or schemes without runs."""
+    seen = set()
+    for pair in pairs:
+        if len(pair) != 2:
+            raise RecordError(f"{pair!r} is no pair of schemes")
+        a, b = pair
+        if right is None and a == b:
+            raise RecordError(f"both schemes are {a}: name two")
+        if right is None and (b, a) in seen:
+            raise RecordError(f"{a} and {b} are named in both orders: one is enough")
+        seen.add(pair)
+        _checked(left, a)
+        _checked(left if right is None else right, b)
 
 
 def _schemes(runs: Sequence[Run]) -> list[str]:
@@ -165,8 +187,6 @@ def _pairs(left: Sequence[Run], right: Sequence[Run] | None) -> list[tuple[str, 
             there = f"{', '.join(_schemes(left))} and {', '.join(_schemes(right))}"
             raise RecordError(f"no scheme is in both: there are {there}; name a pair, such as --pair A,B")
         return [(cc, cc) for cc in both]
-    if len({tuple(experiment(r)) for r in left}) > 1:
-        raise RecordError("the runs are of several scenarios: their seeds do not share what is random; give one's")
     found = list(combinations(_schemes(left), 2))
     if not found:
         raise RecordError(f"there is only the scheme {_schemes(left)[0]}: compare it with another folder's runs")

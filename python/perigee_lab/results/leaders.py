@@ -48,6 +48,9 @@ def leaders(
     sentences = []
     for metric in tests:
         mine = [t for t in flat if t.metric == metric]
+        if any(math.isnan(t.p) for t in mine):
+            # Equal differences in all seeds: there is nothing random to test against.
+            continue
         level = [t.b for t in mine if t.ahead != t.a]
         if mine and not level:
             best[metric] = mine[0].a

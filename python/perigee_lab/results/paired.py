@@ -58,10 +58,9 @@ class Paired:
 
     @property
     def ahead(self) -> str | None:
-        """The better scheme at a level of 5 %; None without a difference or a direction."""
+        """The better scheme at a level of 5 %; None without a test, a difference or a direction."""
         better = BY_NAME[self.metric].better
-        equal = math.isnan(self.p)
-        if not better or self.mean == 0 or not (equal or self.corrected_p < 1 - LEVEL):
+        if not better or math.isnan(self.p) or self.corrected_p >= 1 - LEVEL:
             return None
         return self.a if (self.mean > 0) == (better == MORE) else self.b
 
@@ -80,6 +79,8 @@ def differences(
     """The difference of values by seed. Raises RecordError."""
     shared = {seed: left[seed] - right[seed] for seed in sorted(left.keys() & right.keys())}
     if len(shared) < FEWEST:
+        if not left and not right:
+            raise RecordError(f"{metric}: the runs of {a} and {b} have no value of it")
         counts = f"{a} has values of {len(left)} seeds, {b} of {len(right)}, both of {len(shared)}"
         raise RecordError(f"{metric}: {counts}; at least {FEWEST} are needed: `--runs 10` makes ten")
     of_a, of_b, mean = (
