@@ -160,7 +160,7 @@ def _page(revision: str, rows: list[tuple[str, ...]], moved: Counter[tuple[str, 
     parts += [f"| new claims | {' | '.join(str(added[b]) for b in order)} |", "", "## Claims whose verdict changed", ""]
     parts += ["| page | claim | before | now | what changed |", "|---|---|---|---|---|"]
     for page, words, old, new, why in rows:
-        cells = (f"[{page.removesuffix('.md')}]({page})", words, old, new, why)
+        cells = (f"[{page.removesuffix('.md')}](../{PAGES}/{page})", words, old, new, why)
         parts.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
     return "\n".join(parts) + "\n"
 
