@@ -233,3 +233,41 @@ def test_cells_of_a_sweep_have_verdicts(tmp_path: Path, cli: Cli) -> None:
 def test_the_example_meets_its_expectations(tmp_path: Path, cli: Cli) -> None:
     done = cli("run", ROOT / "scenarios/micro/expectations.toml", "--no-report", "--out", tmp_path / "o")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_background_flows_and_transfers_outside_the_window_do_not_count() -> None:
+    text = (
+        BBR
+        + """
+[[flow]]
+name = "update"
+cc = "cubic"
+background = true
+[[flow]]
+name = "early"
+bytes = "100 kB"
+stop = "1 s"
+[[flow]]
+name = "late"
+bytes = "1 GB"
+start = "2 s"
+"""
+    )
+    run = perigee.loads(text.replace('cc = "*"', 'cc = "*"\nstop = "1.5 s"')).run("cubic")
+    of = lambda **keys: measures.value(run, expect(**keys))  # noqa: E731
+    view = measures.View(run, expect(metric="goodput"))
+    assert {t["name"] for t in view.flows} == {"one", "early", "late"}
+    early = of(metric="completion", until=1.0)
+    assert early is not None
+    assert early < 1
+    assert of(metric="completion") == math.inf, "a transfer that started within the window is unfinished"
+
+
+def test_keys_without_effect_and_unknown_schemes_are_errors() -> None:
+    unknown = expect(metric="goodput", at_least=1e6, cc=["nonsense"])
+    with pytest.raises(ExpectationError, match="'nonsense' is no congestion control"):
+        expectations.check_schemes([unknown], ["cubic"])
+    expectations.check_schemes([expect(metric="goodput", at_least=1e6, cc=["bbr"])], ["cubic"])
+    idle = BBR + '[[expect]]\nmetric = "goodput"\nnear = "5 Mbit"\nwithin = "10 %"\nat_least = "1 Mbit"\n'
+    with pytest.raises((ExpectationError, perigee.ScenarioError), match="at_least"):
+        expectations.of(perigee.loads(idle).core)

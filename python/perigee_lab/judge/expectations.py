@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.results.columns import BY_NAME
 from perigee_lab.results.paired import WORDS
+from perigee_lab.results.record import scheme_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -120,6 +121,7 @@ def of(core: _core.Scenario) -> list[Expectation]:
     found = [Expectation(k["metric"], k, k["place"]) for k in json.loads(core.expectations())]
     for e in found:
         _check_column(e)
+        _check_bounds(e)
     return found
 
 
@@ -136,9 +138,14 @@ def check_flows(expectations: Collection[Expectation], world: _core.World) -> No
 
 
 def check_schemes(expectations: Collection[Expectation], compared: Collection[str]) -> None:
-    """Raises ExpectationError for an order over schemes that are not compared."""
+    """Raises ExpectationError for unknown schemes, and for an order over schemes that are not compared."""
     names = {cc.removeprefix("python:") for cc in compared} | set(compared)
     for e in expectations:
+        unknown = [cc for cc in e.keys.get("cc", ()) if cc not in names and cc not in scheme_order() and ":" not in cc]
+        if unknown:
+            raise ExpectationError(
+                f"{e.place}: expect.cc = {unknown[0]!r} is no congestion control: `perigee schemes` lists them"
+            )
         missing = [cc for cc in e.keys.get("order", ()) if cc not in names]
         if missing:
             there = ", ".join(compared)
@@ -146,6 +153,14 @@ def check_schemes(expectations: Collection[Expectation], compared: Collection[st
                 f"{e.place}: expect.order names {missing[0]!r}, which is not compared (compared: {there}): "
                 "add it to run.cc or --cc, or leave it out"
             )
+
+
+def _check_bounds(e: Expectation) -> None:
+    idle = [name for name in ("at_least", "at_most") if name in e.keys]
+    if "near" in e.keys and idle:
+        raise ExpectationError(
+            f"{e.place}: expect.{idle[0]} has no effect beside near: give near and within, or bounds"
+        )
 
 
 def _check_column(e: Expectation) -> None:

@@ -62,11 +62,12 @@ class View:
 
     @cached_property
     def flows(self) -> list[Row]:
-        """Totals of the chosen flows: all over TCP, or those named."""
+        """Totals of the chosen flows: those named, or all of the foreground over TCP."""
         totals: list[Row] = self.run.table("flow_totals").to_pylist()
         names = self.keys.get("flow")
         if names:
             return [t for t in totals if t["name"] in names]
+        totals = [t for t in totals if not any(g.background and t["flow"] in g for g in self.run.manifest.groups)]
         inner = inner_legs(self.run)
         tcp = [t for t in totals if t["cc"] not in WITHOUT_TCP and t["flow"] not in inner]
         return tcp or totals
@@ -250,7 +251,14 @@ def _completion(view: View) -> float | None:
         if flow in chosen and view.begin_ns <= asked <= view.end_ns
     ]
     limited = {row["flow"] for row in _classes(view.run) if row["class"] == "transfer"}
-    unfinished = [t for t in view.flows if t["flow"] in limited and t["completed_ns"] is None]
+    unfinished = [
+        t
+        for t in view.flows
+        if t["flow"] in limited
+        and t["completed_ns"] is None
+        and t["started_ns"] is not None
+        and view.begin_ns <= t["started_ns"] <= view.end_ns
+    ]
     times += [math.inf] * len(unfinished)
     if not times:
         return None
