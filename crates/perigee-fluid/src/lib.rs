@@ -2,8 +2,8 @@
 //! Allocation of capacity to demands that flow like a fluid: no packets, no time.
 //!
 //! * [`problem`]: resources with capacities, demands with weights, limits and paths.
-//! * [`max_min`]: weighted max–min fair rates by progressive filling, exact.
-//! * [`alpha_fair`]: proportionally and α-fair rates, to a stated duality gap.
+//! * [`max_min()`]: weighted max–min fair rates by progressive filling, exact.
+//! * [`alpha_fair()`]: proportionally and α-fair rates, to a stated duality gap.
 //! * [`verify`]: the optimality conditions of both, checked independently of the algorithms.
 //!
 //! Everything is sequential, with sums in a fixed order: the same problem gives the same bits on
