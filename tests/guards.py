@@ -2,6 +2,7 @@
 """Comparison of table hashes with `tests/guards.json`: shipped scenarios, three schemes, two seeds.
 
     python tests/guards.py            # compare; exit code 1 and a line per difference
+    python tests/guards.py --threads 2  # the same, each run on two threads
     python tests/guards.py --bless    # write the file, in the commit that states why results move
 
 A refactoring keeps all hashes. `tests/guards.txt` has totals of the same runs (goodput, RTT,
@@ -67,7 +68,7 @@ def totals_of(run: perigee.Run) -> str:
     return f"{len(rows)} | {mbit:.3f} | {rtt} | {sum(row['retransmits'] or 0 for row in rows)} | {lost}"
 
 
-def hashes_of(path: Path) -> tuple[str, dict[str, str] | str, dict[str, str]]:
+def hashes_of(path: Path, threads: int) -> tuple[str, dict[str, str] | str, dict[str, str]]:
     """Hash of all tables of each run of a scenario, or the reason why there is none; and totals."""
     name = str(path.relative_to(ROOT))
     try:
@@ -76,7 +77,7 @@ def hashes_of(path: Path) -> tuple[str, dict[str, str] | str, dict[str, str]]:
         found, totals = {}, {}
         for cc in SCHEMES if has_transport(loaded) else ("ping",):
             for seed in SEEDS:
-                run = loaded.run(seed=seed) if cc == "ping" else loaded.run(cc=cc, seed=seed)
+                run = loaded.run(None if cc == "ping" else cc, seed, threads=threads)
                 text = json.dumps(run.hashes(), sort_keys=True)
                 found[f"{cc} {seed}"] = hashlib.sha256(text.encode()).hexdigest()[:16]
                 totals[f"{name} | {cc} {seed}"] = totals_of(run)
@@ -98,12 +99,13 @@ def main() -> int:
     parser.add_argument("--bless", action="store_true", help="write the file")
     parser.add_argument("--only", default="", help="scenarios whose path contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=1, help="threads of one run")
     options = parser.parse_args()
     found: dict[str, dict[str, str] | str] = {}
     totals: dict[str, str] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         paths = [p for p in scenarios() if options.only in str(p)]
-        for at, (name, hashes, rows) in enumerate(pool.map(hashes_of, paths), 1):
+        for at, (name, hashes, rows) in enumerate(pool.map(hashes_of, paths, [options.threads] * len(paths)), 1):
             found[name] = hashes
             totals |= rows
             print(f"\r{at} of {len(paths)} scenarios", end="", file=sys.stderr, flush=True)

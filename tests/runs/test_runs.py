@@ -40,6 +40,26 @@ def hashes(out: Path) -> dict[str, dict[str, str]]:
     }
 
 
+def test_results_do_not_depend_on_the_number_of_threads(
+    cli: Cli, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    chain = ROOT / "scenarios/micro/chain.toml"
+    runs = [perigee.load(chain, {"run.duration": "6 s"}).run("cubic", threads=threads) for threads in (1, 2, 3)]
+    assert runs[0].hashes() == runs[1].hashes() == runs[2].hashes()
+    capfd.readouterr()
+    own = ROOT / "examples/target_delay.py"
+    scheme = f"{own}:TargetDelay"
+    loaded = perigee.load(chain, {"run.duration": "6 s"}, trust=True)
+    assert loaded.run(scheme, threads=2).hashes() == loaded.run(scheme).hashes()
+    assert "the run used one thread: flow" in capfd.readouterr().err
+    assert cli("run", chain, "--set", "run.duration=6 s", "--threads", 2, "--out", "two").returncode == 0
+    assert cli("run", chain, "--set", "run.duration=6 s", "--out", "one").returncode == 0
+    assert hashes(tmp_path / "one") == hashes(tmp_path / "two") != {}
+    refused = cli("run", chain, "--threads", 0)
+    assert refused.returncode == 2
+    assert "--threads" in refused.stderr
+
+
 def test_a_run_leaves_a_complete_record(cli: Cli, small: Path, tmp_path: Path) -> None:
     done = cli("run", small, "--out", "out", "--runs", 2)
     assert done.returncode == 0, done.stderr

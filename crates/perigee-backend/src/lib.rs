@@ -140,6 +140,11 @@ pub trait Backend {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError>;
 
+    /// Remarks on how the last run was executed, on which no result depends.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Keys to add to the manifest of its last run.
     fn manifest(&self) -> BTreeMap<&'static str, serde_json::Value> {
         BTreeMap::new()

@@ -8,7 +8,7 @@ use perigee_cc::astraea::desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use perigee_cc::astraea::{Astraea, FEATURES, HISTORY, PARAMS};
 use perigee_cc::{ConnInit, Params, Signal};
 use perigee_run::backend::Backend as _;
-use perigee_run::simulator::{Plugins, Simulator};
+use perigee_run::simulator::Simulator;
 use perigee_scenario::World;
 use perigee_sim::{CustomScheme, Options, Scheme, Silent, Simulation};
 use perigee_timeline::QueueLimit;
@@ -120,7 +120,7 @@ impl Env {
         let world = World::build(episode.scenario.clone(), episode.seed)?;
         world.timeline.expect_one_reader();
         let workload = world.workload(AGENT, &|_| false)?;
-        let simulator = Simulator { plugins: Plugins::new() };
+        let simulator = Simulator::default();
         let setups = simulator.setups(&world.header, &workload);
         let mut setups = setups.map_err(|e| LearnError::Run(e.to_string()))?;
         let given = [("lifetime", &rules.lifetime), ("module", &rules.module), ("below", &rules.below)]

@@ -15,6 +15,7 @@ const NAME: &str = "backend";
 #[derive(FromPyObject)]
 enum Value {
     Flag(bool),
+    Number(usize),
     Path(PathBuf),
     List(Vec<String>),
 }
@@ -35,6 +36,7 @@ pub(crate) fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Choice> {
         if key != NAME {
             let value = match value.extract()? {
                 Value::Flag(flag) => OptionValue::Flag(flag),
+                Value::Number(n) => OptionValue::Number(n),
                 Value::Path(path) => OptionValue::Path(path),
                 Value::List(list) => OptionValue::List(list),
             };

@@ -293,15 +293,18 @@ impl World {
                 None => &mut kept,
             };
             let backend = choice.make(&world, &plugins)?;
-            perigee_run::record(&world, cc, backend.as_ref(), rows, pcap.as_deref(), &mut |now| {
-                !failure.happened() && reporter.go_on(now)
-            })
+            let mut go_on = |now| !failure.happened() && reporter.go_on(now);
+            let done = perigee_run::record(&world, cc, backend.as_ref(), rows, pcap.as_deref(), &mut go_on)?;
+            Ok((done, backend.notes()))
         });
         if let Some(e) = failure.take(py).or(reporter.error).or(handed.as_mut().and_then(|b| b.error.take()))
         {
             return Err(e);
         }
-        let done = result.map_err(failed)?;
+        let (done, notes) = result.map_err(failed)?;
+        for note in notes {
+            py.import("sys")?.getattr("stderr")?.call_method1("write", (note + "\n",))?;
+        }
         let tables = if handed.is_some() { Vec::new() } else { kept.finish() };
         Ok((json!(done.manifest).to_string(), convert::tables(py, tables)?, done.outcome.stopped))
     }

@@ -101,7 +101,7 @@ pub fn run(
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
     let mut rows = Collector::default();
-    let simulator = Simulator { plugins: plugins.clone() };
+    let simulator = Simulator { plugins: plugins.clone(), ..Simulator::default() };
     let Recorded { manifest, outcome } = record(world, cc, &simulator, &mut rows, pcap, progress)?;
     Ok(Finished { tables: rows.finish(), manifest, outcome })
 }

@@ -40,7 +40,7 @@ pub fn trace(
     window: TraceWindow,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Vec<Table>, RunError> {
-    let backend = Simulator { plugins: plugins.clone() };
+    let backend = Simulator { plugins: plugins.clone(), ..Simulator::default() };
     let workload = world.workload(cc, &|name| plugins.contains_key(name))?;
     let changes = Box::new(world.timeline.reader());
     let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };

@@ -79,6 +79,26 @@ pub enum SimEvent<'a> {
     },
 }
 
+impl SimEvent<'_> {
+    /// The same event without borrowed data; `None` for an annotation of the timeline.
+    pub(crate) fn detached(&self) -> Option<SimEvent<'static>> {
+        Some(match *self {
+            SimEvent::Note(_) => return None,
+            SimEvent::FlowStart(flow) => SimEvent::FlowStart(flow),
+            SimEvent::FlowComplete(flow) => SimEvent::FlowComplete(flow),
+            SimEvent::FlowStop { flow, delivered_bytes } => SimEvent::FlowStop { flow, delivered_bytes },
+            SimEvent::Idle(flow) => SimEvent::Idle(flow),
+            SimEvent::Busy(flow) => SimEvent::Busy(flow),
+            SimEvent::Mode { flow, mode } => SimEvent::Mode { flow, mode },
+            SimEvent::CaState { flow, state } => SimEvent::CaState { flow, state },
+            SimEvent::Timeout { flow } => SimEvent::Timeout { flow },
+            SimEvent::Video { flow, what } => SimEvent::Video { flow, what },
+            SimEvent::Undo { flow } => SimEvent::Undo { flow },
+            SimEvent::LossBurst { link, packets, cause } => SimEvent::LossBurst { link, packets, cause },
+        })
+    }
+}
+
 /// Event of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VideoEvent {

@@ -26,6 +26,8 @@ pub struct Routes {
     /// Per link: the only link over which packets reach its port; [`NONE`] if there is none, or
     /// [`MANY`].
     feeder: Vec<u32>,
+    /// Per link: whether it leads to another partition. Its far end is then not known here.
+    pub cut: Vec<bool>,
     /// Per pair: start of its path in `hops`, or the number of its destination.
     start: Vec<u32>,
     /// Destinations, and for each destination a table by node.
@@ -90,7 +92,7 @@ impl Routes {
             self.feeder.resize(self.feeder.len().max(link as usize + 1), NONE);
             let feeder = &mut self.feeder[link as usize];
             *feeder = if *feeder == NONE || *feeder == before { before } else { MANY };
-            before = link;
+            before = if self.cut.get(link as usize).is_some_and(|&cut| cut) { MANY } else { link };
         }
         let at = self.hops.len() as u32;
         self.hops.extend(&path);
@@ -151,6 +153,11 @@ impl Routes {
     pub fn feeder(&self, link: u32) -> Option<u32> {
         let known = self.mode == Routing::PerPath;
         self.feeder.get(link as usize).copied().filter(|&feeder| known && feeder < NONE - 1)
+    }
+
+    /// Whether packets may take a link: it is on a path, unless there are tables.
+    pub fn may_use(&self, link: u32) -> bool {
+        self.mode == Routing::PerHop || self.feeder.get(link as usize).is_some_and(|&f| f != NONE)
     }
 
     /// Node at which a pair's packets arrive.

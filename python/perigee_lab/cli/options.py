@@ -42,6 +42,9 @@ WritableOption = Annotated[
     list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")
 ]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=1, help="Threads of one run of the simulator; results do not depend on it.")
+]
 ClusterOption = Annotated[
     str | None,
     typer.Option(
@@ -55,11 +58,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 
 
-def machines_of(jobs: int | None, cluster: str | None, store: str | None) -> Machines:
+def machines_of(jobs: int | None, cluster: str | None, store: str | None, threads: int = 1) -> Machines:
     """The machines of the options. Raises RecordError if they are unavailable."""
     from perigee_lab.runs.machines import Machines
 
-    return Machines(jobs, cluster, store)
+    return Machines(jobs, cluster, store, threads)
 
 
 def count(n: int, noun: str) -> str:

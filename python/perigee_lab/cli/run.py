@@ -20,6 +20,7 @@ from perigee_lab.cli.options import (
     ScenarioArg,
     SetOption,
     StoreOption,
+    ThreadsOption,
     TleOption,
     TrustOption,
     check_free,
@@ -35,6 +36,7 @@ def command(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
     jobs: JobsOption = None,
+    threads: ThreadsOption = 1,
     cluster: ClusterOption = None,
     store: StoreOption = None,
     tle: TleOption = None,
@@ -76,5 +78,5 @@ def command(
         dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)
         return 0
     outlets = Outlets(junit, tap)
-    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json, outlets)
+    asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
     return run_command(loaded, schemes, asked, pcap=pcap, backend=on)

@@ -91,13 +91,16 @@ class Executor:
         on_outcome: Callable[[Outcome], None],
         on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
+        threads: int = 1,
     ) -> None:
         """`on_outcome` is called for each task, `on_progress` with the number of completed tasks.
 
-        That number includes fractions of tasks in progress; `about` is added to the manifests.
+        That number includes fractions of tasks in progress; `about` is added to the manifests;
+        `threads` are those of one run.
         """
         self.cores, self.permission, self.on_outcome, self.on_progress = cores, permission, on_outcome, on_progress
         self.about = dict(about or {})
+        self.threads = threads
         self.workers: list[_Worker] = []
         self.shares: dict[int, float] = {}
         self.waiting: deque[list[Task]] = deque()
@@ -141,7 +144,8 @@ class Executor:
         if self.waiting:
             tasks = self.waiting.popleft()
             worker.group = {id(t): t for t in tasks}
-            self._send(worker, **message_of(tasks, self.permission, self.about))
+            message = message_of(tasks, self.permission, self.about)
+            self._send(worker, **message, run_threads=self.threads)
         self._spread()
 
     def _spread(self) -> None:

@@ -38,6 +38,8 @@ class Machines:
     """Address of a Dask scheduler, or local, slurm, kubernetes; None = this machine's cores."""
     store: str | None = None
     """URL of an object store in which a cluster's workers leave results."""
+    threads: int = 1
+    """Threads of one run of the simulator on this machine; no result depends on them."""
 
     def __post_init__(self) -> None:
         """Rejects options without effect."""
@@ -50,8 +52,8 @@ class Machines:
 
     @property
     def cores(self) -> int:
-        """Usable cores of this machine."""
-        return max(1, self.jobs or os.cpu_count() or 1)
+        """Concurrent runs on this machine."""
+        return max(1, self.jobs or (os.cpu_count() or 1) // self.threads)
 
     def check(self) -> None:
         """Raises RecordError if the cluster is already known to be unavailable."""
@@ -69,7 +71,7 @@ class Machines:
     ) -> Pool:
         """The executor for these machines; takes the arguments of `Executor`."""
         if self.cluster is None:
-            return Executor(self.cores, permission, on_outcome, on_progress, about)
+            return Executor(self.cores, permission, on_outcome, on_progress, about, self.threads)
         from perigee_lab.runs.cluster import ClusterExecutor
 
         return ClusterExecutor(self, permission, on_outcome, on_progress, about)

@@ -248,7 +248,11 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
         here = short or plan.stays or plan.in_real_time
         try:
-            runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, machines, progress)
+            runs = (
+                _here(plan, todo, machines.threads, progress)
+                if here
+                else _in_workers(plan, todo, folder, machines, progress)
+            )
         except work.BrokenRunError as error:
             error.results = _kept(plan, error)
             raise
@@ -323,7 +327,7 @@ def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summ
 
 
 def _here(
-    plan: Plan, todo: list[tuple[Job, str]], progress: Callable[[float], None] | None
+    plan: Plan, todo: list[tuple[Job, str]], threads: int, progress: Callable[[float], None] | None
 ) -> dict[tuple[str, int], Run]:
     """Executes runs serially on a thread that can be abandoned; this thread handles Ctrl-C."""
     done: dict[tuple[str, int], Run] = {}
@@ -342,7 +346,7 @@ def _here(
                 if stop.is_set():
                     return
                 at = at if at.job is j else work.opened(j, plan.permission, dict(plan.functions), plan.classes)
-                run = _one(plan, at, cc, go_on)
+                run = _one(plan, at, cc, go_on, threads)
                 if run is None:
                     return
                 done[cc, j.seed] = run
@@ -368,7 +372,7 @@ def _here(
     return done
 
 
-def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
+def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn, threads: int) -> Run | None:
     folder = None if plan.out is None else run_folder(plan.out, cc, at.job.seed)
     capture = capture_of(folder) if at.job.capture and folder is not None else None
     if at.job.capture and capture is None:
@@ -377,7 +381,8 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
         fresh(capture)
 
     def make(batches: work.Batches | None) -> Run | None:
-        return work.perform(at, cc, go_on, batches=batches, capture=capture, about={"command": plan.command})
+        about = {"command": plan.command}
+        return work.perform(at, cc, go_on, batches=batches, capture=capture, about=about, threads=threads)
 
     try:
         if folder is None:

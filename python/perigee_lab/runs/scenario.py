@@ -178,14 +178,16 @@ class Scenario:
         world = self.core.world(self.core.seed if seed is None else seed)
         return Timeline(_core.Timeline.of(world))
 
-    def run(self, cc: str | type | None = None, seed: int | None = None) -> Run:
+    def run(self, cc: str | type | None = None, seed: int | None = None, *, threads: int = 1) -> Run:
         """Runs one scheme (a name, "file.py:Class", or a class) with one seed, in memory."""
         chosen: Sequence[str | type] = [cc] if cc is not None else self.core.schemes([])
         if len(chosen) > 1:
             raise ValueError(
                 f"the scenario compares {', '.join(map(str, chosen))}: choose one with cc=, or use run_all()"
             )
-        return self.run_all(chosen if cc is not None else (), seeds=[self.core.seed if seed is None else seed])[0]
+        return self.run_all(
+            chosen if cc is not None else (), seeds=[self.core.seed if seed is None else seed], threads=threads
+        )[0]
 
     def run_all(
         self,
@@ -195,6 +197,7 @@ class Scenario:
         jobs: int | None = None,
         cluster: str | None = None,
         store: str | None = None,
+        threads: int = 1,
         out: str | Path | None = None,
         force: bool = False,
         pcap: bool = False,
@@ -205,15 +208,16 @@ class Scenario:
         With `out`, records, summary.csv and report.html are written there; completed runs of the
         same scenario there are reused, unless `force`. `progress` receives the completed fraction,
         from 0 to 1. Long comparisons run in worker processes; classes and functions that exist only
-        in memory run in this process. With `cluster` (docs/how-to/cluster.md), runs are executed on
-        other machines, which leave results in `store` or send them back.
+        in memory run in this process. `threads` are those of one run; no result depends on them.
+        With `cluster` (docs/how-to/cluster.md), runs are executed on other machines, which leave
+        results in `store` or send them back.
         """
         from perigee_lab.common.files import claimed
         from perigee_lab.results.conclusion import conclude
         from perigee_lab.runs.machines import Machines
         from perigee_lab.runs.runner import Plan, execute
 
-        machines = Machines(jobs, cluster, store)
+        machines = Machines(jobs, cluster, store, threads)
         plan = Plan.of(self, trusts.said(cc), seeds=seeds, pcap=pcap)
         if out is None:
             return execute(plan, machines=machines, progress=progress)

@@ -174,17 +174,20 @@ def simulate(
     batches: Batches | None = None,
     backend: Backend = SIMULATOR,
     guests: Guests | None = None,
+    threads: int = 1,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """Output of the core for a run: manifest (JSON), tables, and whether it was stopped.
 
     `capture` is the folder for captures. `go_on` periodically receives the simulated time in ns;
-    False stops the run. With `batches`, which receives the rows, no tables are returned. Raises
-    RunError, and BrokenRunError if a host has ended.
+    False stops the run. With `batches`, which receives the rows, no tables are returned. `threads`
+    are those of the simulator; no result depends on them. Raises RunError, and BrokenRunError if a
+    host has ended.
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
+    core = {**backend.as_core(), "threads": threads} if threads > 1 and backend == SIMULATOR else backend.as_core()
     with backend.running():
-        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, backend.as_core(), given)
+        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, core, given)
     why = json.loads(manifest).get("broken") if stopped else None
     if why is not None:
         error = BrokenRunError(why)
@@ -202,6 +205,7 @@ def perform(
     capture: Path | None = None,
     about: Mapping[str, Any],
     guests: Guests | None = None,
+    threads: int = 1,
 ) -> Run | None:
     """Runs one scheme; None if it was stopped. `about` is added to the manifest.
 
@@ -213,14 +217,16 @@ def perform(
         world.expect_one_run()
     duration = at.core.duration_ns
     guests = guests or guests_of(at.core, at.backend)
-    begin, begin_cpu = time.perf_counter(), time.thread_time()
+    # Of several threads, those of the simulator are most of the process.
+    cpu_time = time.thread_time if threads == 1 else time.process_time
+    begin, begin_cpu = time.perf_counter(), cpu_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
     broken: BrokenRunError | None = None
     try:
-        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.backend, guests)
+        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.backend, guests, threads)
     except BrokenRunError as error:
         broken, (manifest, tables), stopped = error, error.found, False
-    wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
+    wall_s, cpu_s = time.perf_counter() - begin, cpu_time() - begin_cpu
     if stopped:
         return None
     about_hosts = at.backend.about()

@@ -117,7 +117,8 @@ class Worker:
             return not self.stopping
 
         def make(batches: Any) -> Any:
-            run = work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=group["about"])
+            about, threads = group["about"], group.get("run_threads", 1)
+            run = work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=about, threads=threads)
             if run is not None:
                 self.report(task=task["id"], saving=True)
             return run

@@ -157,7 +157,10 @@ mod tests {
             refused("linux", options.clone()),
             "backend linux has no option \"kernle\"; it has kernel, modules"
         );
-        assert_eq!(refused("simulator", options), "backend simulator has no option \"kernle\"; it has none");
+        assert_eq!(
+            refused("simulator", options),
+            "backend simulator has no option \"kernle\"; it has threads"
+        );
     }
 
     #[test]

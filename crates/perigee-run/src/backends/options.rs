@@ -14,6 +14,8 @@ pub enum OptionValue {
     Path(PathBuf),
     /// Any number of words.
     List(Vec<String>),
+    /// A number of things.
+    Number(usize),
 }
 
 /// Options by name.
@@ -60,6 +62,15 @@ impl Options {
             }
         })?;
         Ok(found.cloned().unwrap_or_default())
+    }
+
+    /// A number; `None` = not given.
+    ///
+    /// # Errors
+    /// Another type.
+    pub fn number(&self, name: &str) -> Result<Option<usize>, BackendError> {
+        let number = |v: &OptionValue| if let OptionValue::Number(n) = v { Some(*n) } else { None };
+        self.read(name, "a number", number)
     }
 
     /// Rejects options that a backend does not have.

@@ -8,18 +8,25 @@ use perigee_backend::setups::flow_setups;
 pub use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, SIMULATOR};
 use perigee_record::RecordSink;
-use perigee_sim::{FlowSetup, Simulation};
+use perigee_sim::{run_on_threads, Execution, FlowSetup, Threads};
 use perigee_timeline::{App, Flow, Header, Hosts, Workload};
 use perigee_units::Nanos;
+use std::sync::{Arc, Mutex};
+
+/// Option: the number of threads of one run.
+const THREADS: &str = "threads";
 
 /// Registry entry.
 pub const ENTRY: Entry = Entry {
     name: SIMULATOR,
     summary: "packets, queues and TCP are simulated",
-    options: &[],
+    options: &[THREADS],
     schemes: no_schemes,
     cpu_s_per_tcp_packet: 0.0,
-    make: |of: &Setting<'_>| Ok(Box::new(Simulator { plugins: of.plugins.clone() })),
+    make: |of: &Setting<'_>| {
+        let threads = of.options.number(THREADS)?.unwrap_or(1);
+        Ok(Box::new(Simulator { plugins: of.plugins.clone(), threads, ..Simulator::default() }))
+    },
 };
 
 /// The simulator, with plug-ins for its flows.
@@ -27,6 +34,10 @@ pub const ENTRY: Entry = Entry {
 pub struct Simulator {
     /// Congestion controls in addition to the built-in ones.
     pub plugins: Plugins,
+    /// Threads of one run; no result depends on them. 0 and 1 = one.
+    pub threads: usize,
+    /// How the latest run was executed.
+    pub execution: Arc<Mutex<Option<Execution>>>,
 }
 
 impl Backend for Simulator {
@@ -40,6 +51,12 @@ impl Backend for Simulator {
 
     fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
         flow_setups(header, workload, &self.plugins)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let execution = self.execution.lock().expect("nothing panics with it");
+        let limit = execution.as_ref().and_then(|e| e.limit.as_ref());
+        limit.iter().map(|why| format!("the run used one thread: {why}")).collect()
     }
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
@@ -70,12 +87,14 @@ impl Records for Simulator {
         let mut source = RouteListener::new(changes, header);
         let about = (self.name(), header, workload, &options);
         let mut recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
-        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
-        let mut simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let outcome = simulation.run(&mut recorder, &mut |now| !sink_failed.get() && progress(now));
-        let outcome = outcome.map_err(failed)?;
-        drop(simulation);
+        let options = simulator_options(&options);
+        let threads = Threads::up_to(self.threads.max(1));
+        let mut progress = |now| !sink_failed.get() && progress(now);
+        let changes = Box::new(&mut source);
+        let done = run_on_threads(header, changes, setups, options, threads, &mut recorder, &mut progress);
+        let (outcome, execution) = done.map_err(failed)?;
+        *self.execution.lock().expect("nothing panics with it") = Some(execution);
         recorder.finish(&source, outcome).map_err(failed)
     }
 }

@@ -28,7 +28,7 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::routes::Routes;
 use crate::setup::FlowSetup;
-use perigee_cc::{CongestionControl, SignalScope, Stack, TelemetryNeed};
+use perigee_cc::{CongestionControl, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 use perigee_queue::Ecn;
 use perigee_telemetry::{EchoMode, Overhead};
 use perigee_timeline::App;
@@ -80,6 +80,10 @@ pub(crate) struct FlowFacts {
     pub inet: bool,
     /// Signals that the congestion control subscribes to.
     pub scope: SignalScope,
+    /// Unit in which meters count its bytes.
+    pub tx_unit: TxBytesUnit,
+    /// Its packets without telemetry are observed by all meters.
+    pub any_packet_times_meters: bool,
 }
 
 /// End of the handshake at the sender: acts as an ACK with no size and no delay.
@@ -130,6 +134,8 @@ impl FlowFacts {
             ack_every: setup.tcp.delayed_ack,
             inet: false,
             scope: SignalScope::Path,
+            tx_unit: TxBytesUnit::Wire,
+            any_packet_times_meters: false,
             setup,
         };
         if facts.setup.app.is_tcp() {
@@ -163,11 +169,18 @@ impl FlowFacts {
         self.ack_every = caps.ack_every.unwrap_or(tcp.delayed_ack);
         self.inet = matches!(caps.stack, Stack::Inet { .. });
         self.scope = caps.signal_scope;
+        self.tx_unit = caps.tx_bytes_unit;
+        self.any_packet_times_meters = caps.any_packet_times_meters;
     }
 
     /// Whether meters count its data and its ACKs, respectively.
     pub fn metered(&self) -> (bool, bool) {
         (self.telemetry.echo.is_some(), self.telemetry.echo == Some(EchoMode::Pint))
+    }
+
+    /// Whether its packets carry records of fixed size.
+    pub fn has_pint(&self) -> bool {
+        self.telemetry.echo == Some(EchoMode::Pint)
     }
 
     /// Transport configuration of both ends. Between legs the window is bounded by the free buffer

@@ -65,9 +65,10 @@ pub(crate) enum Delivered {
 }
 
 impl ReceivingEnd {
-    pub fn new(id: u32, facts: &FlowFacts) -> Self {
+    /// `elsewhere`: it runs outside of the simulation, or in another partition.
+    pub fn new(id: u32, facts: &FlowFacts, elsewhere: bool) -> Self {
         let setup = &facts.setup;
-        let destination = match (setup.outside.destination, setup.app.is_tcp()) {
+        let destination = match (setup.outside.destination || elsewhere, setup.app.is_tcp()) {
             (true, _) => Sink::Outside,
             (false, true) => Sink::Tcp(Box::new(TcpReceiver::new(setup))),
             (false, false) => Sink::Responder,

@@ -105,9 +105,10 @@ pub(crate) enum Heard {
 }
 
 impl SendingEnd {
-    pub fn new(id: u32, facts: &FlowFacts) -> Self {
+    /// `elsewhere`: it runs outside of the simulation, or in another partition.
+    pub fn new(id: u32, facts: &FlowFacts, elsewhere: bool) -> Self {
         let setup = &facts.setup;
-        let source = match (setup.outside.source, setup.app.is_tcp()) {
+        let source = match (setup.outside.source || elsewhere, setup.app.is_tcp()) {
             (true, _) => Origin::Outside,
             (false, true) => Origin::Tcp(Box::new(TcpSender::new(facts))),
             (false, false) => probes(&setup.app, facts.start, facts.seed),
@@ -209,10 +210,11 @@ impl SendingEnd {
         }
     }
 
-    /// Reschedules the flow, as an event may now be due earlier.
+    /// Reschedules the flow, as an event may now be due earlier. (A flow that has stopped during
+    /// its handshake is due at once.)
     #[inline]
     pub fn reschedule<O>(&mut self, cx: &mut Cx<'_, O>) {
-        cx.net.wake_by(self.egress.flow, self.next_due());
+        cx.net.wake_by(self.egress.flow, self.next_due().max(cx.now));
     }
 
     /// Passes a signal to the congestion control. False if there is no connection.

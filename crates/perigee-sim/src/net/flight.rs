@@ -91,7 +91,7 @@ impl Flight {
 
     /// Removes and returns the next packet to arrive.
     #[inline(never)]
-    fn pop(&mut self) -> Option<Flying> {
+    pub fn pop(&mut self) -> Option<Flying> {
         match &mut self.overtakers {
             None => self.in_order.pop(),
             Some(o) => match Self::earlier(self.in_order.first(), o.first()) {

@@ -14,6 +14,7 @@
 pub mod aqm;
 mod bucket;
 mod changes;
+mod cut;
 mod dama;
 mod fast_path;
 mod flight;
@@ -29,6 +30,7 @@ use crate::observe::{DropCause, CAUSES};
 use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
+pub(crate) use cut::Handed;
 use flight::{Flight, Flying};
 use metering::{note_arrival, note_dequeue, note_other};
 use perigee_cc::TxBytesUnit;
@@ -506,6 +508,12 @@ impl Net {
     /// Whether packets on a link never overtake.
     pub fn keeps_order(&self, link: u32) -> bool {
         !self.links[link as usize].reorder
+    }
+
+    /// Nodes at the near and the far end of a link.
+    pub fn ends_of(&self, link: u32) -> [u32; 2] {
+        let l = &self.links[link as usize];
+        [self.ports[l.port as usize].node, l.to]
     }
 
     /// Packets in flight on a link, in order of arrival.

@@ -28,6 +28,7 @@ impl Simulation<'_> {
                 Some(chunk) => {
                     let appeared = self.net.extend(&chunk.ports, &chunk.links, now);
                     appeared.map_err(|reason| SimError::Source { at: now, reason })?;
+                    self.find_cut_links();
                     self.check_horizon()?;
                 }
                 None => {
@@ -144,7 +145,9 @@ impl Simulation<'_> {
             }
             Change::Note(note) => {
                 self.count_note(note);
-                obs.event(now, &SimEvent::Note(note));
+                if self.partition.as_ref().is_none_or(|p| p.is_first()) {
+                    obs.event(now, &SimEvent::Note(note));
+                }
                 return false;
             }
         }
@@ -167,6 +170,9 @@ impl Simulation<'_> {
         let mut before = None;
         let ends = self.ends.sending.iter_mut().zip(&self.ends.receiving);
         for ((sending, receiving), facts) in ends.zip(&self.facts) {
+            if self.partition.as_ref().is_some_and(|p| !p.has(facts.source_node)) {
+                continue;
+            }
             let (data, ack) = facts.packet_bytes();
             let key = (facts.setup.forward, facts.setup.reverse, data, ack);
             // With thousands of flows, most have the same path as the previous one.

@@ -4,10 +4,12 @@
 mod changes;
 mod flows;
 mod horizon;
+mod partition;
 mod prefetch;
-mod sampling;
+pub(crate) mod sampling;
 
 pub use horizon::Foreseen;
+pub(crate) use partition::Partition;
 
 use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::host::{relay, Cx, Ends, FlowFacts, ReceivingEnd, SendingEnd};
@@ -76,6 +78,8 @@ pub struct Simulation<'s> {
     events: u64,
     internals: Vec<(&'static str, f64)>,
     links_before: Vec<LinkBefore>,
+    /// Its part of a run on several threads; `None` = all of it.
+    partition: Option<Box<Partition>>,
 }
 
 impl<'s> Simulation<'s> {
@@ -89,6 +93,17 @@ impl<'s> Simulation<'s> {
         source: Box<dyn ChunkSource + 's>,
         flows: Vec<FlowSetup>,
         options: Options,
+    ) -> Result<Self, SimError> {
+        Self::of_partition(header, source, flows, options, None)
+    }
+
+    /// As [`new`](Simulation::new), but executing only the events of a partition's nodes.
+    pub(crate) fn of_partition(
+        header: &Header,
+        source: Box<dyn ChunkSource + 's>,
+        flows: Vec<FlowSetup>,
+        options: Options,
+        partition: Option<Box<Partition>>,
     ) -> Result<Self, SimError> {
         let mut net = Net::new(mix(options.seed), flows.len(), options.max_hops);
         net.disciplines = options.disciplines;
@@ -120,9 +135,11 @@ impl<'s> Simulation<'s> {
             events: 0,
             internals: Vec::new(),
             links_before: Vec::new(),
+            partition,
             net,
             options,
         };
+        s.find_cut_links();
         relay::check(&flows).map_err(SimError::Setup)?;
         for (id, setup) in flows.into_iter().enumerate() {
             s.add_flow(id as u32, setup, header)?;
@@ -143,7 +160,7 @@ impl<'s> Simulation<'s> {
         self.check_horizon()?;
         self.next_chunk = self.read_chunk(Nanos::ZERO)?;
         self.fetch(Nanos::ZERO)?;
-        if self.options.sample > Nanos::ZERO {
+        if self.options.sample > Nanos::ZERO && self.partition.is_none() {
             self.next_sample = self.options.sample;
             self.net.schedule.set(Source::Sampler, self.next_sample);
         }
@@ -169,14 +186,21 @@ impl<'s> Simulation<'s> {
         let start = self.options.start_of(&setup);
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
-        if let Some(how) = setup.notices.clone() {
-            let pair = header.pairs[setup.forward.ix()];
-            let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);
+        let ends = setup_ends(&setup, header);
+        let here = |node: u32| self.partition.as_ref().is_none_or(|p| p.has(node));
+        let (sends, receives) = (here(ends[0]), here(ends[1]));
+        if let Some(how) = setup.notices.clone().filter(|_| sends) {
+            let pairs = [setup.forward, setup.reverse];
             self.notices.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
         }
-        let source = header.pairs[setup.forward.ix()].from.0;
-        let facts = FlowFacts::new(setup, start, seed, self.options.max_hops, source);
-        let (sending, receiving) = (SendingEnd::new(id, &facts), ReceivingEnd::new(id, &facts));
+        let facts = FlowFacts::new(setup, start, seed, self.options.max_hops, ends[0]);
+        let sending = SendingEnd::new(id, &facts, !sends);
+        let receiving = ReceivingEnd::new(id, &facts, !receives);
+        if self.partition.is_some() {
+            // Its packets may pass ports of this partition before the sender says so.
+            self.net.tx_units[id as usize] = facts.tx_unit;
+            self.net.stacks.pint |= facts.has_pint();
+        }
         self.net.ecn[id as usize] = facts.ecn;
         self.net.set_wake(id, sending.next_due().min(receiving.next_due()));
         self.others_listen |= sending.sender().is_some() && facts.scope != SignalScope::Path;
@@ -352,6 +376,13 @@ impl<'s> Simulation<'s> {
     fn arrival<O: Observer>(&mut self, link: u32, obs: &mut O) {
         let now = self.now;
         let Some((h, node)) = self.net.arrive(now, link, &self.routes) else { return };
+        self.onward(h, node, obs);
+    }
+
+    /// Passes a packet that has arrived at a node on to its next link or its end.
+    #[inline(always)]
+    fn onward<O: Observer>(&mut self, h: u32, node: u32, obs: &mut O) {
+        let now = self.now;
         let packet: &mut Packet = self.net.packets.get_mut(h);
         packet.hops = packet.hops.saturating_add(1);
         match self.routes.next(packet.route, node) {
@@ -500,4 +531,10 @@ impl<'s> Simulation<'s> {
     pub fn flow_totals(&self, flow: u32) -> Option<FlowTotals> {
         ((flow as usize) < self.facts.len()).then(|| self.totals_of(flow as usize))
     }
+}
+
+/// Nodes of the source and of the destination of a flow.
+fn setup_ends(setup: &FlowSetup, header: &Header) -> [u32; 2] {
+    let pair = header.pairs[setup.forward.ix()];
+    [pair.from.0, pair.to.0]
 }

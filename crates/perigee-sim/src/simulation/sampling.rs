@@ -18,25 +18,37 @@ pub(super) struct LinkBefore {
     dropped: [u64; CAUSES],
 }
 
+/// Checks that packets are conserved, and counts link crossings.
+pub(crate) fn balanced(outcome: RunOutcome) -> RunOutcome {
+    let of_flow = |t: &FlowTotals| t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
+    let of_link = |l: &LinkTotals| l.entered == l.crossed + l.dropped.iter().sum::<u64>() + l.under_way;
+    RunOutcome {
+        conserved: Some(outcome.flows.iter().all(of_flow) && outcome.links.iter().all(of_link)),
+        packet_hops: Some(outcome.links.iter().map(|l| l.crossed).sum()),
+        ..outcome
+    }
+}
+
 impl Simulation<'_> {
     pub(super) fn sample<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
         self.next_sample += self.options.sample;
         self.net.schedule.set(Source::Sampler, self.next_sample);
         for i in 0..self.facts.len() {
-            // A complete transfer is recorded once more.
-            let over = |done: Nanos| done + self.options.sample < now;
-            if self.ends.sending[i].active && !self.ends.receiving[i].completed.is_some_and(over) {
-                self.sample_flow(i, now, obs);
-            }
+            self.sample_flow(i, now, obs);
         }
-        self.links_before.resize(self.net.links.len(), LinkBefore::default());
         for link in 0..self.net.links.len() as u32 {
             self.sample_link(link, now, obs);
         }
         obs.sampled(now);
     }
 
-    fn sample_flow<O: Observer>(&mut self, i: usize, now: Nanos, obs: &mut O) {
+    /// Reports the state of a flow, if it is active.
+    pub(crate) fn sample_flow<O: Observer>(&mut self, i: usize, now: Nanos, obs: &mut O) {
+        // A complete transfer is recorded once more.
+        let over = |done: Nanos| done + self.options.sample < now;
+        if !self.ends.sending[i].active || self.ends.receiving[i].completed.is_some_and(over) {
+            return;
+        }
         let delivered_bytes = self.delivered_bytes(i);
         let flow = &mut self.ends.sending[i];
         let base_rtt_ns = flow.way.base.at(now).map(|rtt| rtt.0);
@@ -83,7 +95,11 @@ impl Simulation<'_> {
         obs.flow(&row, &self.internals);
     }
 
-    fn sample_link<O: Observer>(&mut self, link: u32, now: Nanos, obs: &mut O) {
+    /// Reports the state of a link, if it carried or held packets.
+    pub(crate) fn sample_link<O: Observer>(&mut self, link: u32, now: Nanos, obs: &mut O) {
+        if self.links_before.len() < self.net.links.len() {
+            self.links_before.resize(self.net.links.len(), LinkBefore::default());
+        }
         let p = self.net.links[link as usize].port;
         self.net.advance(p, now);
         let (queue_bytes, queue_packets) = self.net.queued(p, now);
@@ -125,39 +141,33 @@ impl Simulation<'_> {
     pub(super) fn close(&mut self, end: Nanos, stopped: bool) -> RunOutcome {
         let mut under_way = vec![0; self.facts.len()];
         self.net.count_under_way(end, &mut under_way);
-        let mut conserved = true;
         let mut flows = Vec::with_capacity(self.facts.len());
         for (f, under_way) in under_way.into_iter().enumerate() {
-            self.ends.sending[f].close_capacity(end, self.ends.receiving[f].completed);
-            let tcp = self.ends.sending[f].sender().and_then(|s| s.tcp.as_ref());
-            let stats = tcp.map(|tcp| tcp.stats).unwrap_or_default();
-            let t = FlowTotals {
-                dropped: self.net.flow_drops[f],
-                under_way,
-                timeouts: stats.timeouts,
-                undos: Some(stats.undos),
-                recoveries: Some(stats.recoveries),
-                ..self.totals_of(f)
-            };
-            conserved &= t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
-            flows.push(t);
+            let dropped = self.net.flow_drops[f];
+            flows.push(FlowTotals { dropped, under_way, ..self.close_flow(f, end) });
         }
-        let links: Vec<LinkTotals> =
-            (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect();
-        for l in &links {
-            conserved &= l.entered == l.crossed + l.dropped.iter().sum::<u64>() + l.under_way;
-        }
-        RunOutcome {
+        balanced(RunOutcome {
             end,
             stopped,
-            conserved: Some(conserved),
-            packet_hops: Some(links.iter().map(|l| l.crossed).sum()),
             events: Some(self.events),
             memory_per_flow_bytes: Some(self.memory_per_flow() as u64),
             flows,
             applications: self.ends.receiving.iter().map(|f| f.application_totals(end)).collect(),
-            links,
+            links: (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect(),
             ..RunOutcome::default()
+        })
+    }
+
+    /// Totals of a flow at the end, except packets dropped and in flight.
+    pub(crate) fn close_flow(&mut self, f: usize, end: Nanos) -> FlowTotals {
+        self.ends.sending[f].close_capacity(end, self.ends.receiving[f].completed);
+        let tcp = self.ends.sending[f].sender().and_then(|s| s.tcp.as_ref());
+        let stats = tcp.map(|tcp| tcp.stats).unwrap_or_default();
+        FlowTotals {
+            timeouts: stats.timeouts,
+            undos: Some(stats.undos),
+            recoveries: Some(stats.recoveries),
+            ..self.totals_of(f)
         }
     }
 

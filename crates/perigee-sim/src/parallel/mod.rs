@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One run on several threads, with the results of one thread to the bit.
+//!
+//! The network is divided into partitions, each a [`Simulation`] that executes the events of its
+//! nodes. They advance together, window by window. A window is no longer than the shortest delay of
+//! a link between partitions, so that each packet that arrives there within it has left its port
+//! before it; these packets are exchanged between two windows. Windows end at changes of the
+//! timeline and at samples. Where windows would have few events, as with a link without delay, the
+//! partitions run in turn instead, event by event, in the order of one thread.
+//!
+//! The ends of a TCP connection are in one partition: its sender also looks for data to send when a
+//! timer of its receiver expires.
+//!
+//! * [`partitioning`]: which node belongs to which partition;
+//! * [`log`]: reports to the observer, merged in the order of one thread;
+//! * [`chunks`]: one timeline for all partitions.
+
+mod chunks;
+mod log;
+mod partitioning;
+
+pub(crate) use log::Log;
+
+use crate::host::FlowFacts;
+use crate::net::Handed;
+use crate::observe::{FlowTotals, Observer, RunOutcome, CAUSES};
+use crate::setup::{FlowSetup, Options, Scheme, SimError};
+use crate::simulation::sampling::balanced;
+use crate::simulation::{Partition, Simulation};
+use perigee_cc::SignalScope;
+use perigee_timeline::{ChunkSource, Header};
+use perigee_units::Nanos;
+use std::sync::mpsc::{channel, Receiver, Sender};
+
+/// Longest time between two decisions for windows or for execution in turn.
+const EPOCH: Nanos = Nanos::from_millis(20);
+
+/// Threads that a run may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threads {
+    /// Most threads.
+    pub most: usize,
+    /// Fewest events of a window, over all partitions, that are worth an exchange. Shorter windows
+    /// are executed in turn, on one thread. Affects only speed.
+    pub least_events: u64,
+    /// Largest share of a partition in the load, relative to an even one, that is worth a division.
+    pub most_uneven: f64,
+}
+
+impl Threads {
+    /// Up to this number of threads.
+    pub fn up_to(most: usize) -> Self {
+        Threads { most, least_events: 300, most_uneven: 1.6 }
+    }
+}
+
+/// How a run was executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Number of partitions, each with a thread.
+    pub threads: usize,
+    /// Why it is fewer than allowed.
+    pub limit: Option<String>,
+    /// Number of windows.
+    pub windows: u64,
+    /// Packets exchanged between partitions.
+    pub exchanged: u64,
+    /// Events executed one at a time, for a link without delay.
+    pub in_turn: u64,
+    /// Events of each partition.
+    pub events: Vec<u64>,
+}
+
+impl Execution {
+    fn on_one(limit: Option<String>) -> Self {
+        Execution { threads: 1, limit, windows: 0, exchanged: 0, in_turn: 0, events: Vec::new() }
+    }
+}
+
+/// Runs a workload to the end of the timeline on several threads, or to the next change or sample
+/// after `progress` has returned false. The results are those of [`Simulation::run`].
+///
+/// # Errors
+/// See [`Simulation::new`] and [`Simulation::run`].
+pub fn run_on_threads<'s, O: Observer>(
+    header: &Header,
+    source: Box<dyn ChunkSource + 's>,
+    flows: Vec<FlowSetup>,
+    options: Options,
+    allowed: Threads,
+    obs: &mut O,
+    progress: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<(RunOutcome, Execution), SimError> {
+    let threads = allowed.most;
+    let limit = if threads > 1 { needs_one_thread(&flows) } else { None };
+    if threads <= 1 || limit.is_some() {
+        let outcome = Simulation::new(header, source, flows, options)?.run(obs, progress)?;
+        return Ok((outcome, Execution::on_one(limit)));
+    }
+    let (mut readers, first) = chunks::readers(source, threads);
+    let first = first.ok().flatten();
+    let Some(owners) = partitioning::choose(header, first.as_deref(), &flows, allowed) else {
+        readers.truncate(1);
+        let source = Box::new(readers.remove(0));
+        let outcome = Simulation::new(header, source, flows, options)?.run(obs, progress)?;
+        let limit = "its flows and links cannot be divided evenly".to_string();
+        return Ok((outcome, Execution::on_one(Some(limit))));
+    };
+    let mut parts = Vec::with_capacity(threads);
+    for (me, reader) in readers.into_iter().enumerate() {
+        let partition = Some(Box::new(Partition::new(owners.clone(), me as u16)));
+        let (flows, options) = (flows.clone(), options.clone());
+        let simulation = Simulation::of_partition(header, Box::new(reader), flows, options, partition)?;
+        parts.push(Part::new(simulation, threads));
+    }
+    std::thread::scope(|scope| {
+        let mut lanes = Vec::new();
+        for _ in 1..threads {
+            let (to, tasks) = channel::<(Part<'s, O>, Task)>();
+            let (done, from) = channel();
+            scope.spawn(move || {
+                for (mut part, task) in tasks {
+                    part.perform(task);
+                    if done.send(part).is_err() {
+                        return;
+                    }
+                }
+            });
+            lanes.push((to, from));
+        }
+        Run::new(parts, lanes, header.duration, &options, allowed).run(obs, progress)
+    })
+}
+
+/// Why a workload cannot be divided.
+fn needs_one_thread(flows: &[FlowSetup]) -> Option<String> {
+    let why = |flow: &FlowSetup| {
+        if flow.outside.source || flow.outside.destination {
+            return Some("has an end outside of the simulation");
+        }
+        let Scheme::Builtin(..) = flow.scheme else { return Some("has a scheme that is a plug-in") };
+        let facts = FlowFacts::new(flow.clone(), flow.start, 0, 0, 0);
+        if facts.scope == SignalScope::Machine {
+            return Some("has a scheme that listens to all flows of the machine");
+        }
+        facts.any_packet_times_meters.then_some("has a scheme whose start affects all ports at once")
+    };
+    flows.iter().find_map(|f| Some(format!("flow {:?} {}", f.name, why(f)?)))
+}
+
+/// A partition with its exchange.
+struct Part<'s, O> {
+    simulation: Simulation<'s>,
+    log: Log<O>,
+    incoming: Vec<Handed>,
+    outgoing: Vec<Vec<Handed>>,
+    result: Result<(), SimError>,
+}
+
+/// What a partition executes by itself.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Events before an instant; then packets that arrive before a second one are handed over.
+    Window(Nanos, Nanos),
+    /// Changes of the timeline at an instant.
+    Changes(Nanos),
+}
+
+impl<'s, O: Observer> Part<'s, O> {
+    fn new(simulation: Simulation<'s>, count: usize) -> Self {
+        let outgoing = (0..count).map(|_| Vec::new()).collect();
+        Part { simulation, log: Log::default(), incoming: Vec::new(), outgoing, result: Ok(()) }
+    }
+
+    fn perform(&mut self, task: Task) {
+        self.result = match task {
+            Task::Window(until, export) => {
+                self.simulation.import(&mut self.incoming);
+                let result = self.simulation.run_window(until, &mut self.log);
+                self.simulation.export(export, &mut self.outgoing);
+                result
+            }
+            Task::Changes(at) => self.simulation.run_changes(at, &mut self.log),
+        };
+    }
+}
+
+/// Channels to a thread and back.
+type Lane<'s, O> = (Sender<(Part<'s, O>, Task)>, Receiver<Part<'s, O>>);
+
+/// A run in progress. All partitions have executed the events before one instant.
+struct Run<'s, O> {
+    parts: Vec<Part<'s, O>>,
+    lanes: Vec<Lane<'s, O>>,
+    duration: Nanos,
+    sample: Nanos,
+    least_events: u64,
+    /// Partitions of the ends of each flow.
+    ends: Vec<[usize; 2]>,
+    execution: Execution,
+}
+
+impl<'s, O: Observer> Run<'s, O> {
+    fn new(
+        parts: Vec<Part<'s, O>>,
+        lanes: Vec<Lane<'s, O>>,
+        duration: Nanos,
+        options: &Options,
+        allowed: Threads,
+    ) -> Self {
+        let ends: Vec<_> =
+            (0..parts[0].simulation.sizes().0).map(|f| parts[0].simulation.owners_of_flow(f)).collect();
+        let execution = Execution { threads: parts.len(), ..Execution::on_one(None) };
+        let (sample, least_events) = (options.sample, allowed.least_events);
+        Run { parts, lanes, duration, sample, least_events, ends, execution }
+    }
+
+    fn run(
+        mut self,
+        obs: &mut O,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(RunOutcome, Execution), SimError> {
+        let mut at = Nanos::ZERO;
+        let mut next_sample = if self.sample > Nanos::ZERO { self.sample } else { Nanos::MAX };
+        let mut stopped = false;
+        // Events of the latest epoch, and its length.
+        let mut load = (0, Nanos(1));
+        loop {
+            if self.next_change() == at {
+                self.change(at, obs)?;
+                if stopped {
+                    return Ok(self.close(at, true));
+                }
+            }
+            let sampled = next_sample.min(self.duration).saturating_add(Nanos(1));
+            let lookahead = self.next_change().min(sampled);
+            let until = lookahead.min(at + EPOCH);
+            let delay = self.parts.iter().map(|p| p.simulation.shortest_cut(at, until)).min();
+            let delay = delay.unwrap_or(Nanos::ZERO);
+            self.parts.iter_mut().for_each(|p| p.simulation.look_ahead_until(lookahead));
+            let before = self.events();
+            let per_window = u128::from(load.0) * u128::from(delay.min(EPOCH).0) / u128::from(load.1 .0);
+            if delay == Nanos::ZERO || per_window < u128::from(self.least_events) {
+                self.in_turn(until, obs)?;
+                stopped |= !progress(at);
+            } else {
+                stopped |= !self.windows(at, until, delay, obs, progress)?;
+            }
+            if until - at >= EPOCH / 4 {
+                load = (self.events() - before, until - at);
+            }
+            at = until;
+            if at > next_sample {
+                self.take_sample(next_sample, obs);
+                if stopped {
+                    return Ok(self.close(next_sample, true));
+                }
+                next_sample += self.sample;
+            }
+            if at > self.duration {
+                return Ok(self.close(self.duration, false));
+            }
+        }
+    }
+
+    fn events(&self) -> u64 {
+        self.parts.iter().map(|p| p.simulation.events()).sum()
+    }
+
+    fn next_change(&self) -> Nanos {
+        self.parts[0].simulation.next_change()
+    }
+
+    /// Lets all partitions perform a task.
+    fn perform(&mut self, task: Task) -> Result<(), SimError> {
+        for (part, (to, _)) in self.parts.drain(1..).zip(&self.lanes) {
+            to.send((part, task)).expect("a thread that waits for tasks");
+        }
+        self.parts[0].perform(task);
+        for (_, from) in &self.lanes {
+            self.parts.push(from.recv().expect("a thread that has not panicked"));
+        }
+        self.parts.iter_mut().try_for_each(|part| std::mem::replace(&mut part.result, Ok(())))
+    }
+
+    /// Applies the changes at `at`, the first events of this instant. Annotations are reported by
+    /// the first partition.
+    fn change(&mut self, at: Nanos, obs: &mut O) -> Result<(), SimError> {
+        self.parts[0].simulation.run_changes(at, obs)?;
+        self.perform(Task::Changes(at))
+    }
+
+    /// Runs from `at` until an instant, in windows. False if `progress` has returned false.
+    fn windows(
+        &mut self,
+        at: Nanos,
+        until: Nanos,
+        delay: Nanos,
+        obs: &mut O,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<bool, SimError> {
+        let after = |t: Nanos| t.saturating_add(delay).min(until);
+        let (mut end, mut goes_on) = (after(at), true);
+        self.parts.iter_mut().for_each(|p| p.simulation.export(end, &mut p.outgoing));
+        loop {
+            self.exchange();
+            self.perform(Task::Window(end, after(end)))?;
+            self.execution.windows += 1;
+            self.report(obs);
+            goes_on &= progress(end);
+            if end == until {
+                return Ok(goes_on);
+            }
+            end = after(end);
+        }
+    }
+
+    /// Moves packets from the partitions that they leave to those that they enter.
+    fn exchange(&mut self) {
+        for from in 0..self.parts.len() {
+            for to in 0..self.parts.len() {
+                let mut handed = std::mem::take(&mut self.parts[from].outgoing[to]);
+                self.execution.exchanged += handed.len() as u64;
+                self.parts[to].incoming.append(&mut handed);
+                self.parts[from].outgoing[to] = handed;
+            }
+        }
+    }
+
+    /// Passes the reports of all partitions to the observer.
+    fn report(&mut self, obs: &mut O) {
+        let mut logs: Vec<_> = self.parts.iter_mut().map(|p| &mut p.log).collect();
+        log::merge(&mut logs, |at, report| report.show(at, obs));
+    }
+
+    /// Runs until an instant, event by event.
+    fn in_turn(&mut self, until: Nanos, obs: &mut O) -> Result<(), SimError> {
+        loop {
+            let next = |(i, part): (usize, &Part<'s, O>)| (part.simulation.next_ranked(), i);
+            let first = self.parts.iter().enumerate().map(next).min();
+            let Some((_, i)) = first.filter(|((at, _), _)| *at < until) else { break };
+            self.execution.in_turn += 1;
+            if let Some(handed) = self.parts[i].simulation.run_event(obs)? {
+                let to = self.parts[i].simulation.far_owner(handed.link);
+                self.parts[to].simulation.run_arrival(handed, obs);
+            }
+        }
+        self.parts.iter_mut().for_each(|p| p.simulation.reach(until));
+        Ok(())
+    }
+
+    /// Copies the counters of a receiving end to the partition of the sending end.
+    fn update_counts(&mut self, flow: usize) {
+        let [from, to] = self.ends[flow];
+        if from != to {
+            let counts = self.parts[to].simulation.receiver_counts(flow as u32);
+            self.parts[from].simulation.set_receiver_counts(flow as u32, counts);
+        }
+    }
+
+    fn take_sample(&mut self, at: Nanos, obs: &mut O) {
+        let (flows, links) = self.parts[0].simulation.sizes();
+        for flow in 0..flows {
+            self.update_counts(flow);
+            self.parts[self.ends[flow][0]].simulation.sample_flow(flow, at, obs);
+        }
+        for link in 0..links as u32 {
+            let owner = self.parts[0].simulation.owner_of_link(link);
+            self.parts[owner].simulation.sample_link(link, at, obs);
+        }
+        obs.sampled(at);
+    }
+
+    fn close(&mut self, end: Nanos, stopped: bool) -> (RunOutcome, Execution) {
+        let (flows, links) = self.parts[0].simulation.sizes();
+        let (mut under_way, mut drops) = (vec![0; flows], vec![[0; CAUSES]; flows]);
+        for part in &mut self.parts {
+            part.simulation.count(end, &mut under_way, &mut drops);
+        }
+        let mut totals = Vec::with_capacity(flows);
+        let mut applications = Vec::with_capacity(flows);
+        for flow in 0..flows {
+            self.update_counts(flow);
+            let [from, to] = self.ends[flow];
+            let of_ends = self.parts[from].simulation.close_flow(flow, end);
+            totals.push(FlowTotals { dropped: drops[flow], under_way: under_way[flow], ..of_ends });
+            applications.push(self.parts[to].simulation.application_at_end(flow, end));
+        }
+        let owner = |link: u32| self.parts[0].simulation.owner_of_link(link);
+        let links = (0..links as u32).map(|l| self.parts[owner(l)].simulation.link_at_end(l, end)).collect();
+        self.execution.events = self.parts.iter().map(|p| p.simulation.events()).collect();
+        let memory: usize = self.parts.iter().map(|p| p.simulation.memory_per_flow()).sum();
+        let outcome = RunOutcome {
+            end,
+            stopped,
+            events: Some(self.execution.events.iter().sum()),
+            memory_per_flow_bytes: Some(memory as u64),
+            flows: totals,
+            applications,
+            links,
+            ..RunOutcome::default()
+        };
+        (balanced(outcome), self.execution.clone())
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A simulation as one partition of a network: it follows the entire timeline, and executes the
+//! events of its own nodes only, which are those of the ports there and of the flows' ends there.
+//!
+//! A *cut* link leads to another partition. Its packets leave this one before they arrive
+//! ([`Simulation::export`]) and are in flight in the other one from then on
+//! ([`Simulation::import`]). A packet leaves only if it arrives before the next change of the
+//! timeline, so that outages and new delays apply to a flight in one place.
+
+use super::Simulation;
+use crate::net::Handed;
+use crate::observe::{ApplicationTotals, LinkTotals, Observer, CAUSES};
+use crate::parallel::Log;
+use crate::schedule::Source;
+use crate::setup::SimError;
+use perigee_units::Nanos;
+
+/// A node without links so far.
+const NOWHERE: u16 = u16::MAX;
+
+/// Nodes of a simulation that is part of a larger one.
+pub(crate) struct Partition {
+    /// Partition of each node so far.
+    owners: Vec<u16>,
+    me: u16,
+    /// Links from here to other partitions, among the first `links_seen`.
+    cut: Vec<u32>,
+    links_seen: usize,
+}
+
+impl Partition {
+    pub fn new(owners: Vec<u16>, me: u16) -> Self {
+        Partition { owners, me, cut: Vec::new(), links_seen: 0 }
+    }
+
+    /// Partition of a node.
+    pub fn owner(&self, node: u32) -> u16 {
+        self.owners.get(node as usize).copied().unwrap_or(0)
+    }
+
+    /// Nodes that appear join the partition at the other end of their first link, in all partitions
+    /// alike.
+    fn join(&mut self, near: u32, far: u32) {
+        let known = |node: u32, owners: &[u16]| owners.get(node as usize).copied().filter(|&o| o != NOWHERE);
+        let owner = known(near, &self.owners).or(known(far, &self.owners)).unwrap_or(0);
+        for node in [near as usize, far as usize] {
+            self.owners.resize(self.owners.len().max(node + 1), NOWHERE);
+            if self.owners[node] == NOWHERE {
+                self.owners[node] = owner;
+            }
+        }
+    }
+
+    pub fn has(&self, node: u32) -> bool {
+        self.owner(node) == self.me
+    }
+
+    pub fn is_first(&self) -> bool {
+        self.me == 0
+    }
+}
+
+/// Counters of a receiving end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverCounts {
+    sent: u64,
+    received: u64,
+    goodput_bytes: u64,
+}
+
+impl Simulation<'_> {
+    fn part(&self) -> &Partition {
+        self.partition.as_ref().expect("a partition")
+    }
+
+    /// Finds cut links, again whenever links have been added.
+    pub(super) fn find_cut_links(&mut self) {
+        let Some(part) = &mut self.partition else { return };
+        for link in part.links_seen as u32..self.net.links.len() as u32 {
+            let [near, far] = self.net.ends_of(link);
+            part.join(near, far);
+            let [near, far] = [near, far].map(|node| part.owner(node));
+            self.routes.cut.push(near != far);
+            if near == part.me && near != far {
+                part.cut.push(link);
+            }
+        }
+        part.links_seen = self.net.links.len();
+    }
+
+    // ---- Links between partitions ---------------------------------------------------------------
+
+    /// Lower bound on the delay of all links to other partitions that may carry packets between two
+    /// instants, if the timeline changes nothing in between.
+    pub(crate) fn shortest_cut(&self, from: Nanos, to: Nanos) -> Nanos {
+        let delay = |link: &u32| {
+            let l = &self.net.links[*link as usize];
+            l.delay_at(from).min(l.delay_at(to))
+        };
+        let usable = |link: &&u32| self.net.links[**link as usize].up && self.routes.may_use(**link);
+        self.part().cut.iter().filter(usable).map(delay).min().unwrap_or(Nanos::MAX)
+    }
+
+    /// Hands over the packets that arrive in other partitions before `until`, by partition.
+    pub(crate) fn export(&mut self, until: Nanos, out: &mut [Vec<Handed>]) {
+        let part = self.partition.as_ref().expect("a partition");
+        for &link in &part.cut {
+            let to = part.owner(self.net.links[link as usize].to);
+            self.net.leave_partition(self.reached, link, until, &mut out[usize::from(to)]);
+        }
+    }
+
+    /// Receives packets of other partitions.
+    pub(crate) fn import(&mut self, handed: &mut Vec<Handed>) {
+        handed.drain(..).for_each(|h| self.net.enter_partition(h));
+    }
+
+    // ---- Execution ------------------------------------------------------------------------------
+
+    /// Allows services to be arranged up to this instant, exclusively.
+    pub(crate) fn look_ahead_until(&mut self, until: Nanos) {
+        self.net.lookahead_until = until;
+    }
+
+    /// Time of the next change of the timeline.
+    pub(crate) fn next_change(&self) -> Nanos {
+        self.net.schedule.next_change()
+    }
+
+    /// Time and rank among simultaneous events of the next event.
+    pub(crate) fn next_ranked(&self) -> (Nanos, u64) {
+        let (at, source) = self.net.schedule.next();
+        (at, self.rank(source))
+    }
+
+    /// Rank of an event among those of its instant, over all partitions. Of two ends of a flow the
+    /// receiving one is first.
+    fn rank(&self, source: Source) -> u64 {
+        let (class, number) = match source {
+            Source::Timeline => (0, 0),
+            Source::Notice => (1, 0),
+            Source::Port(p) => (2, p),
+            Source::Link(l) => (3, l),
+            Source::Injection => (4, 0),
+            Source::Flow(f) => {
+                let receives = self.part().has(self.routes.end_of(self.facts[f as usize].setup.forward));
+                return 5 << 40 | u64::from(f) << 1 | u64::from(!receives);
+            }
+            Source::Sampler => (6, 0),
+        };
+        class << 40 | u64::from(number)
+    }
+
+    /// Runs all events before `until`.
+    pub(crate) fn run_window<O: Observer>(&mut self, until: Nanos, log: &mut Log<O>) -> Result<(), SimError> {
+        let wide = self.exceeds_cache();
+        loop {
+            let (at, what) = self.net.schedule.next();
+            if at >= until {
+                break;
+            }
+            log.enter(at, self.rank(what));
+            self.step(log)?;
+            if let (Source::Link(link), true) = (what, wide) {
+                self.prefetch_upcoming(link);
+            }
+        }
+        self.reached = until;
+        Ok(())
+    }
+
+    /// Applies the changes of the timeline at `at`.
+    pub(crate) fn run_changes<O: Observer>(&mut self, at: Nanos, obs: &mut O) -> Result<(), SimError> {
+        while self.net.schedule.next() == (at, Source::Timeline) {
+            self.step(obs)?;
+        }
+        Ok(())
+    }
+
+    /// Executes the next event. Returns a packet that arrives in another partition now.
+    pub(crate) fn run_event<O: Observer>(&mut self, obs: &mut O) -> Result<Option<Handed>, SimError> {
+        let (now, what) = self.net.schedule.next();
+        let Source::Link(link) = what else { return self.step(obs).map(|_| None) };
+        let near = self.net.ends_of(link)[0];
+        if !self.routes.cut[link as usize] || !self.part().has(near) {
+            return self.step(obs).map(|_| None);
+        }
+        (self.now, self.events) = (now, self.events + 1);
+        let arrived = self.net.arrive(now, link, &self.routes);
+        Ok(arrived.map(|(h, _)| self.net.hand_over(h, link, now)))
+    }
+
+    /// Executes the arrival of a packet of another partition.
+    pub(crate) fn run_arrival<O: Observer>(&mut self, handed: Handed, obs: &mut O) {
+        self.now = handed.arrival;
+        let node = self.net.links[handed.link as usize].to;
+        let h = self.net.take_over(handed);
+        self.onward(h, node, obs);
+    }
+
+    /// Marks all events before `until` as executed.
+    pub(crate) fn reach(&mut self, until: Nanos) {
+        self.reached = until;
+    }
+
+    // ---- State of flows with ends in two partitions ---------------------------------------------
+
+    /// Counters of a receiving end of this partition.
+    pub(crate) fn receiver_counts(&self, flow: u32) -> ReceiverCounts {
+        let end = &self.ends.receiving[flow as usize];
+        let (sent, received) = (end.egress.sent, end.egress.received);
+        ReceiverCounts { sent, received, goodput_bytes: end.goodput_bytes }
+    }
+
+    /// Sets the counters of a receiving end in another partition.
+    pub(crate) fn set_receiver_counts(&mut self, flow: u32, counts: ReceiverCounts) {
+        let end = &mut self.ends.receiving[flow as usize];
+        (end.egress.sent, end.egress.received) = (counts.sent, counts.received);
+        end.goodput_bytes = counts.goodput_bytes;
+    }
+
+    // ---- Results --------------------------------------------------------------------------------
+
+    /// Counts packets in flight by flow, and adds drops by flow and cause.
+    pub(crate) fn count(&mut self, end: Nanos, under_way: &mut [u64], drops: &mut [[u64; CAUSES]]) {
+        self.net.count_under_way(end, under_way);
+        for (sum, here) in drops.iter_mut().zip(&self.net.flow_drops) {
+            sum.iter_mut().zip(here).for_each(|(sum, n)| *sum += n);
+        }
+    }
+
+    /// Totals of a link whose near end is here.
+    pub(crate) fn link_at_end(&self, link: u32, end: Nanos) -> LinkTotals {
+        self.net.totals(link, end)
+    }
+
+    /// Totals of the application at a receiving end that is here.
+    pub(crate) fn application_at_end(&self, f: usize, end: Nanos) -> ApplicationTotals {
+        self.ends.receiving[f].application_totals(end)
+    }
+
+    /// Partitions of the source and of the destination of a flow.
+    pub(crate) fn owners_of_flow(&self, flow: usize) -> [usize; 2] {
+        let facts = &self.facts[flow];
+        [facts.source_node, self.routes.end_of(facts.setup.forward)].map(|n| self.part().owner(n).into())
+    }
+
+    /// Partition of the near end of a link.
+    pub(crate) fn owner_of_link(&self, link: u32) -> usize {
+        self.part().owner(self.net.ends_of(link)[0]).into()
+    }
+
+    /// Partition of the far end of a link.
+    pub(crate) fn far_owner(&self, link: u32) -> usize {
+        self.part().owner(self.net.links[link as usize].to).into()
+    }
+
+    /// Numbers of flows and of links.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.facts.len(), self.net.links.len())
+    }
+
+    /// Number of events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+}
