@@ -11,9 +11,9 @@
 //! The ends of a TCP connection are in one partition: its sender also looks for data to send when a
 //! timer of its receiver expires.
 //!
-//! * [`partitioning`]: which node belongs to which partition;
-//! * [`log`]: reports to the observer, merged in the order of one thread;
-//! * [`chunks`]: one timeline for all partitions.
+//! * `partitioning`: which node belongs to which partition;
+//! * `log`: reports to the observer, merged in the order of one thread;
+//! * `chunks`: one timeline for all partitions.
 
 mod chunks;
 mod log;
