@@ -118,7 +118,9 @@ fn several_problems_are_reported_at_once_with_their_lines() {
 #[test]
 fn things_that_are_missing_are_named() {
     let e = read("", &[]).unwrap_err();
-    assert!(e.contains("flow: must be given") && e.contains("run.duration: must be given"), "{e}");
+    assert!(e.contains("run.duration: must be given"), "{e}");
+    let e = read("[run]\nduration = \"1 s\"\n[source.dumbbell]\nrtt = \"20 ms\"\n", &[]).unwrap_err();
+    assert!(e.contains("flow: must be given") && e.contains("or a [demand]"), "{e}");
     let e = read(&GOOD.replace("cc = [\"newreno\"]", ""), &[]).unwrap().schemes(&[]).unwrap_err().to_string();
     assert!(e.contains("--cc"), "{e}");
     let e = read(GOOD, &[]).unwrap().schemes(&["renno".into()]).unwrap_err().to_string();
