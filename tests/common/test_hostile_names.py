@@ -535,9 +535,12 @@ def test_a_message_of_a_server_with_control_characters_is_no_message() -> None:
     for bad, plain in itertools.product(CONTROLS, (True, False)):
         for data in ({"error": bad}, {bad: 1}, {"a": [{"b": [bad]}]}):
             with pytest.raises(protocol.StrangerError) as refused:
-                protocol._parsed(sent(data, ascii_only=plain))
+                protocol._parsed(sent(data, ascii_only=plain), protocol.REQUEST)
             assert names.problem(str(refused.value)) is None
-    assert protocol._parsed(sent({"a": "São Paulo", "b": [1, "x\\n"]})) == {"a": "São Paulo", "b": [1, "x\\n"]}
+    assert protocol._parsed(sent({"a": "São Paulo", "b": [1, "x\\n"]}), protocol.REQUEST) == {
+        "a": "São Paulo",
+        "b": [1, "x\\n"],
+    }
 
 
 def test_messages_are_lines_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
