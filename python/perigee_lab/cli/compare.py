@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perigee_lab.results.comparison import Comparison
     from perigee_lab.results.metrics import Row
     from perigee_lab.results.paired import Paired
+    from perigee_lab.results.run import Run
 
 # Maximum number of differing scenario keys that are listed.
 MOST_KEYS = 6
@@ -47,27 +48,30 @@ def command(
         stop("--csv, --latex and --json exclude each other: give one", 2)
     pairs = [_pair(text) for text in pair or ()] or None
     _expect_no_sweep(a, b)
-    found = _tests(a, b, pairs, metric, group)
+    from perigee_lab.results.run import find_records
+
+    left, right = find_records(a), None if b is None else find_records(b)
+    found = _tests(left, right, pairs, metric, group)
     if as_csv or as_latex:
         if found is None:
             stop("no pair of schemes shares two seeds: `--runs 10` makes ten", 2)
         print(found.to_csv() if as_csv else found.to_latex(), end="")
         return
-    about = None if b is None else _Sides(a, b, pairs)
+    about = None if b is None or right is None else _Sides((a, b), (left, right), pairs)
     if as_json:
-        told = {"a": str(a), "b": None if b is None else str(b), "paired": [] if found is None else found.rows()}
-        print(json.dumps({**told, **({} if about is None else about.data())}, indent=1))
+        data = {"a": str(a), "b": None if b is None else str(b), "paired": [] if found is None else found.rows()}
+        print(json.dumps({**data, **({} if about is None else about.data())}, indent=1))
         return
     if about is not None:
         about.print()
     if found is not None:
         _print(found, shared=b is None)
-    for warning in _warnings(a, b):
+    for warning in _warnings([*left, *(right or ())]):
         print(f"Look before you trust: {warning}")
 
 
 def _tests(
-    a: Path, b: Path | None, pairs: list[tuple[str, str]] | None, metrics: list[str] | None, group: str | None
+    a: list[Run], b: list[Run] | None, pairs: list[tuple[str, str]] | None, metrics: list[str] | None, group: str | None
 ) -> Comparison | None:
     """Paired differences; None if two folders share no two seeds, and nothing was asked of them."""
     from perigee_lab.common.files import RecordError
@@ -93,11 +97,9 @@ def _expect_no_sweep(*folders: Path | None) -> None:
             stop(f"{folder} is a sweep: compare its cells, such as {cell}, or see `perigee results {folder}`", 2)
 
 
-def _warnings(*folders: Path | None) -> list[str]:
+def _warnings(runs: Sequence[Run]) -> list[str]:
     """Warnings of the runs that concern what their seeds vary."""
-    from perigee_lab.results.run import find_records
-
-    found = [w for folder in folders if folder is not None for r in find_records(folder) for w in r.manifest.warnings]
+    found = [w for r in runs for w in r.manifest.warnings]
     return [w for w in dict.fromkeys(found) if "seeds give the same" in w]
 
 
@@ -157,13 +159,13 @@ def _cells(d: Paired) -> list[str]:
 class _Sides:
     """Means of two records side by side."""
 
-    def __init__(self, a: Path, b: Path, pairs: list[tuple[str, str]] | None) -> None:
+    def __init__(
+        self, folders: tuple[Path, Path], runs: tuple[list[Run], list[Run]], pairs: list[tuple[str, str]] | None
+    ) -> None:
         from perigee_lab.results.differing import differing
-        from perigee_lab.results.run import find_records
         from perigee_lab.results.summary import by_scheme, statistics_of
 
-        self.folders = a, b
-        runs = find_records(a), find_records(b)
+        self.folders = a, b = folders
         self.left, self.right = (by_scheme(r) for r in runs)
         self.pairs = pairs
         for x, y in pairs or ():
