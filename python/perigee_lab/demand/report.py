@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.demand import maps
 from perigee_lab.demand.columns import DIRECTIONS
+from perigee_lab.results import webpage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from perigee_lab.demand.record import Record
 
 MOST_ROWS = 10
+DPI = 110
 STYLE = """body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#1b2733}img{max-width:100%}
 table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}.two{display:grid;grid-template-columns:1fr 1fr;gap:1.5em}
@@ -181,23 +181,23 @@ def _losses(record: Record, other: Record) -> list[str]:
     ]  # fmt: skip
     head = ("cell", "terminals", "before, Mbit/s", "after, Mbit/s", "lost", "below before", "below after",
             "RTT before, ms", "RTT after, ms")  # fmt: skip
-    return [_image(_map(record, "lost", other)), _table(head, rows)]
+    return [webpage.image(_map(record, "lost", other), DPI), _table(head, rows)]
 
 
 def _sections(record: Record) -> list[str]:
     limit = record.start["threshold_bps"] / 1e6
     return [
-        f"<h2>Share of users below {limit:g} Mbit/s by hour</h2>{_image(_hours(record))}",
-        f"<h2>What an active terminal gets</h2>{_image(_map(record, 'rate'))}",
-        f"<h2>What is not served</h2>{_image(_map(record, 'unserved'))}",
-        f"<h2>Load of ISLs and feeders</h2>{_image(_map(record, 'load'))}",
+        f"<h2>Share of users below {limit:g} Mbit/s by hour</h2>{webpage.image(_hours(record), DPI)}",
+        f"<h2>What an active terminal gets</h2>{webpage.image(_map(record, 'rate'), DPI)}",
+        f"<h2>What is not served</h2>{webpage.image(_map(record, 'unserved'), DPI)}",
+        f"<h2>Load of ISLs and feeders</h2>{webpage.image(_map(record, 'load'), DPI)}",
         f"<h2>Ten hottest links</h2>{_links(record)}",
         f"<h2>Worst cells</h2>{_worst(record)}",
     ]
 
 
 def _map(record: Record, what: str, other: Record | None = None) -> Any:
-    figure = _figure(maps.WIDE_IN, 4.0)
+    figure = webpage.figure(maps.WIDE_IN, 4.0)
     maps.draw_on(figure, record, what, other)
     return figure
 
@@ -207,7 +207,7 @@ def _hours(record: Record) -> Any:
     import pandas as pd
 
     hours = pd.read_csv(record.folder / "hours.csv")
-    figure = _figure(maps.WIDE_IN, 2.6)
+    figure = webpage.figure(maps.WIDE_IN, 2.6)
     axes = figure.subplots(1, 2, sharey=True)
     for axis, clock in zip(axes, ("local", "utc"), strict=True):
         for plan in record.start["plans"]:
@@ -284,18 +284,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "<tr>" + "".join(f"<{mark}>{quoting.html(c)}</{mark}>" for c in cells) + "</tr>"
 
     return f"<table>{row(head, 'th')}{''.join(row(r, 'td') for r in rows)}</table>"
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _image(figure: Any) -> str:
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=110, metadata={"Software": None})
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 from pathlib import Path
@@ -16,7 +15,9 @@ from perigee_lab.common.files import write_text
 from perigee_lab.common.reading import MOST_TEXT, opened, read_text
 from perigee_lab.learn import policy as policies
 from perigee_lab.learn.training import CURVES, POLICY, RECIPE
+from perigee_lab.results import webpage
 
+DPI = 90
 PAGE = "report.html"
 RTTS_MS = (10, 30, 60, 100, 140)
 """Base RTTs of the behaviour maps."""
@@ -42,9 +43,9 @@ def write(folder: Path, *, grid: bool = True) -> Path:
     ]
     scores = _scores(folder / CURVES)
     if scores:
-        parts += ["<h2>Curves</h2>", _image(_curves(scores))]
+        parts += ["<h2>Curves</h2>", webpage.image(_curves(scores), DPI)]
     if network.widths[0] == policies.INPUTS:
-        parts += ["<h2>Behaviour</h2>", f"<p>{BEHAVIOUR}</p>", _image(_maps(network))]
+        parts += ["<h2>Behaviour</h2>", f"<p>{BEHAVIOUR}</p>", webpage.image(_maps(network), DPI)]
         if grid:
             parts += ["<h2>One flow over a grid of paths</h2>", _grid(name)]
     recipe = folder / RECIPE
@@ -72,23 +73,8 @@ def _scores(file: Path) -> list[dict[str, float]]:
         return [{k: float(v) for k, v in row.items() if v != ""} for row in csv.DictReader(f)]
 
 
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _image(figure: Any) -> str:
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=90, metadata={"Software": None})
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
-
-
 def _curves(scores: list[dict[str, float]]) -> Any:
-    figure = _figure(9, 4.5)
+    figure = webpage.figure(9, 4.5)
     axes = figure.subplots(2, 2, sharex=True)
     done = [s["transitions"] / 1e3 for s in scores]
     for ax, name in zip(axes.flat, ("reward", "utilisation", "inflation", "fairness"), strict=True):
@@ -100,7 +86,7 @@ def _curves(scores: list[dict[str, float]]) -> Any:
 
 
 def _maps(network: Any) -> Any:
-    figure = _figure(12, 3)
+    figure = webpage.figure(12, 3)
     axes = figure.subplots(1, len(RTTS_MS), sharey=True)
     for ax, rtt_ms in zip(axes, RTTS_MS, strict=True):
         rows = [policies.steady(ratio, rate, rtt_ms) for rate in MAP_RATES_MBPS for ratio in MAP_RATIOS]

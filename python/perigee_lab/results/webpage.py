@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,3 +35,20 @@ def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
 def hash_of(text: str) -> str:
     """The source expression of a script or style in a policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def figure(width: float, height: float) -> Any:
+    """An empty figure of Matplotlib, in inches, without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def image(drawn: Any, dpi: int) -> str:
+    """A figure as an element of a page, which contains its pixels."""
+    data = io.BytesIO()
+    drawn.savefig(data, format="png", dpi=dpi, metadata={"Software": None})
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
