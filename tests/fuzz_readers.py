@@ -22,9 +22,11 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,8 @@ from perigee_lab.results import cells, dataset, kept
 from perigee_lab.results.metrics import flow_rows
 from perigee_lab.results.report.data import payload
 from perigee_lab.results.run import open_record
-from perigee_lab.runs import parcels
+from perigee_lab.runs import packing, parcels
+from perigee_lab.runs.archive import INDEX, open_archive
 from perigee_lab.runs.verify import verify_command
 
 SLOW_S, MOST_BYTES = 5.0, 1 << 30
@@ -62,6 +65,10 @@ app = "ping"
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 1, 0.5, -0.0, float("nan"), float("inf"), 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, 1e308,
     "", "x", "a\nb", "\ud800", "../x", "nan", "1e999", [], {}, [None], {"": None}, [[[[]]]], "9" * 5000,
+)  # fmt: skip
+ENTRY_NAMES = (
+    "../x", "/x", "files/../x", "files/a/../../../x", "x", "files/x", "records/x", "files/" + "a/" * 50 + "x",
+    "files/a\nb", "FILES/0", "jobs.json/x", "files\\x", "records/cubic/seed1/manifest.json", "files/\ud7ff", "C:x",
 )  # fmt: skip
 OTHER_TYPES = (
     pa.uint64(), pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null(), pa.list_(pa.int64()),
@@ -387,6 +394,65 @@ def read_parcel(folder: Path) -> None:
     open_record(folder / "in/seed1")
 
 
+def make_archive(folder: Path) -> None:
+    """An archive of a record with its tables."""
+    make_record(folder)
+    packing.pack(folder / "out", folder / "x.perigee", tables=True)
+
+
+def archive_file(draw: random.Random, folder: Path) -> None:
+    """Damages an archive: its bytes, its entries and their properties, its index or its JSON.
+
+    Most often the index is adapted, so that the damage gets past it.
+    """
+    path = folder / "x.perigee"
+    if draw.random() < 0.3:
+        path.write_bytes(bytes_of(draw, path.read_bytes()))
+        return
+    with zipfile.ZipFile(path) as file:
+        content = {n: file.read(n) for n in file.namelist()}
+    index = json.loads(content.pop(INDEX))
+    name = draw.choice(sorted(content))
+    kind = draw.randrange(6)
+    if kind == 0:
+        content[draw.choice(ENTRY_NAMES)] = content.pop(name)
+    elif kind == 1:
+        del content[name]
+    elif kind == 2:
+        content[name] = draw.choice((b"", bytes(4 << 20), bytes_of(draw, content[name])))
+    elif kind <= 4:
+        name = draw.choice([n for n in sorted(content) if n.endswith(".json")])
+        content[name] = json.dumps(damage_json(draw, json.loads(content[name]))).encode()
+    if draw.random() < 0.8:
+        index["entries"] = [{"name": n, "size": len(d), "sha256": sha256(d).hexdigest()} for n, d in content.items()]
+    if kind == 5:
+        index = damage_json(draw, index)
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as file:
+        warnings.simplefilter("ignore")
+        for n, data in [*content.items(), (INDEX, json.dumps(index).encode())]:
+            info = zipfile.ZipInfo(n or "x", (1980, 1, 1, 0, 0, 0))
+            info.compress_type = draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
+            info.external_attr = draw.choice([0o100600] * 9 + [0o120777, 0o040755, 0o010600, 0o60600]) << 16
+            file.writestr(info, data)
+            if draw.random() < 0.02:
+                file.writestr(info, data)
+
+
+def read_archive(folder: Path) -> None:
+    """Opens, unpacks and verifies an archive, which must write nothing outside of its folder."""
+    place = folder / "in/archive"
+    place.parent.mkdir()
+    before = sorted(folder.rglob("*"))
+    found = open_archive(folder / "x.perigee")
+    try:
+        found.unpack(place)
+        found.jobs(place)
+        verify_command(folder / "x.perigee", rerun=False, as_json=True)
+    finally:
+        after = sorted(p for p in folder.rglob("*") if place not in (p, *p.parents))
+        assert after == before
+
+
 def make_policy(folder: Path) -> None:
     """A bundled policy as a file."""
     (folder / "own.policy").write_text(dict(_core.policies())["astraea"], encoding="utf-8")
@@ -419,6 +485,7 @@ TARGETS = (
     Target("sweep", make_sweep, sweep_file, read_sweep),
     Target("measured", make_measured, measured_file, read_measured),
     Target("parcel", make_parcel, parcel_file, read_parcel),
+    Target("archive", make_archive, archive_file, read_archive),
     Target("policy", make_policy, policy_file, read_policy),
 )
 ACCEPTED = (PerigeeError, _core.ScenarioError, _core.RunError)

@@ -249,7 +249,12 @@ def commands() -> Iterator[tuple[str, ...]]:
 NEED_NO_SCHEMES = {"paths", "timeline", "export"}
 # Additional arguments of commands; the others take only a scenario.
 ASKED: dict[str, list[tuple[str, ...]]] = {
-    "run": [("S", "--no-report"), ("S", "--dry"), ("S", "--dry", "--save-job", "j.json")],
+    "run": [
+        ("S", "--no-report"),
+        ("S", "--dry"),
+        ("S", "--dry", "--save-job", "j.json"),
+        ("S", "--dry", "--save-job", "j.perigee"),
+    ],
     "check": [("S",), ("S", "--json")],
     "sweep": [("S", "--set", "run.seed=1,2", "--out", "o"), ("S", "--set", "run.seed=1,2", "--dry", "--out", "o")],
     "export": [(what, "S", f"o-{what}") for what in ("timeline", "hypatia", "tc")],
@@ -338,6 +343,9 @@ def test_hostile_names_stay_names_in_every_output(tmp_path: Path, cli: Cli) -> N
         ("timeline", path, "--plot", "p.png"),
         ("compare", "out", "out"),
         ("view", "out", "--html", "v.html"),
+        ("pack", "out", "-o", "p.perigee", "--records"),
+        ("verify", "p.perigee"),
+        ("run", "p.perigee", "--out", "unpacked", "--no-report"),
     ):
         done = cli(*words)
         assert "Traceback" not in done.stderr, (words, done.stderr)

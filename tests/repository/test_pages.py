@@ -50,6 +50,7 @@ LEFT = {
     "how-to/comparison.md": ["five/summary.csv"],
     "how-to/judge.md": ["bbr3-quick/judge.html", "mine/judge.json"],
     "how-to/pcap.md": ["captured/cubic/seed1/senders.pcapng", "one-second.qlog", "imported"],
+    "how-to/pack.md": ["measured.perigee", "elsewhere/report.html", "planned/report.html"],
     "how-to/programs.md": ["programs", "linux/report.html"],
 }
 

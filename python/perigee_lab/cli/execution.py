@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from perigee_lab.cli.tables import scheme_table
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
-from perigee_lab.common.files import claimed, fresh_folder, refuse_file, writing
+from perigee_lab.common.files import claimed, fresh_folder, refuse_file, removed, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
 from perigee_lab.extensions.trust import Permission
@@ -27,9 +28,11 @@ from perigee_lab.results.conclusion import conclude
 from perigee_lab.results.record import in_order
 from perigee_lab.results.summary import about_seeds, as_data, by_scheme
 from perigee_lab.runs import job, work
+from perigee_lab.runs.archive import is_archive, open_archive
 from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import cost_of
 from perigee_lab.runs.machines import HERE, Machines
+from perigee_lab.runs.relocation import relocated_jobs
 from perigee_lab.runs.runner import Interrupted, Plan, execute, unfinished
 
 if TYPE_CHECKING:
@@ -39,9 +42,12 @@ if TYPE_CHECKING:
 
     from perigee_lab.judge.expectations import Expectation
     from perigee_lab.results.run import Results, Run
+    from perigee_lab.runs.job import Job
     from perigee_lab.runs.scenario import Scenario
 
 RUNS = Path("runs")
+INPUTS = "inputs"
+"""Folder for an unpacked archive, in that of its records."""
 # Estimates above this are printed.
 LONG_RUN_S = 5.0
 
@@ -75,7 +81,34 @@ def run_command(
 
 def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
     """Runs the jobs of a file. Returns the exit code."""
-    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), recorded(sys.argv)), asked, None)
+    return _run(
+        lambda: Plan.of_jobs(relocated_jobs(job.read(file), file), Permission(trust), recorded(sys.argv)), asked, None
+    )
+
+
+def run_archive_command(file: Path, asked: Asked, *, trust: bool) -> int:
+    """Runs the jobs of an archive, which is unpacked next to their records. Returns the exit code."""
+    archive = open_archive(file)
+    archive.refuse_untrusted(trusted=trust)
+    if asked.out is not None:
+        refuse_file(asked.out)
+    with writing(asked.out or RUNS):
+        folder, fresh = _folder(archive.jobs(Path()), asked)
+    place = folder / INPUTS
+    try:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            unpacked = not archive.is_in(place)
+            if unpacked:
+                if os.path.lexists(place):
+                    stop(f"{place} exists and is not of this archive: remove it, or give another --out")
+                archive.unpack(place)
+        permission = archive.permission(place, trusted=trust)
+        jobs = archive.jobs(place)
+        return _run(lambda: Plan.of_jobs(jobs, permission, recorded(sys.argv)), replace(asked, out=folder), None)
+    finally:
+        if fresh and [p.name for p in folder.glob("*")] == [INPUTS]:
+            removed(folder)
 
 
 def dry_command(
@@ -88,12 +121,17 @@ def dry_command(
     as_json: bool,
 ) -> None:
     """Prints the planned runs, and saves them as jobs."""
+    from perigee_lab.runs.packing import save_jobs
+
     plan = Plan.of(scenario, cc, pcap=pcap, backend=backend)
     if save is not None:
         if plan.stays:
             stop("code that exists in memory only cannot be saved as a job")
         with writing(save):
-            job.save(plan.jobs, save)
+            if is_archive(save):
+                save_jobs(plan.jobs, save)
+            else:
+                job.save(plan.jobs, save)
     cost = cost_of(plan).times(plan.size)
     seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
     if as_json:
@@ -106,12 +144,12 @@ def dry_command(
         print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
 
 
-def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
+def _folder(jobs: Sequence[Job], asked: Asked) -> tuple[Path, bool]:
     """Folder of the records, and whether it was created for them; a killed call is resumed."""
     if asked.out is not None:
         return asked.out, False
-    begun = None if asked.force else unfinished(plan, plan.jobs[0].scenario, RUNS)
-    return (begun, False) if begun is not None else (fresh_folder(plan.jobs[0].scenario, RUNS), True)
+    begun = None if asked.force else unfinished(jobs, RUNS)
+    return (begun, False) if begun is not None else (fresh_folder(jobs[0].scenario, RUNS), True)
 
 
 def _run(made: Callable[[], Plan], asked: Asked, expectations: Sequence[Expectation] | None) -> int:
@@ -121,7 +159,7 @@ def _run(made: Callable[[], Plan], asked: Asked, expectations: Sequence[Expectat
         refuse_file(asked.out)
     with writing(asked.out or RUNS):
         plan = made()
-        folder, fresh = _folder(plan, asked)
+        folder, fresh = _folder(plan.jobs, asked)
     try:
         with writing(folder), claimed(folder, fresh=fresh):
             plan = plan.into(folder, force=asked.force)

@@ -17,7 +17,6 @@ from perigee_lab.cli.options import (
     ClusterOption,
     JobsOption,
     JsonOption,
-    ScenarioArg,
     SetOption,
     StoreOption,
     ThreadsOption,
@@ -31,7 +30,7 @@ from perigee_lab.common.errors import stop
 
 
 def command(
-    scenario: ScenarioArg,
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML), or an archive.")],
     cc: CcOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
@@ -46,7 +45,10 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Print what would run, then exit.")] = False,
-    save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
+    save_job: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --dry: write it as jobs, for run-job; FILE.perigee has their inputs."),
+    ] = None,
     backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
@@ -60,8 +62,16 @@ def command(
 
     Completed runs are skipped. Exit code 4: an expectation of the scenario has failed; 5: undecided.
     """
-    from perigee_lab.cli.execution import Asked, dry_command, run_command
+    from perigee_lab.cli.execution import Asked, dry_command, run_archive_command, run_command
+    from perigee_lab.runs.archive import is_archive
 
+    if is_archive(scenario):
+        fixed = {"--cc": cc, "--seed": seed, "--runs": runs, "--tle": tle, "--set": sets, "--backend": backend}
+        fixed |= {"--hosts": hosts, "--kernel": kernel, "--clock": clock, "--pcap": pcap or None, "--dry": dry or None}
+        for option in (o for o, value in fixed.items() if value is not None):
+            stop(f"{option}: {scenario} is an archive, which has its own; leave {option} out")
+        asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, Outlets(junit, tap))
+        return run_archive_command(scenario, asked, trust=trust)
     if save_job is not None and not dry:
         stop("--save-job writes what would be run: say --dry, too")
     overrides = list(sets or [])

@@ -20,7 +20,9 @@ from perigee_lab.cli.options import (
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="Jobs that `perigee run --dry --save-job` has written.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Jobs or an archive that `perigee run --dry --save-job` has written.")
+    ],
     jobs: JobsOption = None,
     cluster: ClusterOption = None,
     store: StoreOption = None,
@@ -34,7 +36,10 @@ def command(
 
     The tables are the same.
     """
-    from perigee_lab.cli.execution import Asked, run_job_command
+    from perigee_lab.cli.execution import Asked, run_archive_command, run_job_command
+    from perigee_lab.runs.archive import is_archive
 
     asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
+    if is_archive(file):
+        return run_archive_command(file, asked, trust=trust)
     return run_job_command(file, asked, trust=trust)

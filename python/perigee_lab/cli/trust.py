@@ -16,27 +16,45 @@ from perigee_lab.common.files import writing
 
 def command(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE", help="Python files; default: list them.")
+        list[Path] | None, typer.Argument(metavar="FILE", help="Python files or archives; default: list them.")
     ] = None,
     forget: Annotated[bool, typer.Option("--forget", help="Take the answer back.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Allow a Python file to be run by scenarios and records.
+    """Allow a Python file or an archive to be run by scenarios and records.
 
     It is allowed as it is now; one that changes has to be allowed again.
     """
     from perigee_lab.extensions import trust
     from perigee_lab.extensions.plugins import existing
+    from perigee_lab.runs.archive import is_archive
 
     with writing(trust.store()):
         for file in files or []:
-            if not forget:
+            if is_archive(file):
+                _archive(file, forget=forget)
+            elif not forget:
                 trust.remember(existing(file))
             elif not trust.forget(file):
                 stop(f"{file} is not remembered")
     rows = [{"file": f, "unchanged": trust.is_remembered(Path(f))} for f in trust.remembered()]
+    archives = [{"file": f, "sha256": sha256} for sha256, f in trust.archives().items()]
     if as_json:
-        print(json.dumps({"store": str(trust.store()), "files": rows}, indent=1))
+        print(json.dumps({"store": str(trust.store()), "files": rows, "archives": archives}, indent=1))
         return
     for r in rows:
-        print(f"{r['file']}" + ("" if r["unchanged"] else "  (has changed or is gone: asked for again)"))
+        why = ", ".join(trust.changes(Path(str(r["file"])))) or "has changed or is gone"
+        print(f"{r['file']}" + ("" if r["unchanged"] else f"  ({why}: has to be allowed again)"))
+    for a in archives:
+        print(f"{a['file']}  (archive {a['sha256'][:16]}, wherever it is)")
+
+
+def _archive(file: Path, *, forget: bool) -> None:
+    from perigee_lab.extensions import trust
+    from perigee_lab.runs.archive import open_archive
+
+    found = open_archive(file)
+    if not forget:
+        trust.remember_archive(found.sha256, file)
+    elif not trust.forget_archive(found.sha256):
+        stop(f"{file} is not remembered")

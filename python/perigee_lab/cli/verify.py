@@ -12,7 +12,7 @@ from perigee_lab.cli.options import JsonOption, TrustOption
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of a record, or an archive of perigee pack.")],
     rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
     trust: TrustOption = False,
     as_json: JsonOption = False,

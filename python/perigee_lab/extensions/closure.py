@@ -51,6 +51,14 @@ class Closure:
             found.update(f"\0{place}\0".encode() + hashlib.sha256(part.content).digest())
         return found.hexdigest()
 
+    def modules(self) -> dict[str, str]:
+        """Hashes of the file and its imports, by path relative to the folder of the file."""
+        found = {self.file.name: hashlib.sha256(self.content).hexdigest()}
+        for part in self.parts.values():
+            if part.kind != NAMESPACE:
+                found[part.path.relative_to(self.file.parent).as_posix()] = hashlib.sha256(part.content).hexdigest()
+        return dict(sorted(found.items()))
+
     @contextmanager
     def importable(self) -> Iterator[None]:
         """Within the block, the modules can be imported, but nothing else from their folder."""

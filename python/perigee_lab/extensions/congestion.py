@@ -124,6 +124,13 @@ def described(file: Path) -> list[dict[str, Any]]:
     return [_described(node) for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
+def declares(file: Path, name: str) -> bool:
+    """Whether a file has a class of that name, according to its text."""
+    with suppress(PluginError, OSError):
+        return any(c["id"] == name for c in described(file))
+    return False
+
+
 def _described(node: ast.ClassDef) -> dict[str, Any]:
     literals: dict[str, Any] = {}
     for line in node.body:
@@ -257,11 +264,12 @@ def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> 
     where, _, what = cc.partition(":")
     if where != "python":
         return {}
-    for path in sources:
-        if path.suffix == ".py":
-            found = getattr(_module_of_file(path.resolve(), permission), what, None)
-            if found is not None:
-                return {cc: checked(found, cc)}
+    files = [path for path in sources if path.suffix == ".py"]
+    # The file that declares the class first: others may be its imports, which need not run alone.
+    for path in sorted(files, key=lambda path: not declares(path, what)):
+        found = getattr(_module_of_file(path.resolve(), permission), what, None)
+        if found is not None:
+            return {cc: checked(found, cc)}
     raise PluginError(f"{cc}: none of the record's files has this class")
 
 

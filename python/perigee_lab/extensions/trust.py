@@ -18,17 +18,20 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import NO_LINKS, write_text
 from perigee_lab.extensions.closure import Closure, closure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
 _NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
+
+ARCHIVE = "archive:"
+"""Prefix of the entries of archives in the store, before their hash."""
 
 
 class Said(str):
@@ -51,11 +54,15 @@ class PluginError(PerigeeError):
 class UntrustedError(PluginError):
     """Python code named by a file that the user has not agreed to run."""
 
-    def __init__(self, what: str, file: Path | None) -> None:
-        """`what` describes the code in terms of its source; `file` is None for a module."""
+    def __init__(self, what: str, file: Path | None, changes: Sequence[str] = ()) -> None:
+        """`what` describes the code in terms of its source; `file` is None for a module.
+
+        `changes` are those since the user trusted the file.
+        """
         remember = "" if file is None else f", or `perigee trust {file}` to remember the answer for this file"
+        since = f" (trusted before, but {', '.join(changes)} since)" if changes else ""
         super().__init__(
-            f"{what} is Python code that this file names, and it has not been run: read it, then say --trust "
+            f"{what} is Python code that this file names, and it has not been run{since}: read it, then say --trust "
             f"(in Python trust=True){remember}"
         )
         self.file = file
@@ -81,6 +88,9 @@ class Permission:
     everything: bool = False
     files: frozenset[Path] = field(default_factory=frozenset)
     modules: frozenset[str] = field(default_factory=frozenset)
+    sealed: frozenset[Path] = field(default_factory=frozenset)
+    """Files of a trusted archive: they import from their folder only what the archive has."""
+    programs: bool = False
 
     def admit(self, file: Path) -> Closure | None:
         """The modules that the file may import from its folder; None = all, for code trusted now.
@@ -90,14 +100,14 @@ class Permission:
         resolved = file.resolve()
         if self.everything or resolved in self.files:
             return None
-        found = _remembered(resolved)
+        found = closure(resolved) if resolved in self.sealed else _remembered(resolved)
         if found is None:
-            raise UntrustedError(str(file), resolved)
+            raise UntrustedError(str(file), resolved, changes(resolved))
         return found
 
     def check_programs(self, lines: Sequence[str]) -> None:
         """Raises UntrustedProgramError unless the programs named by a file may run."""
-        if lines and not self.everything:
+        if lines and not (self.everything or self.programs):
             raise UntrustedProgramError(lines[0])
 
     def check_module(self, name: str) -> None:
@@ -114,7 +124,8 @@ def together(permissions: Iterable[Permission]) -> Permission:
     every = list(permissions)
     files = frozenset(f for p in every for f in p.files)
     modules = frozenset(m for p in every for m in p.modules)
-    return Permission(any(p.everything for p in every), files, modules)
+    sealed = frozenset(f for p in every for f in p.sealed)
+    return Permission(any(p.everything for p in every), files, modules, sealed, any(p.programs for p in every))
 
 
 _now: ContextVar[Permission] = ContextVar("permission", default=NOTHING)
@@ -168,13 +179,55 @@ def store() -> Path:
     return Path(base).expanduser() / "perigee" / "trusted.json"
 
 
-def remembered() -> dict[str, str]:
-    """The answers: digests by file. An unreadable store counts as empty."""
+@dataclass(frozen=True)
+class Answer:
+    """Consent to the content of a file: the digest of its closure, and the hash of each module."""
+
+    digest: str
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Hashes by path relative to the folder of the file; none in entries of Perigee 0.2."""
+
+
+def _stored() -> dict[str, Any]:
+    """The entries of the store. An unreadable one counts as empty."""
     try:
         found = json.loads(store().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def remembered() -> dict[str, Answer]:
+    """The answers by file."""
+    found = {k: _answer(v) for k, v in _stored().items() if not k.startswith(ARCHIVE)}
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def _answer(entry: Any) -> Answer | None:
+    if isinstance(entry, str):
+        return Answer(entry)
+    if not isinstance(entry, dict) or not isinstance(entry.get("digest"), str):
+        return None
+    modules = entry.get("modules")
+    named = modules.items() if isinstance(modules, dict) else ()
+    return Answer(entry["digest"], {k: v for k, v in named if isinstance(v, str)})
+
+
+def changes(file: Path) -> list[str]:
+    """Changes of a trusted file and its imports: "helper.py has changed"; none if not trusted."""
+    answer = remembered().get(str(file))
+    if answer is None or not answer.modules:
+        return []
+    try:
+        now = closure(file).modules()
+    except OSError:
+        return [f"{file.name} is gone"]
+    found = [
+        f"{name} {'is gone' if name not in now else 'has changed'}"
+        for name, sha256 in answer.modules.items()
+        if now.get(name) != sha256
+    ]
+    return found + [f"{name} is imported" for name in now if name not in answer.modules]
 
 
 def is_remembered(file: Path) -> bool:
@@ -190,7 +243,7 @@ def _remembered(file: Path) -> Closure | None:
         found = closure(file)
     except OSError:
         return None
-    return found if found.digest() == answer else None
+    return found if found.digest() == answer.digest else None
 
 
 def remember(file: Path) -> str:
@@ -198,16 +251,38 @@ def remember(file: Path) -> str:
 
     Raises OSError.
     """
-    answer = closure(file.resolve()).digest()
+    found = closure(file.resolve())
     with _alone():
-        _write({**remembered(), str(file.resolve()): answer})
-    return answer
+        _write({**_stored(), str(file.resolve()): {"digest": found.digest(), "modules": found.modules()}})
+    return found.digest()
+
+
+def archives() -> dict[str, str]:
+    """Trusted archives: the file in which each was seen, by the archive's hash."""
+    found = {k.removeprefix(ARCHIVE): v for k, v in _stored().items() if k.startswith(ARCHIVE)}
+    return {k: v for k, v in found.items() if isinstance(v, str)}
+
+
+def remember_archive(sha256: str, file: Path) -> None:
+    """Stores the agreement to run the code of an archive, wherever it is. Raises OSError."""
+    with _alone():
+        _write({**_stored(), ARCHIVE + sha256: str(file.absolute())})
+
+
+def forget_archive(sha256: str) -> bool:
+    """Withdraws the permission of an archive; returns whether there was one."""
+    with _alone():
+        answers = _stored()
+        known = answers.pop(ARCHIVE + sha256, None) is not None
+        if known:
+            _write(answers)
+    return known
 
 
 def forget(file: Path) -> bool:
     """Withdraws the permission; returns whether there was one."""
     with _alone():
-        answers = remembered()
+        answers = _stored()
         known = answers.pop(str(file.resolve()), None) is not None
         if known:
             _write(answers)
@@ -235,7 +310,7 @@ def _alone() -> Iterator[None]:
         os.close(descriptor)
 
 
-def _write(answers: dict[str, str]) -> None:
+def _write(answers: dict[str, Any]) -> None:
     path = store()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_text(path, json.dumps(dict(sorted(answers.items())), indent=1) + "\n")

@@ -8,6 +8,7 @@ is complete.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,7 +22,7 @@ from perigee_lab.results.manifest import MANIFEST, Manifest
 from perigee_lab.results.writer import OLD, RecordWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
@@ -169,12 +170,16 @@ def scheme_order() -> list[str]:
     return [s["id"] for s in json.loads(_core.schemes())]
 
 
-def comparable(toml: str) -> list[str]:
+def comparable(toml: str, files: Iterable[tuple[str, str | None]] = ()) -> list[str]:
     """The lines of a resolved scenario without what may differ within a comparison.
 
-    These are some keys of `[run]`, and expectations, on which no result depends.
+    These are some keys of `[run]`, and expectations, on which no result depends. `files` are the
+    inputs by path and hash: the lines have the hash in place of the path, so that they are equal
+    wherever the files are.
     """
     kept, section = [], ""
+    for path, sha256 in files:
+        toml = re.sub(rf"(?<=[\"']){re.escape(path)}(?=[\"':])", f"sha256 {sha256}", toml)
     for line in toml.splitlines():
         section = line if line.startswith("[") else section
         if section in ("[[expect]]", "[case]") or (

@@ -30,7 +30,7 @@ SUMMARY = "summary.csv"
 
 def experiment(run: Run) -> list[str]:
     """The scenario without the keys that may differ within a comparison."""
-    return comparable(run.manifest.scenario_toml)
+    return comparable(run.manifest.scenario_toml, [(f.path, f.sha256) for f in run.manifest.files])
 
 
 def summary_csv(runs: Sequence[Run]) -> str:

@@ -250,7 +250,13 @@ def message_of(tasks: Sequence[Task], may: Permission, about: Mapping[str, Any])
         | {"capture": None if t.capture is None else str(t.capture)}
         for t in tasks
     ]
-    permission = {"everything": may.everything, "files": [*map(str, may.files)], "modules": [*may.modules]}
+    permission = {
+        "everything": may.everything,
+        "files": [*map(str, may.files)],
+        "modules": [*may.modules],
+        "sealed": [*map(str, may.sealed)],
+        "programs": may.programs,
+    }
     return {"job": dataclasses.asdict(tasks[0].job), "tasks": rows, "about": dict(about), "may": permission}
 
 

@@ -24,6 +24,7 @@ from perigee_lab import _core
 from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
 from perigee_lab.common.structures import Reader
+from perigee_lab.extensions.closure import closure
 from perigee_lab.extensions.congestion import file_of
 from perigee_lab.results.record import comparable
 
@@ -59,6 +60,8 @@ class Class:
     path: str = field(metadata={"free": True})
     name: str
     sha256: str
+    imports: tuple[Needed, ...] = ()
+    """Modules of its folder that the file imports, directly or through each other."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,15 @@ class Job:
 
     def network_key(self) -> str:
         """Key of the network; jobs with the same key have the same links at all times."""
-        content = [comparable(self.toml), self.seed, [f.sha256 for f in self.files]]
-        return _hash(content)
+        return _hash([self.comparable(), self.seed, [f.sha256 for f in self.files]])
+
+    def comparable(self) -> list[str]:
+        """The scenario without the keys that may differ within a comparison, and without paths."""
+        return comparable(self.toml, [(f.path, f.sha256) for f in self.needed()])
 
     def needed(self) -> list[Needed]:
         """All files: data and code."""
-        code = [Needed(c.path, c.sha256) for c in self.classes.values()]
+        code = [f for c in self.classes.values() for f in (Needed(c.path, c.sha256), *c.imports)]
         return list(dict.fromkeys([*self.files, *code]))
 
     def key(self, cc: str) -> str:
@@ -97,7 +103,11 @@ class Job:
         Results with the same key have the same tables in this build.
         """
         others = {*self.schemes} - {cc}
-        code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
+        code = sorted(
+            (name, c.name, c.sha256, *(i.sha256 for i in c.imports))
+            for name, c in self.classes.items()
+            if name not in others
+        )
         hosts = [] if self.kernel is None else [self.kernel]
         return _hash([FORMAT, core_version(), self.network_key(), cc, code, self.capture, *hosts])
 
@@ -139,14 +149,28 @@ def of(
     folder = scenario.folder.absolute()
     standing = {name: (file, c.__name__) for name, c in classes.items() if (file := file_of(c)) is not None}
     try:
-        files = tuple(
-            Needed(str(path), _sha256(path)) for path in dict.fromkeys([*core.files, *named_files(core.toml)])
-        )
-        known = {name: Class(str(file), what, _sha256(file)) for name, (file, what) in standing.items()}
+        found = dict.fromkeys([*core.files, *named_files(core.toml)])
+        files = tuple(dict.fromkeys(f for path in found for f in (Needed(str(path), _sha256(path)), *imports(path))))
+        known = {name: Class(str(file), what, _sha256(file), imports(file)) for name, (file, what) in standing.items()}
     except OSError as error:
         raise RecordError(f"{error.filename} cannot be read: {error.strerror}") from None
     own = tuple(schemes)
     return [Job(core.name, core.toml, str(folder), seed, own, files, known, capture, kernel) for seed in seeds]
+
+
+def imports(file: Path) -> tuple[Needed, ...]:
+    """The modules that a Python file imports from its folder; none for other files.
+
+    Raises OSError.
+    """
+    if file.suffix != ".py":
+        return ()
+    own = closure(file.absolute())
+    return tuple(
+        Needed(str(file.absolute().parent / name), sha256)
+        for name, sha256 in own.modules().items()
+        if name != file.name
+    )
 
 
 def named_files(toml: str) -> list[Path]:
@@ -202,10 +226,11 @@ def read(path: Path) -> list[Job]:
         raise JobError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise JobError(f"{path} is no file of jobs: {error}: save it again with perigee run --dry --save-job") from None
-    return _parsed(found, path)
+    return parsed(found, path)
 
 
-def _parsed(found: Any, path: Path) -> list[Job]:
+def parsed(found: Any, path: Path) -> list[Job]:
+    """The jobs of a file's JSON; `path` is for messages. Raises JobError."""
     reader = Reader(path, lambda text: JobError(f"{text}: it is no file of jobs, or damaged"))
     made = found.get("job_format") if isinstance(found, dict) else None
     if isinstance(made, int) and made != FORMAT:
@@ -219,7 +244,7 @@ def _check(jobs: list[Job], wrong: Callable[[str, Any, str], Exception]) -> None
     if not jobs:
         raise wrong("jobs", [], "at least one job")
     for i, job in enumerate(jobs):
-        if comparable(job.toml) != comparable(jobs[0].toml) or job.schemes != jobs[0].schemes:
+        if job.comparable() != jobs[0].comparable() or job.schemes != jobs[0].schemes:
             raise wrong(f"jobs.{i}", job.scenario, "of the same scenario and schemes as the first")
         if job.scenario in ("", ".", "..") or job.scenario != Path(job.scenario).name:
             raise wrong(f"jobs.{i}.scenario", job.scenario, "a name, without folders")

@@ -26,9 +26,9 @@ from perigee_lab.extensions.congestion import file_of, named, with_params
 from perigee_lab.extensions.trust import Permission
 from perigee_lab.results.conclusion import forget_conclusions
 from perigee_lab.results.manifest import MANIFEST
-from perigee_lab.results.record import comparable, run_folder
+from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import Results, Run, find_records, open_record
-from perigee_lab.results.summary import SUMMARY
+from perigee_lab.results.summary import SUMMARY, experiment
 from perigee_lab.results.writer import OLD
 from perigee_lab.runs import job, work
 from perigee_lab.runs.backends import SIMULATOR, Backend
@@ -143,11 +143,11 @@ class Plan:
                         raise RecordError(f"{folder} exists and is not the result of this run; {kept}")
                 elif folder.exists():
                     raise RecordError(f"{folder} exists; {kept}")
-        mine = comparable(self.jobs[0].toml)
+        mine = self.jobs[0].comparable()
         for manifest in out.glob(f"*/seed*/{MANIFEST}"):
             if not manifest.parent.name.endswith((PARTIAL, OLD)):
                 run = open_record(manifest.parent)
-                if comparable(run.manifest.scenario_toml) != mine:
+                if experiment(run) != mine:
                     raise RecordError(f"{run.folder} exists and is of another scenario; {kept}")
 
     def missing(self) -> list[tuple[Job, str]]:
@@ -406,9 +406,10 @@ def _give_up(thread: threading.Thread) -> None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
 
 
-def unfinished(plan: Plan, name: str, base: Path) -> Path | None:
-    """The latest folder base/NAME or base/NAME-N that a killed call of the plan left incomplete."""
-    keys = {j.key(cc) for j in plan.jobs for cc in j.schemes}
+def unfinished(jobs: Sequence[Job], base: Path) -> Path | None:
+    """The latest folder base/NAME or base/NAME-N that a killed call of the jobs left incomplete."""
+    name = jobs[0].scenario
+    keys = {j.key(cc) for j in jobs for cc in j.schemes}
     folders = [p for p in base.glob(f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()]
     for folder in sorted(folders, key=lambda p: p.stat().st_mtime_ns, reverse=True):
         with contextlib.suppress(RecordError):

@@ -22,8 +22,10 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import PerigeeError, stop
 from perigee_lab.common.exit_codes import FAILED
 from perigee_lab.common.files import write_text, writing
+from perigee_lab.extensions.trust import Permission
 from perigee_lab.results.manifest import Flow
 from perigee_lab.results.run import Run, find_records
+from perigee_lab.runs.relocation import relocated
 from perigee_lab.runs.verify import UNREPEATABLE, again, changed_files
 
 if TYPE_CHECKING:
@@ -157,7 +159,7 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
     end = begin + NS["s"] if wanted.end is None else nanoseconds(wanted.end, "--to")
     if end < begin:
         raise TraceError(f"--to {wanted.end} is before --from {wanted.begin}")
-    run = _one(find_records(folder), wanted)
+    run = relocated(_one(find_records(folder), wanted))
     duration = run.manifest.simulated_ns
     if begin > duration:
         raise TraceError(f"--from {wanted.begin} is after the end of the run, {duration / 1e9:g} s")
@@ -175,7 +177,7 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
             "packets may differ",
             file=sys.stderr,
         )
-    scenario, plugins = again(run, trust=wanted.trust)
+    scenario, plugins = again(run, Permission(everything=wanted.trust))
     if run.manifest.kernel_key is not None:
         raise TraceError(
             f"{run.folder}: packets of real hosts cannot be traced yet; its scenario can, when it is simulated"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from perigee_lab.results.record import run_folder
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import SUMMARY, experiment, flow_count, flow_parts, summary_csv
 from perigee_lab.runs import backends
+from perigee_lab.runs.archive import RECORDS, Archive, check_toml, is_archive, open_archive
 from perigee_lab.runs.programs import SCHEME as PROGRAMS
+from perigee_lab.runs.relocation import relocated
 from perigee_lab.runs.stories import of_scenario
 from perigee_lab.runs.work import Guests, guests_of, simulate
 
@@ -34,14 +37,39 @@ UNREPEATABLE = {
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
-    """Verifies every record under `folder`."""
+    """Verifies every record under `folder`, or those of an archive."""
+    if is_archive(folder) and not folder.is_dir():
+        return _verify_archive(open_archive(folder), rerun=rerun, trust=trust, as_json=as_json)
     runs = find_records(folder)
-    found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
+    found = [_verify(r, rerun=rerun, permission=Permission(everything=trust)) for r in runs]
     if (folder / SUMMARY).is_file():
         found.append(_verify_summary(folder / SUMMARY, runs))
         needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
         if needed or (folder / flow_file.FILE).exists():
             found.append(_verify_flows(folder / flow_file.FILE, runs))
+    return _printed(found, as_json=as_json)
+
+
+def _verify_archive(archive: Archive, *, rerun: bool, trust: bool, as_json: bool) -> int:
+    """Verifies the records of an archive in a temporary folder."""
+    if not any(e.name.startswith(f"{RECORDS}/") for e in archive.index.entries):
+        raise RecordError(f"{archive.path} has no records, only jobs: perigee run-job {archive.path} runs them")
+    if rerun:
+        archive.refuse_untrusted(trusted=trust)
+    with tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
+        place = Path(scratch) / "archive"
+        archive.unpack(place)
+        permission = archive.permission(place, trusted=trust)
+        tables = archive.index.tables
+        runs = find_records(place / RECORDS)
+        for run in runs:
+            check_toml(run.manifest.scenario_toml, archive.path)
+            if any(f.path not in archive.names for f in run.manifest.files):
+                raise RecordError(f"{archive.path}: a manifest names a file that is not in the archive")
+        return _printed([_verify(r, rerun=rerun, permission=permission, tables=tables) for r in runs], as_json=as_json)
+
+
+def _printed(found: list[dict[str, Any]], *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(found, indent=1))
     else:
@@ -52,14 +80,16 @@ def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: b
     return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
 
 
-def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
-    problems = _unequal(run)
+def _verify(run: Run, *, rerun: bool, permission: Permission, tables: bool = True) -> dict[str, Any]:
+    run = relocated(run)
+    problems = _unequal(run) if tables else []
     # Contradictions are found in tables that can be read.
-    problems += _contradictions(run) if not any(p.startswith(str(run.folder)) for p in problems) else []
+    unread = any(p.startswith(str(run.folder)) for p in problems)
+    problems += _contradictions(run) if tables and not unread else []
     problems += changed_files(run)
     repeatable = run.cc != PROGRAMS and run.manifest.backend not in UNREPEATABLE
     if rerun and not problems and repeatable:
-        problems += _rerun(run, trust=trust)
+        problems += _rerun(run, permission)
     return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
 
 
@@ -168,7 +198,7 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
+def again(run: Run, permission: Permission) -> tuple[_core.Scenario, dict[str, type]]:
     """The scenario of a record with the classes that its flows need.
 
     Raises:
@@ -176,7 +206,6 @@ def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
         PluginError: that code cannot be used.
         ScenarioError: the scenario is wrong.
     """
-    permission = Permission(everything=trust)
     with permitted(permission) as refused:
         try:
             scenario = _core.Scenario.parse(run.manifest.scenario_toml, run.manifest.scenario, ".", [])
@@ -185,26 +214,26 @@ def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
                 raise refused[0] from None
             raise
         sources = [Path(f.path) for f in run.manifest.files]
-        named = {name: find(name, _folder(name, sources), permission) for name in scenario.plugins()}
+        named = {name: find(name, folder_of(name, sources), permission) for name in scenario.plugins()}
         return scenario, named | recorded(run.cc, sources, permission)
 
 
-def _folder(name: str, sources: list[Path]) -> Path:
+def folder_of(name: str, sources: list[Path]) -> Path:
     """The folder of the file of a class `file.py:Class`, from the files in a manifest."""
     written = Path(name.rpartition(":")[0])
     found = [p for p in sources if p.parts[-len(written.parts) :] == written.parts]
     return found[0].parents[len(written.parts) - 1] if found else Path()
 
 
-def _rerun(run: Run, *, trust: bool) -> list[str]:
+def _rerun(run: Run, permission: Permission) -> list[str]:
     """Differences of a repeated run; rows are hashed as they arrive, format 1 as full tables."""
     old = run.manifest.record_format == 1
     try:
-        scenario, plugins = again(run, trust=trust)
+        scenario, plugins = again(run, permission)
         batches = None if old else _nobody
         key = run.manifest.kernel_key
         backend = backends.by_key(key) if key is not None else backends.Backend(run.manifest.backend)
-        Permission(everything=trust).check_programs([p.line for p in of_scenario(scenario)])
+        permission.check_programs([p.line for p in of_scenario(scenario)])
         guests = guests_of(scenario, backend)
         text, found, _ = simulate(
             scenario.world(run.seed), run.cc, plugins, batches=batches, backend=backend, guests=guests

@@ -145,7 +145,13 @@ def opened(group: dict[str, Any]) -> Opened:
     from perigee_lab.runs import job, work
 
     may = group["may"]
-    permission = trust.Permission(may["everything"], frozenset(map(Path, may["files"])), frozenset(may["modules"]))
+    permission = trust.Permission(
+        may["everything"],
+        frozenset(map(Path, may["files"])),
+        frozenset(may["modules"]),
+        frozenset(map(Path, may["sealed"])),
+        may["programs"],
+    )
     return work.opened(job.from_json(group["job"]), permission)
 
 

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee_lab import _core
+from perigee_lab.extensions.trust import Permission
 from perigee_lab.results.report.data import payload as reported
+from perigee_lab.runs.relocation import relocated
 from perigee_lab.runs.verify import again
 from perigee_lab.view.network import diagram
 
@@ -77,7 +79,7 @@ def _network(found: dict[str, Any]) -> dict[str, Any]:
 
 def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> dict[str, Any] | None:
     """Positions at even steps, changes of lasers, and ground points; None without satellites."""
-    scenario, _ = again(run, trust=trust)
+    scenario, _ = again(relocated(run), Permission(everything=trust))
     if not scenario.has_sky:
         return None
     sky = _core.Sky(scenario, [], run.seed)

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Archive of runs (`.perigee`): writer. Records, or jobs, with all files that they need."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import sys
+import zipfile
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab import _core
+from perigee_lab.common.files import RecordError, written
+from perigee_lab.common.reading import opened
+from perigee_lab.extensions.congestion import declares
+from perigee_lab.results.manifest import MANIFEST
+from perigee_lab.results.run import Run, find_records
+from perigee_lab.results.summary import experiment
+from perigee_lab.runs import job as jobs_module
+from perigee_lab.runs.archive import (
+    FILES,
+    FORMAT,
+    FREE,
+    INDEX,
+    JOBS,
+    MOST_RATIO,
+    PIECE,
+    RECORDS,
+    SCENARIO,
+    ArchiveError,
+    Entry,
+    Index,
+    check_name,
+    check_paths,
+)
+from perigee_lab.runs.job import Class, Job, Needed, core_version
+from perigee_lab.runs.programs import SCHEME as PROGRAMS
+from perigee_lab.runs.relocation import relocated, rewritten, with_paths
+from perigee_lab.runs.verify import UNREPEATABLE, changed_files, folder_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# Options of a recorded command that belong to one machine, with their values.
+_OF_THE_MACHINE = ("--cluster", "--store", "--env", "--writable", "--stdin", "--kernel", "--use", "--jobs", "--out")
+_CLASS = re.compile(r"(.+\.py):(\w+)")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Summary of a written archive."""
+
+    path: Path
+    sha256: str
+    """Hash of its index."""
+    files: int
+    records: int
+    tables: bool
+    size: int
+    code: tuple[str, ...]
+
+
+def pack(folder: Path, target: Path, *, tables: bool) -> Packed:
+    """Packs the records under a folder; with their tables, or with the hashes of these only.
+
+    Raises:
+        RecordError: the records are not of one scenario, or cannot be run again.
+        OSError: the archive cannot be written.
+    """
+    runs = [relocated(r) for r in find_records(folder)]
+    _check(runs, folder)
+    made = _jobs(runs)
+    places = _places(f.path for j in made for f in j.needed())
+    entries: dict[str, Path | bytes] = {places[p]: Path(p) for p in places}
+    for run in runs:
+        assert run.folder is not None
+        # The layout of the folder, whatever the names of its parents.
+        at = (
+            f"{RECORDS}/{run.folder.parent.name}/{run.folder.name}" if run.folder != folder else f"{RECORDS}/run/record"
+        )
+        entries[f"{at}/{MANIFEST}"] = _manifest(run, places)
+        if tables:
+            others = (p for p in sorted(run.folder.rglob("*")) if p.is_file() and p.name != MANIFEST)
+            entries |= {f"{at}/{p.relative_to(run.folder).as_posix()}": p for p in others}
+    return _written(target, [_within(j, places) for j in made], entries, tables=tables, records=len(runs))
+
+
+def save_jobs(jobs: Sequence[Job], target: Path) -> Packed:
+    """Packs jobs with their files. Raises as `pack` does."""
+    places = _places(f.path for j in jobs for f in j.needed())
+    entries: dict[str, Path | bytes] = {places[p]: Path(p) for p in places}
+    return _written(target, [_within(j, places) for j in jobs], entries, tables=False, records=0)
+
+
+def _check(runs: Sequence[Run], folder: Path) -> None:
+    if any(experiment(r) != experiment(runs[0]) for r in runs):
+        raise RecordError(f"{folder} has runs of several scenarios: pack the folder of one of them")
+    for run in runs:
+        m = run.manifest
+        if m.backend in UNREPEATABLE or run.cc == PROGRAMS:
+            what = UNREPEATABLE.get(m.backend, "a run of programs given to perigee exec")
+            raise RecordError(f"{run.folder} is {what}, which an archive cannot repeat")
+        if m.stopped or "broken" in m:
+            raise RecordError(f"{run.folder} ended early: run it again before it is packed")
+        wrong = changed_files(run)
+        if wrong:
+            raise RecordError(f"{run.folder} cannot be packed: {'; '.join(wrong)}")
+
+
+# ---- records as jobs -----------------------------------------------------------------------------
+
+
+def _jobs(runs: Sequence[Run]) -> list[Job]:
+    """A job for each seed; a scheme that is missing for a seed is part of its job."""
+    schemes = tuple(dict.fromkeys(r.cc for r in runs))
+    firsts = {r.seed: r for r in reversed(runs)}
+    sources = {f.path: f for r in runs for f in r.manifest.files}
+    return [_job(firsts[seed], schemes, list(sources)) for seed in sorted(firsts)]
+
+
+def _job(run: Run, schemes: tuple[str, ...], sources: Sequence[str]) -> Job:
+    m = run.manifest
+    classes = {name: _class(name, sources) for name in [*_class_names(m.scenario_toml), *schemes] if _is_class(name)}
+    of_classes = {p for c in classes.values() for p in (c.path, *(i.path for i in c.imports))}
+    found = [Path(p) for p in sources if p not in of_classes]
+    files = dict.fromkeys(f for p in found for f in (_needed(p), *jobs_module.imports(p)))
+    return Job(m.scenario, m.scenario_toml, ".", m.seed, schemes, tuple(files), classes, False, m.kernel_key)
+
+
+def _is_class(name: str) -> bool:
+    if ":" not in name:
+        return False
+    if name.startswith("python:") or _CLASS.fullmatch(name):
+        return True
+    raise RecordError(f"{name} is a class of an installed module, which an archive does not have: put it into a file")
+
+
+def _class_names(toml: str) -> list[str]:
+    """Classes of flows, as the scenario names them."""
+    found: list[str] = []
+
+    def walk(value: Any, key: str) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                walk(inner, name)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner, key)
+        elif isinstance(value, str) and key in ("cc", "via_cc") and ":" in value:
+            found.append(value)
+
+    walk({k: v for k, v in tomllib.loads(toml).items() if k != "run"}, "")
+    return list(dict.fromkeys(found))
+
+
+def _class(name: str, sources: Sequence[str]) -> Class:
+    """The place of a class, from the files of its records; nothing is run."""
+    what = name.rpartition(":")[2]
+    if name.startswith("python:"):
+        code = [Path(p) for p in sources if p.endswith(".py") and declares(Path(p), what)]
+        file = code[0] if code else None
+    else:
+        where = Path(name.rpartition(":")[0])
+        file = folder_of(name, [Path(p) for p in sources]) / where
+    if file is None or not file.is_file():
+        raise RecordError(f"{name}: none of the records' files has this class; it exists in memory only")
+    return Class(str(file), what, _needed(file).sha256, jobs_module.imports(file))
+
+
+def _needed(path: Path) -> Needed:
+    digest = hashlib.sha256()
+    with opened(path) as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    return Needed(str(path), digest.hexdigest())
+
+
+# ---- places within the archive -------------------------------------------------------------------
+
+
+def _places(paths: Iterable[str]) -> dict[str, str]:
+    """The name of each file in the archive: relative to the common folder of those of its root."""
+    every = {p: _plain(Path(p)) for p in dict.fromkeys(paths)}
+    roots: dict[str, list[str]] = {}
+    for path, plain in every.items():
+        roots.setdefault(plain.parts[1] if len(plain.parts) > 2 else "", []).append(path)
+    found: dict[str, str] = {}
+    for n, group in enumerate(roots.values()):
+        root = Path(os.path.commonpath([every[p].parent for p in group]))
+        found |= {p: f"{FILES}/{n}/{every[p].relative_to(root).as_posix()}" for p in group}
+    return found
+
+
+def _plain(path: Path) -> Path:
+    """An absolute path without `..`; through the links of its folders where that is another file."""
+    plain = Path(os.path.abspath(path))
+    return plain if plain.exists() and plain.samefile(path) else path.resolve()
+
+
+def _moves(places: Mapping[str, str]) -> dict[str, str]:
+    """The places of files, and of the folders between them and their root."""
+    found = dict(places)
+    for path, name in places.items():
+        for above, inner in zip(_plain(Path(path)).parents, PurePosixPath(name).parents, strict=False):
+            if len(inner.parts) < 2:
+                break
+            found.setdefault(str(above), str(inner))
+    return found
+
+
+def _within(job: Job, places: Mapping[str, str]) -> Job:
+    return replace(with_paths(job, _moves(places)), folder=".")
+
+
+def _manifest(run: Run, places: Mapping[str, str]) -> bytes:
+    """The manifest with paths within the archive, and without what belongs to one machine."""
+    data = dict(run.manifest.data)
+    data["scenario_toml"] = rewritten(run.manifest.scenario_toml, _moves(places))
+    data["files"] = [{"path": places.get(f.path, f.path), "sha256": f.sha256} for f in run.manifest.files]
+    if isinstance(data.get("command"), list):
+        data["command"] = _portable(data["command"])
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _portable(words: Sequence[str]) -> list[str]:
+    """A command without the options of one machine, and with names in place of absolute paths."""
+    kept: list[str] = []
+    skip = False
+    for n, word in enumerate(words):
+        if skip:
+            skip = False
+        elif word in _OF_THE_MACHINE:
+            skip = True
+        elif not word.startswith(tuple(f"{o}=" for o in _OF_THE_MACHINE)):
+            kept.append(Path(word).name if n == 0 or word.startswith("/") else word)
+    return kept
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+def _written(
+    target: Path, jobs: Sequence[Job], files: Mapping[str, Path | bytes], *, tables: bool, records: int
+) -> Packed:
+    data = {
+        "job_format": jobs_module.FORMAT,
+        "perigee": _core.__version__,
+        "jobs": [dataclasses.asdict(j) for j in jobs],
+    }
+    content: dict[str, Path | bytes] = {
+        JOBS: (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode(),
+        SCENARIO: jobs[0].toml.encode(),
+        **files,
+    }
+    for name in content:
+        check_name(name, target)
+    for one in jobs:
+        check_paths(one, set(content), target)
+    with written(target) as partial, zipfile.ZipFile(partial, "w") as archive:
+        entries = tuple(_add(archive, name, content[name]) for name in sorted(content))
+        made = platform.python_version()
+        index = Index(FORMAT, _core.__version__, core_version(), made, jobs[0].scenario, tables, entries)
+        text = (json.dumps(dataclasses.asdict(index), indent=1, ensure_ascii=False) + "\n").encode()
+        _add(archive, INDEX, text)
+    _compare(jobs, entries, target)
+    code = tuple(n for n in sorted(files) if n.startswith(f"{FILES}/") and n.endswith(".py"))
+    inputs = sum(n.startswith(f"{FILES}/") for n in files)
+    return Packed(target, hashlib.sha256(text).hexdigest(), inputs, records, tables, target.stat().st_size, code)
+
+
+def _compare(jobs: Sequence[Job], entries: Sequence[Entry], target: Path) -> None:
+    """Raises ArchiveError if a file has changed between its hash and its entry."""
+    hashes = {e.name: e.sha256 for e in entries}
+    for job in jobs:
+        for needed in job.needed():
+            if hashes[needed.path] != needed.sha256:
+                target.unlink()
+                raise ArchiveError(f"{target}: {needed.path} has changed while it was packed: pack again")
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> Entry:
+    """Adds an entry; one that compresses more than readers accept is stored as it is."""
+    method = zipfile.ZIP_DEFLATED
+    if name.endswith((".parquet", ".pcapng")) or _grows(content):
+        method = zipfile.ZIP_STORED
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type, info.create_system, info.external_attr = method, 3, 0o100600 << 16
+    digest, size = hashlib.sha256(), 0
+    with (
+        io.BytesIO(content) if isinstance(content, bytes) else opened(content) as source,
+        archive.open(info, "w", force_zip64=True) as file,
+    ):
+        while piece := source.read(PIECE):
+            digest.update(piece)
+            size += len(piece)
+            file.write(piece)
+    return Entry(name, size, digest.hexdigest())
+
+
+def _grows(content: Path | bytes) -> bool:
+    """Whether a content is so uniform that readers would reject it compressed."""
+    if isinstance(content, bytes):
+        return len(content) > FREE and len(content) > MOST_RATIO / 2 * len(zlib.compress(content))
+    if content.stat().st_size <= FREE:
+        return False
+    packer, size, packed = zlib.compressobj(), 0, 0
+    with opened(content) as file:
+        while piece := file.read(PIECE):
+            size += len(piece)
+            packed += len(packer.compress(piece))
+    return size > MOST_RATIO / 2 * (packed + len(packer.flush()))
