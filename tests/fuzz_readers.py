@@ -431,10 +431,13 @@ def archive_file(draw: random.Random, folder: Path) -> None:
         warnings.simplefilter("ignore")
         for n, data in [*content.items(), (INDEX, json.dumps(index).encode())]:
             info = zipfile.ZipInfo(n or "x", (1980, 1, 1, 0, 0, 0))
-            info.compress_type = draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
-            info.external_attr = draw.choice([0o100600] * 9 + [0o120777, 0o040755, 0o010600, 0o60600]) << 16
+            info.compress_type = draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+            info.external_attr = 0o100600 << 16
+            if draw.random() < 0.01:
+                info.compress_type = zipfile.ZIP_BZIP2
+                info.external_attr = draw.choice((0o120777, 0o040755, 0o010600, 0o60600)) << 16
             file.writestr(info, data)
-            if draw.random() < 0.02:
+            if draw.random() < 0.005:
                 file.writestr(info, data)
 
 
