@@ -21,7 +21,7 @@ def command(
     forget: Annotated[bool, typer.Option("--forget", help="Take the answer back.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Allow a Python file or an archive to be run by scenarios and records.
+    """Allow Python code of scenarios, records and archives to run.
 
     It is allowed as it is now; one that changes has to be allowed again.
     """
