@@ -409,6 +409,7 @@ mod tests {
             hosts: None,
             cc_params: Default::default(),
             cc_files: Default::default(),
+            slow_start: None,
             tcp: Default::default(),
             buffer_bytes: 0,
             notices: None,

@@ -27,6 +27,7 @@ pub mod interface;
 pub mod notice;
 pub mod rng;
 pub mod schemes;
+pub mod start;
 pub mod utilisation;
 pub mod window;
 
@@ -55,6 +56,7 @@ pub use interface::*;
 pub use perigee_units::params;
 pub use perigee_units::params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
 pub use schemes::{info, Controller, Needs, SchemeInfo, SCHEMES};
+pub use start::{start_info, Start, StartInfo, STARTS};
 
 /// Runs the example of the README as a test.
 #[cfg(doctest)]

@@ -506,6 +506,13 @@ fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
     if let Some(name) = flow.cc_params.keys().next() {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));
     }
+    if let Some(start) = &flow.slow_start {
+        return Err(format!(
+            "slow_start = {:?} is of simulated flows only, its kernel's {} has its own: remove it, or write \
+             slow_start = \"own\" for this flow",
+            start.id, flow.cc
+        ));
+    }
     match flow.app {
         App::Bulk { bytes } => Ok(bytes),
         _ => Ok(None),

@@ -57,6 +57,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(quantities::quantity, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(starts, m)?)?;
     m.add_class::<convert::TableHasher>()?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
     m.add_function(wrap_pyfunction!(record_tables, m)?)?;
@@ -89,25 +90,37 @@ fn reference() -> String {
     schema::reference()
 }
 
-/// All congestion controls as JSON: id, label, summary, parameters.
+/// A row of a parameter table as JSON, with its default.
+fn param(p: &perigee_scenario::cc::ParamSpec, default: &perigee_scenario::cc::Value) -> serde_json::Value {
+    json!({
+        "name": p.name,
+        "default": default,
+        "allowed": p.domain.allowed(),
+        "unit": p.unit,
+        "source": p.source,
+        "help": p.help,
+    })
+}
+
+/// All congestion controls as JSON: id, label, summary, parameters, the starts that they can have.
 #[pyfunction]
 fn schemes() -> String {
-    let param = |(p, default): (&perigee_scenario::cc::ParamSpec, perigee_scenario::cc::Value)| {
-        json!({
-            "name": p.name,
-            "default": default,
-            "allowed": p.domain.allowed(),
-            "unit": p.unit,
-            "source": p.source,
-            "help": p.help,
-        })
-    };
     let scheme = |s: &perigee_scenario::cc::SchemeInfo| {
-        let params: Vec<_> =
-            s.params.iter().zip(s.defaults().into_iter().map(|(_, value)| value)).map(param).collect();
-        json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params})
+        let defaults = s.defaults();
+        let params: Vec<_> = s.params.iter().zip(&defaults).map(|(p, (_, value))| param(p, value)).collect();
+        json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params, "starts": s.starts()})
     };
     json!(perigee_scenario::cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
+}
+
+/// All starts as JSON: id, summary, source, parameters.
+#[pyfunction]
+fn starts() -> String {
+    let start = |s: &perigee_scenario::cc::StartInfo| {
+        let params: Vec<_> = s.params.iter().map(|p| param(p, &p.domain.default_value())).collect();
+        json!({"id": s.id, "summary": s.summary, "source": s.source, "params": params})
+    };
+    json!(perigee_scenario::cc::STARTS.iter().map(start).collect::<Vec<_>>()).to_string()
 }
 
 /// The tables of a record as JSON, in their order: name, help, columns (name, type, unit, when it

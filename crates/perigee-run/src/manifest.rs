@@ -102,8 +102,20 @@ pub struct FlowEntry {
     pub hops: usize,
     /// Parameters of its scheme, defaults included; empty for schemes of a kernel.
     pub cc_params: BTreeMap<&'static str, Value>,
+    /// Initial slow start, if it is not that of its scheme.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<StartEntry>,
     /// Options of its transport, defaults included.
     pub tcp: BTreeMap<&'static str, Value>,
+}
+
+/// Initial slow start of a flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct StartEntry {
+    /// Its identifier.
+    pub id: &'static str,
+    /// Its parameters, defaults included.
+    pub params: BTreeMap<&'static str, Value>,
 }
 
 /// Ends of a traffic pair.
@@ -205,7 +217,7 @@ fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<F
     let (mut cc_params, mut tcp) = (BTreeMap::new(), BTreeMap::new());
     let real = setup.outside.source;
     if setup.app.is_tcp() {
-        if let (Scheme::Builtin(_, params), false) = (&setup.scheme, real) {
+        if let (Some((_, params)), false) = (setup.scheme.builtin(), real) {
             cc_params = resolved(params);
         }
         tcp = resolved(&world.transport_of(plan, cc)?.1);
@@ -223,6 +235,10 @@ fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<F
         base_rtt_ns: plan.base_rtt.map(|r| r.0),
         hops: plan.hops,
         cc_params,
+        slow_start: match &setup.scheme {
+            Scheme::Started(_, _, s) => Some(StartEntry { id: s.info().id, params: resolved(s.params()) }),
+            _ => None,
+        },
         tcp,
     })
 }

@@ -69,7 +69,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
 
 /// Whether a scheme that decides by a trained network has no such policy.
 fn lacks_policy(setup: &FlowSetup) -> bool {
-    let Scheme::Builtin(info, params) = &setup.scheme else { return false };
+    let Some((info, params)) = setup.scheme.builtin() else { return false };
     info.files().iter().any(|f| !params.has_file(f.name)) && params.choice("trained") == "none"
 }
 

@@ -2,7 +2,7 @@
 //! Inputs of a simulation.
 
 use crate::packet::PROBE_HEADER;
-use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
+use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo, Start};
 use perigee_queue::DisciplineInfo;
 use perigee_timeline::{App, Leg, Notices, PairId};
 use perigee_units::draw::{mix, name_key};
@@ -17,15 +17,26 @@ pub type CustomScheme = Arc<dyn Fn(&ConnInit) -> Box<dyn CongestionControl> + Se
 pub enum Scheme {
     /// A built-in scheme, with checked parameters.
     Builtin(&'static SchemeInfo, Params),
+    /// A built-in scheme with a start other than its own.
+    Started(&'static SchemeInfo, Params, Start),
     /// A plug-in.
     Custom(CustomScheme),
 }
 
 impl Scheme {
+    /// Description and parameters of a built-in scheme.
+    pub fn builtin(&self) -> Option<(&'static SchemeInfo, &Params)> {
+        match self {
+            Scheme::Builtin(info, params) | Scheme::Started(info, params, _) => Some((info, params)),
+            Scheme::Custom(_) => None,
+        }
+    }
+
     /// Creates the controller of a new connection.
     pub fn build(&self, init: &ConnInit) -> Controller {
         match self {
             Scheme::Builtin(info, params) => info.build(params, init),
+            Scheme::Started(info, params, start) => start.build(info, params, init),
             Scheme::Custom(make) => Controller::Custom(make(init)),
         }
     }

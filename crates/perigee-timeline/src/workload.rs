@@ -263,6 +263,9 @@ pub struct Flow {
     /// Contents of the files required by the congestion control, by parameter name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_files: BTreeMap<String, Arc<str>>,
+    /// Initial slow start; `None` = that of the congestion control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
     /// Transport options that differ from the defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tcp: BTreeMap<String, Value>,
@@ -280,6 +283,16 @@ pub struct Flow {
     /// Base RTT of its pair at time zero; `None` = no route at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Nanos>,
+}
+
+/// Initial slow start of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowStart {
+    /// Its identifier.
+    pub id: String,
+    /// Parameters that differ from its defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, Value>,
 }
 
 /// All flows of a run that are known at its start.
@@ -333,6 +346,10 @@ mod tests {
             hosts: Some(Hosts::Simulated),
             cc_params: [("beta".into(), Value::Float(0.7)), ("hystart".into(), Value::Bool(true))].into(),
             cc_files: [("weights".into(), "{}".into())].into(),
+            slow_start: Some(SlowStart {
+                id: "search".into(),
+                params: [("threshold".into(), Value::Float(0.3))].into(),
+            }),
             tcp: [("mss".into(), Value::Int(1448)), ("min_rto".into(), Value::Text("200 ms".into()))].into(),
             buffer_bytes: 1,
             notices: Some(Notices { errors: [-5, 7].into(), ..Notices::default() }),

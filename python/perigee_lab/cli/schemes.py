@@ -15,6 +15,7 @@ from perigee_lab.cli.options import JsonOption
 def command(
     file: Annotated[Path | None, typer.Argument(help="Python file: list its classes, without running it.")] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
+    starts: Annotated[bool, typer.Option("--starts", help="List the starts (slow_start) instead.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the congestion controls and their parameters."""
@@ -23,15 +24,18 @@ def command(
     if file is not None:
         _list_classes(file, params=params, as_json=as_json)
         return
-    found = json.loads(_core.schemes())
+    every = json.loads(_core.schemes())
+    found = json.loads(_core.starts()) if starts else every
     if as_json:
         print(json.dumps(found, indent=1))
         return
     for s in found:
-        print(f"{s['id']:<14} {s['label']:<16} {s['summary']}")
+        print(f"{s['id']:<14} {s['summary']}" if starts else f"{s['id']:<14} {s['label']:<16} {s['summary']}")
         for p in s["params"] if params else []:
             unit = f" [{p['unit']}]" if p["unit"] else ""
             print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
+        if starts:
+            print(f"    of {', '.join(scheme['id'] for scheme in every if s['id'] in scheme['starts'])}")
 
 
 def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:

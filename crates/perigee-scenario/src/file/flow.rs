@@ -11,6 +11,7 @@ use crate::file::node::NodeSpec;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, MAX_FLOWS};
 use crate::file::split::{self, LegPlace, Split};
+use crate::file::starts;
 use perigee_timeline::{App, Hosts, Law};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ parameters! {
     stop: Option<Nanos> = optional(ANY_TIME, "when it stops sending; default: the end"), only TIMED;
     count: u64 = key(Kind::Int(1, MAX_FLOWS), "1", "identical flows"), only TIMED;
     cc_params: Given = scheme_params("cc", "parameters of this flow's scheme (its cc must be named)"), only TCP_OF_OURS;
+    slow_start: Option<String> = optional(Kind::Word(starts::NAMES), "initial slow start of the flow; default: run.slow_start"), only TCP_OF_OURS;
+    slow_start_params: Given = start_params("slow_start", "parameters of this flow's start (its slow_start must be given)"), only TCP_OF_OURS;
     tcp: Given = tcp_options("transport options of this flow"), only TCP;
 }
 
@@ -64,6 +67,8 @@ pub struct FlowSpec {
     pub split: Option<Split>,
     pub leg: Option<LegPlace>,
     pub cc_params: Given,
+    pub slow_start: Option<String>,
+    pub slow_start_params: Given,
     pub tcp: Given,
     pub place: Place,
 }
@@ -150,6 +155,8 @@ impl Flow {
             split,
             leg: None,
             cc_params: self.cc_params,
+            slow_start: self.slow_start,
+            slow_start_params: self.slow_start_params,
             tcp: self.tcp,
             place: self.written.place.clone(),
         }

@@ -133,6 +133,10 @@ pub enum Content {
     Sweep,
     /// Parameters of the scheme named by another key of the section.
     SchemeOf(&'static str),
+    /// Tables of parameters of starts, by start.
+    ByStart,
+    /// Parameters of the start named by another key of the section.
+    StartOf(&'static str),
 }
 
 impl Content {
@@ -143,9 +147,9 @@ impl Content {
             Content::One(_) => Shape::Section as u64,
             Content::Named(_) => Shape::Named as u64,
             Content::List(_) => (Shape::Section as u64) << Shape::MANY,
-            Content::Tcp | Content::SchemeOf(_) => Shape::Params as u64,
+            Content::Tcp | Content::SchemeOf(_) | Content::StartOf(_) => Shape::Params as u64,
             Content::TcpOfAll => Shape::Tcp as u64,
-            Content::ByScheme => Shape::ByScheme as u64,
+            Content::ByScheme | Content::ByStart => Shape::ByScheme as u64,
             Content::Sweep => Shape::Sweep as u64,
         }
     }

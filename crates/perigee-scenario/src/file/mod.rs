@@ -49,6 +49,7 @@ pub mod schema;
 mod scheme_selection;
 pub mod sources;
 pub mod split;
+pub(crate) mod starts;
 pub(crate) mod suggestions;
 mod sweep;
 pub mod telemetry;

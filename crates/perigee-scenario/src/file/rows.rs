@@ -74,6 +74,16 @@ pub(crate) const fn scheme_params<T: Field>(name: &'static str, of: &'static str
     checked::<T>(row(name, Content::SchemeOf(of), help))
 }
 
+/// Tables of parameters of starts, by start.
+pub(crate) const fn by_start<T: Field>(name: &'static str, help: &'static str) -> Key {
+    checked::<T>(row(name, Content::ByStart, help))
+}
+
+/// Parameters of the start that another key of the section names.
+pub(crate) const fn start_params<T: Field>(name: &'static str, of: &'static str, help: &'static str) -> Key {
+    checked::<T>(row(name, Content::StartOf(of), help))
+}
+
 /// Keys of the scenario, each with a list of values.
 pub(crate) const fn sweep<T: Field>(name: &'static str, help: &'static str) -> Key {
     checked::<T>(row(name, Content::Sweep, help))

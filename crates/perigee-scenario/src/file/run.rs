@@ -5,6 +5,7 @@ use crate::file::error::Problem;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, MAX_DURATION};
+use crate::file::starts;
 use crate::file::vary::{Vary, VARIED};
 use perigee_units::Nanos;
 
@@ -16,6 +17,7 @@ parameters! {
     runs: u64 = key(Kind::Int(1, 10_000), "1", "repetitions with successive seeds");
     vary: Vary = optional(Kind::OneOrMany(&Kind::Word(&VARIED)), "what differs between seeds, everything else being that of seed 1: phase (the orbits: the run begins up to a day later in their motion; seed 1 is as written), outages (their lengths at handovers), changes (schedules, jitter, rtt_spread, bursts of loss), traffic (arrivals, pairs), packets (random losses, start_jitter, host_jitter, applications, schemes); default: all but the phase");
     cc: Vec<String> = optional(Kind::OneOrMany(&Kind::Scheme("all")), "schemes to compare; they replace cc = \"*\" of the flows");
+    slow_start: String = key(Kind::Word(starts::NAMES), starts::NAMES[0], "initial slow start of all flows, where their scheme can have it (perigee schemes lists which); own: that of the scheme");
     sample: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series");
     warmup: Nanos = key(ANY_TIME, "0 s", "tables and figures leave out what happens before this time");
     start_jitter: Nanos = key(Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this");

@@ -73,6 +73,8 @@ pub struct Scenario {
     pub tcp_of: BTreeMap<String, Given>,
     /// `[cc.SCHEME]`.
     pub cc: BTreeMap<String, Given>,
+    /// `[slow_start.NAME]`.
+    pub slow_start: BTreeMap<String, Given>,
     /// `[sweep]`.
     pub sweep: Vec<tree::Axis>,
     /// `[[flow]]`.
@@ -239,6 +241,7 @@ impl Reader<'_> {
             tcp: top.tcp.all,
             tcp_of: top.tcp.of,
             cc: top.cc,
+            slow_start: top.slow_start,
             sweep: top.sweep,
             flows,
             case: top.case,

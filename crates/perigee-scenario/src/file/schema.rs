@@ -140,7 +140,15 @@ fn key(k: &Key) -> Json {
             })
         }
         Content::Sweep => json!({"type": "object", "minProperties": 1}),
-        Content::SchemeOf(_) => json!({"type": "object"}),
+        Content::SchemeOf(_) | Content::StartOf(_) => json!({"type": "object"}),
+        Content::ByStart => {
+            let starts = perigee_cc::STARTS.iter().map(|s| (s.id.to_string(), params(s.params)));
+            json!({
+                "type": "object",
+                "properties": starts.collect::<Map<_, _>>(),
+                "additionalProperties": false,
+            })
+        }
     };
     schema["description"] = json!(meaning(k));
     if let Some(default) = k.default {

@@ -47,6 +47,7 @@ parameters! {
     telemetry: Telemetry = one();
     tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it");
     cc: BTreeMap<String, Given> = by_scheme("[cc.SCHEME]: parameters of a congestion control for all flows that run it");
+    slow_start: BTreeMap<String, Given> = by_start("[slow_start.NAME]: parameters of a start for all flows that have it");
     flow: Vec<Flow> = list("[[flow]]: who sends what to whom; at least one, unless there is a [demand]");
     demand: Option<Demand> = one();
     hosts: Hosts = one();

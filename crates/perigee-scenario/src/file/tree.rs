@@ -112,6 +112,11 @@ pub struct Axis {
 /// Parameters, each with its place.
 pub type Given = BTreeMap<String, (Param, Place)>;
 
+/// Parameters without their places.
+pub(crate) fn values(given: Option<&Given>) -> BTreeMap<String, Param> {
+    given.into_iter().flatten().map(|(k, (v, _))| (k.clone(), v.clone())).collect()
+}
+
 impl Item {
     /// A value that is neither a list nor a table.
     pub fn single(&self) -> Option<Param> {

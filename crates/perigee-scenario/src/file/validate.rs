@@ -5,10 +5,11 @@ use crate::file::checked::{entry, join, normal, Checked, Given, Idle, Part};
 use crate::file::disciplines;
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, By, Content, Key, Section, DISCIPLINE_PARAMS};
+use crate::file::starts;
 use crate::file::suggestions;
 use crate::file::sweep;
 use crate::file::tree::{Entry, Item, Raw, Table};
-use perigee_cc::{FileSpec, Needs, ParamError, ParamSpec, Params, SchemeInfo, Value as Param};
+use perigee_cc::{FileSpec, Needs, ParamError, ParamSpec, Params, SchemeInfo, StartInfo, Value as Param};
 use perigee_queue::{DisciplineInfo, DISCIPLINES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -211,6 +212,18 @@ fn content(
         }
         Content::TcpOfAll => tcp_of_all(item, path, out),
         Content::ByScheme => by_scheme(item, path, out),
+        Content::ByStart => by_start(item, path, out),
+        Content::StartOf(other) => {
+            let table_of = as_table(item, path, out)?;
+            let Some(info) = start_of(table, other) else {
+                let why =
+                    format!("parameters need a named start: {other} is absent, \"own\" or unknown here");
+                let p = Problem::new(path, why).at(&entry.place);
+                out.push(p.hint("use [slow_start.NAME] for all its flows"));
+                return None;
+            };
+            Some(Part::Params(params(info.params, &[], table_of, path, out)))
+        }
         Content::Sweep => Some(Part::Sweep(sweep::read(as_table(item, path, out)?, path, out))),
         Content::SchemeOf(other) => {
             let t = as_table(item, path, out)?;
@@ -287,6 +300,33 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
         }
     }
     Some(Part::ByScheme(found))
+}
+
+/// `[slow_start]`: a table per start.
+fn by_start(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
+    let mut found = BTreeMap::new();
+    for e in &as_table(item, path, out)?.0 {
+        let path = join(path, &e.key);
+        let Some(info) = perigee_cc::start_info(&e.key) else {
+            let mut p = Problem::new(path, "no such slow start").at(&e.place);
+            p.allowed = Some(starts::NAMES[1..].join(", "));
+            p.hint = suggestions::hint(&e.key, starts::NAMES[1..].iter().copied());
+            out.push(p);
+            continue;
+        };
+        if let Some(t) = as_table(&e.item, &path, out) {
+            found.insert(e.key.clone(), params(info.params, &[], t, &path, out));
+        }
+    }
+    Some(Part::ByScheme(found))
+}
+
+/// The start that the key `other` of a section names.
+fn start_of(table: &Table, other: &str) -> Option<&'static StartInfo> {
+    match &table.get(other)?.item.value {
+        Raw::Text(id) => perigee_cc::start_info(id),
+        _ => None,
+    }
 }
 
 /// Parameters of a built-in scheme; those without effect in this combination are rejected.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The composition root: scenario and seed → network over time and flows, ready for a simulator.
 
-use crate::file::checked::Given;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
 use crate::file::scenario::Scenario;
 use crate::file::suggestions;
+use crate::file::tree::values;
 use crate::world::from_source;
 use crate::world::network::{self, PairPlace};
 pub use crate::world::ports::PortReport;
 use crate::world::regularity::{self, Offered};
 use crate::world::shared::SharedTimeline;
+use crate::world::starts;
 use perigee_cc::{Params, SchemeInfo, Value};
 use perigee_timeline::{App, Flow, Header, Timeline, Workload};
 use perigee_units::files;
@@ -238,6 +239,11 @@ impl World {
             hosts: plan.spec.hosts,
             cc_params,
             cc_files,
+            slow_start: starts::of_flow(
+                &self.scenario,
+                &plan.spec,
+                perigee_cc::info(scheme).filter(|_| !foreign(scheme)),
+            )?,
             tcp: transport_values(&self.scenario, &plan.spec, scheme),
             buffer_bytes: self.transport_of(plan, cc)?.0.buffer,
             notices: self.scenario.notices.clone(),
@@ -267,10 +273,6 @@ impl World {
         info.params(given.clone()).map_err(|e| wrong(e.to_string()))?;
         Ok((given, self.files(info, plan)?))
     }
-}
-
-fn values(given: Option<&Given>) -> GivenValues {
-    given.into_iter().flatten().map(|(k, (v, _))| (k.clone(), v.clone())).collect()
 }
 
 fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, ScenarioError> {

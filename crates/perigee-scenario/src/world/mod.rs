@@ -34,6 +34,7 @@ pub mod shared;
 pub mod sky;
 mod sky_spec;
 pub mod small;
+mod starts;
 pub mod survey;
 pub mod timeline_paths;
 pub mod traffic;

@@ -138,7 +138,13 @@ fn needs_one_thread(flows: &[FlowSetup]) -> Option<String> {
         if flow.outside.source || flow.outside.destination {
             return Some("has an end outside of the simulation");
         }
-        let Scheme::Builtin(..) = flow.scheme else { return Some("has a scheme that is a plug-in") };
+        match &flow.scheme {
+            Scheme::Custom(_) => return Some("has a scheme that is a plug-in"),
+            Scheme::Started(_, _, start) if start.is_shared() => {
+                return Some("resumes with what an earlier flow has observed");
+            }
+            _ => {}
+        }
         let facts = FlowFacts::new(flow.clone(), flow.start, 0, 0, 0);
         if facts.scope == SignalScope::Machine {
             return Some("has a scheme that listens to all flows of the machine");

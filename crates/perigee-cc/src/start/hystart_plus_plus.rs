@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! HyStart++ (RFC 9406): a conservative slow start after a rise of the RTT.
+//!
+//! ```text
+//! slow start    cwnd += acked; at a rise of the round's lowest RTT over that of the last round by
+//!               clamp(last/8, 4 ms, 16 ms), from the 8th sample on: conservative slow start
+//! conservative  cwnd += acked/4; back if the round's lowest RTT falls below the baseline, that of
+//!               the rise; after 5 rounds ssthresh = cwnd
+//! ```
+//!
+//! A round ends when the data sent by its start is acknowledged. An ACK counts for at most eight
+//! segments (L) unless the host paces.
+
+use super::started::{grow, Step};
+use crate::{AckEvent, Cx, Domain, Nanos, ParamSpec, Params, Window};
+
+const fn time(default_ms: u64) -> Domain {
+    Domain::Time {
+        default: Nanos::from_millis(default_ms),
+        min: Nanos::from_micros(1),
+        max: Nanos::from_secs(10),
+    }
+}
+
+/// Parameters, with the RFC's constants.
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "min_rtt_thresh",
+        domain: time(4),
+        unit: "time",
+        source: "RFC 9406 section 4.3",
+        help: "smallest rise of the RTT that counts",
+    },
+    ParamSpec {
+        name: "max_rtt_thresh",
+        domain: time(16),
+        unit: "time",
+        source: "RFC 9406 section 4.3",
+        help: "rise of the RTT that always counts",
+    },
+    ParamSpec {
+        name: "min_rtt_divisor",
+        domain: Domain::Int { default: 8, min: 1, max: 1000 },
+        unit: "",
+        source: "RFC 9406 section 4.3",
+        help: "between the two, a rise counts from this fraction of the last round's lowest RTT on",
+    },
+    ParamSpec {
+        name: "rtt_samples",
+        domain: Domain::Int { default: 8, min: 1, max: 1_000_000 },
+        unit: "",
+        source: "RFC 9406 section 4.3 (N_RTT_SAMPLE)",
+        help: "samples of a round before it is compared",
+    },
+    ParamSpec {
+        name: "css_growth_divisor",
+        domain: Domain::Int { default: 4, min: 2, max: 1000 },
+        unit: "",
+        source: "RFC 9406 section 4.3",
+        help: "conservative slow start grows by this fraction of slow start",
+    },
+    ParamSpec {
+        name: "css_rounds",
+        domain: Domain::Int { default: 5, min: 1, max: 1000 },
+        unit: "rounds",
+        source: "RFC 9406 section 4.3",
+        help: "length of conservative slow start",
+    },
+    ParamSpec {
+        name: "burst_limit",
+        domain: Domain::Int { default: 8, min: 1, max: 1_000_000 },
+        unit: "segments",
+        source: "RFC 9406 section 4.3 (L)",
+        help: "most that one ACK counts for where the host does not pace",
+    },
+];
+
+/// Conservative slow start.
+#[derive(Clone, Copy, Debug)]
+struct Css {
+    baseline: Nanos,
+    rounds: i64,
+}
+
+/// State of one connection.
+#[derive(Clone, Debug)]
+pub struct HyStartPlusPlus {
+    thresh: (Nanos, Nanos),
+    divisor: u64,
+    samples_needed: i64,
+    growth_divisor: u64,
+    css_rounds: i64,
+    burst_limit: u64,
+    window_end: u64,
+    last_min: Option<Nanos>,
+    current_min: Option<Nanos>,
+    samples: i64,
+    css: Option<Css>,
+    /// Acknowledged bytes that conservative slow start has not yet counted.
+    rest: u64,
+}
+
+impl HyStartPlusPlus {
+    /// A start of a new connection.
+    pub fn new(p: &Params) -> Self {
+        HyStartPlusPlus {
+            thresh: (p.time("min_rtt_thresh"), p.time("max_rtt_thresh")),
+            divisor: p.int("min_rtt_divisor") as u64,
+            samples_needed: p.int("rtt_samples"),
+            growth_divisor: p.int("css_growth_divisor") as u64,
+            css_rounds: p.int("css_rounds"),
+            burst_limit: p.int("burst_limit") as u64,
+            window_end: 0,
+            last_min: None,
+            current_min: None,
+            samples: 0,
+            css: None,
+            rest: 0,
+        }
+    }
+
+    /// Whether it is in conservative slow start.
+    pub fn is_conservative(&self) -> bool {
+        self.css.is_some()
+    }
+
+    /// Processes an ACK: grows the window, or leaves slow start.
+    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> Step {
+        self.grow(cx, w, ev);
+        if let Some(rtt) = ev.rtt {
+            self.current_min = Some(self.current_min.map_or(rtt, |m| m.min(rtt)));
+            self.samples += 1;
+            self.compare();
+        }
+        if cx.snd_una > self.window_end && self.end_round(cx) {
+            return Step::Leave;
+        }
+        Step::Stay
+    }
+
+    fn grow(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        let limit = if cx.paced { u64::MAX } else { cx.bytes(self.burst_limit) };
+        let acked = ev.newly_acked.min(limit);
+        if self.css.is_none() {
+            return grow(cx, w, ev, acked);
+        }
+        let all = acked + self.rest;
+        let unit = self.growth_divisor * u64::from(cx.mss);
+        if ev.may_grow && cx.cwnd_limited {
+            self.rest = all % unit;
+            grow(cx, w, ev, all / unit * u64::from(cx.mss));
+        }
+    }
+
+    fn compare(&mut self) {
+        let (Some(current), true) = (self.current_min, self.samples >= self.samples_needed) else { return };
+        match self.css {
+            Some(css) if current < css.baseline => self.css = None,
+            None => {
+                let Some(last) = self.last_min else { return };
+                let rise = (last / self.divisor).clamp(self.thresh.0, self.thresh.1.max(self.thresh.0));
+                if current >= last.saturating_add(rise) {
+                    self.css = Some(Css { baseline: current, rounds: 0 });
+                    self.rest = 0;
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Starts a round; true if it was the last one of conservative slow start.
+    fn end_round(&mut self, cx: &Cx) -> bool {
+        self.window_end = cx.snd_nxt;
+        self.last_min = self.current_min.take();
+        self.samples = 0;
+        let Some(css) = &mut self.css else { return false };
+        // The round with the rise counts, although it began before.
+        css.rounds += 1;
+        css.rounds >= self.css_rounds
+    }
+}
