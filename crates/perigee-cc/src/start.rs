@@ -20,6 +20,7 @@
 //! relatives measure the path in their own STARTUP; of the starts only `careful` applies to them.
 
 pub mod careful;
+pub mod growth;
 pub mod hystart_plus_plus;
 pub mod memory;
 pub mod rapid;
@@ -50,7 +51,7 @@ pub const STARTS: &[StartInfo] = &[
         id: "classic",
         summary: "doubles the window each round until a loss",
         source: "RFC 5681",
-        params: &[],
+        params: &[growth::REFERENCE_RTT],
     },
     StartInfo {
         id: "hystart",
@@ -197,7 +198,7 @@ impl Start {
                 Machine::Careful(Box::new(c))
             }
             "rapid" => Machine::Rapid(rapid::Rapid::new(init)),
-            _ => Machine::Classic,
+            _ => Machine::Classic(growth::Growth::new(&self.params)),
         };
         Controller::Custom(Box::new(Started::new(inner, machine, family)))
     }

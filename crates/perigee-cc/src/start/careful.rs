@@ -17,8 +17,8 @@
 //! Without a saved window in the scenario, the flow takes what an earlier flow of the run between
 //! the same ends has observed: the most that was acknowledged within the lowest RTT, and that RTT. One flow at a time uses it.
 //!
-//! With BBR the jump is a floor of its pacing rate and window while STARTUP lasts; the rules for
-//! leaving and retreat are the same.
+//! With BBR the jump is a floor of its pacing rate and window while it is being sent; the rules for
+//! leaving and retreat are the same, but losses count from 2 % on, as for BBR itself.
 //!
 //! `then = "saved"` ends slow start at the saved window, which the RFC permits and does not require:
 //! with the RFC's ordinary slow start (`classic`) a window that is validated doubles once more.
@@ -64,8 +64,15 @@ pub const PARAMS: &[ParamSpec] = &[
         help: "age from which on saved values are not used",
     },
     ParamSpec {
+        name: "share",
+        domain: Domain::Float { default: 0.5, min: 0.01, max: 1.0 },
+        unit: "fraction",
+        source: "RFC 9959 section 3.3 (at most half); picoquic's BBR takes all of it",
+        help: "part of the saved window that the jump takes",
+    },
+    ParamSpec {
         name: "max_jump",
-        domain: Domain::Data { share: 1.0, of: "half of the saved window" },
+        domain: Domain::Data { share: 1.0, of: "that part of the saved window" },
         unit: "",
         source: "RFC 9959 section 3.3",
         help: "largest window of the jump",
@@ -97,6 +104,9 @@ pub(super) fn check(p: &Params) -> Result<(), String> {
 
 /// A saved RTT counts as that of another path from this multiple on.
 const MAX_RTT_RATIO: u64 = 10;
+/// Loss from which on a scheme that measures the path itself is congested: BBR's 2 % of a flight,
+/// and at least this number of packets.
+const MODEL_LOSS: (u64, u64) = (50, 6);
 /// Windows below this multiple of the initial one are not saved.
 const LEAST_SAVED: u64 = 4;
 /// Window of BBR during the jump, as a multiple of rate and RTT (BBRStartupCwndGain).
@@ -133,6 +143,7 @@ pub struct Careful {
     /// Values given by the scenario.
     given: Option<Saved>,
     lifetime: Nanos,
+    share: f64,
     max_jump: Option<u64>,
     beta: f64,
     up_to_saved: bool,
@@ -151,6 +162,8 @@ pub struct Careful {
     entered: Nanos,
     jump: u64,
     pipe: u64,
+    /// Bytes lost since the jump.
+    lost: u64,
     /// Most that the window may be during a retreat.
     limit: u64,
     /// The first retransmission of a retreat has been let through.
@@ -171,6 +184,7 @@ impl Careful {
             phase: Phase::Normal,
             given: given.filter(|_| p.time("saved_age") <= lifetime),
             lifetime,
+            share: p.float("share"),
             max_jump: p.is_given("max_jump").then(|| p.data("max_jump", 0)),
             beta: p.float("beta"),
             up_to_saved: p.choice("then") == "saved",
@@ -186,6 +200,7 @@ impl Careful {
             entered: Nanos::ZERO,
             jump: 0,
             pipe: 0,
+            lost: 0,
             limit: 0,
             probed: false,
             round: Round::default(),
@@ -214,7 +229,7 @@ impl Careful {
     /// Processes an ACK of the start.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> Step {
         self.observe(cx, ev);
-        let congested = ev.newly_lost > 0 || ev.ece > 0;
+        let congested = self.is_congested(cx, ev);
         match self.phase {
             Phase::Reconnaissance if congested => self.stop(),
             Phase::Reconnaissance => self.confirm(cx, w),
@@ -245,6 +260,14 @@ impl Careful {
         Step::Stay
     }
 
+    /// Whether an ACK is a sign of congestion; of losses, schemes that measure the path ignore a few.
+    fn is_congested(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> bool {
+        self.lost += ev.newly_lost;
+        let few = self.lost * MODEL_LOSS.0 <= self.pipe + self.lost || self.lost <= cx.bytes(MODEL_LOSS.1);
+        let is_jump = matches!(self.phase, Phase::Unvalidated | Phase::Validating);
+        ev.ece > 0 || (ev.newly_lost > 0 && !(self.model && is_jump && few))
+    }
+
     /// Bytes by which slow start grows: not beyond the saved window, if that ends it.
     fn grown_by(&self, w: &Window, ev: &AckEvent<'_>) -> u64 {
         match self.saved {
@@ -264,7 +287,7 @@ impl Careful {
         let Some(saved) = self.saved else { return self.stop() };
         let other_path = self.min_rtt <= saved.rtt / 2
             || self.min_rtt > saved.rtt.0.checked_mul(MAX_RTT_RATIO).map_or(Nanos::MAX, Nanos);
-        let jump = (saved.window / 2).min(self.max_jump.unwrap_or(u64::MAX));
+        let jump = ((saved.window as f64 * self.share) as u64).min(self.max_jump.unwrap_or(u64::MAX));
         if other_path || jump <= w.cwnd || cx.srtt == Nanos::ZERO {
             return self.stop();
         }
@@ -272,6 +295,7 @@ impl Careful {
         self.entered = cx.now;
         self.first_unvalidated = cx.snd_nxt;
         self.pipe = cx.in_flight;
+        self.lost = 0;
         self.jump = jump;
         if !self.model {
             w.cwnd = jump;

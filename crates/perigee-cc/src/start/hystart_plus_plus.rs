@@ -11,6 +11,7 @@
 //! A round ends when the data sent by its start is acknowledged. An ACK counts for at most eight
 //! segments (L) unless the host paces.
 
+use super::growth::{Growth, REFERENCE_RTT};
 use super::started::{grow, Step};
 use crate::{AckEvent, Cx, Domain, Nanos, ParamSpec, Params, Window};
 
@@ -66,6 +67,7 @@ pub const PARAMS: &[ParamSpec] = &[
         source: "RFC 9406 section 4.3",
         help: "length of conservative slow start",
     },
+    REFERENCE_RTT,
     ParamSpec {
         name: "burst_limit",
         domain: Domain::Int { default: 8, min: 1, max: 1_000_000 },
@@ -91,6 +93,7 @@ pub struct HyStartPlusPlus {
     growth_divisor: u64,
     css_rounds: i64,
     burst_limit: u64,
+    growth: Growth,
     window_end: u64,
     last_min: Option<Nanos>,
     current_min: Option<Nanos>,
@@ -110,6 +113,7 @@ impl HyStartPlusPlus {
             growth_divisor: p.int("css_growth_divisor") as u64,
             css_rounds: p.int("css_rounds"),
             burst_limit: p.int("burst_limit") as u64,
+            growth: Growth::new(p),
             window_end: 0,
             last_min: None,
             current_min: None,
@@ -140,7 +144,7 @@ impl HyStartPlusPlus {
 
     fn grow(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let limit = if cx.paced { u64::MAX } else { cx.bytes(self.burst_limit) };
-        let acked = ev.newly_acked.min(limit);
+        let acked = self.growth.of(cx, ev.newly_acked.min(limit));
         if self.css.is_none() {
             return grow(cx, w, ev, acked);
         }

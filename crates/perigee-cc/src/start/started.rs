@@ -2,6 +2,7 @@
 //! A scheme with a start: routes the events of a connection to the start, then to the scheme.
 
 use super::careful::{Careful, Phase as Resume};
+use super::growth::Growth;
 use super::hystart_plus_plus::HyStartPlusPlus;
 use super::rapid::Rapid;
 use super::search::Search;
@@ -28,7 +29,7 @@ pub(super) fn grow(cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, bytes: u64) {
 /// The start of one connection.
 pub enum Machine {
     /// Doubling.
-    Classic,
+    Classic(Growth),
     /// Linux's HyStart, with the lowest RTT so far.
     HyStart(HyStart, Nanos),
     /// HyStart++.
@@ -64,8 +65,8 @@ impl Machine {
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> Step {
         match self {
-            Machine::Classic => {
-                grow(cx, w, ev, ev.newly_acked);
+            Machine::Classic(growth) => {
+                grow(cx, w, ev, growth.of(cx, ev.newly_acked));
                 Step::Stay
             }
             Machine::HyStart(h, lowest) => {
