@@ -44,6 +44,12 @@ PAGES = (
     ("hosts", "Real hosts and programs", "Linux hosts, and the programs on them.", ("[hosts]", "[[program]]")),
     ("tcp", "TCP", "Transport options of all flows, and profiles of published studies.", ("[tcp]",)),
     ("cc", "Congestion controls", "Parameters of each congestion control.", ("[cc.",)),
+    (
+        "slow_start",
+        "Starts",
+        "Parameters of each start ([which for which path](../../explanation/starts.md)).",
+        ("[slow_start.",),
+    ),
 )
 EXAMPLES = {
     "README": """title = "two flows over one bottleneck"
@@ -140,6 +146,14 @@ delayed_ack = 1
 """,
     "cc": """[cc.bbr]
 min_rtt_window = "5 s"
+""",
+    "slow_start": """[run]
+duration = "30 s"
+slow_start = "careful"
+
+[slow_start.careful]
+saved_window = "18750 kB"
+saved_rtt = "600 ms"
 """,
 }
 """TOML at the top of each page, by its name; a test loads them."""

@@ -24,7 +24,7 @@ def judged(name: str, cc: list[Any], out: Path, sets: list[str] | None = None, *
 
 
 def test_every_case_has_a_source_a_purpose_and_expectations() -> None:
-    assert catalogue.names() == ["bbr", "rfc9743", "satellite"]
+    assert catalogue.names() == ["bbr", "rfc9743", "satellite", "starts"]
     for name in catalogue.names():
         cases = catalogue.load(name)
         assert len({c.title for c in cases}) == len(cases)
@@ -136,7 +136,7 @@ def test_a_class_that_raises_fails_its_cases_only(tmp_path: Path, cli: Cli) -> N
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["judge", "cubic", "--catalogue", "nowhere"], "neither a folder nor one of bbr, rfc9743, satellite"),
+        (["judge", "cubic", "--catalogue", "nowhere"], "neither a folder nor one of bbr, rfc9743, satellite, starts"),
         (["judge", "my_cubic", "--catalogue", "bbr", "--quick"], "my_cubic"),
         (["judge", "cubic", "--backend", "emulation"], "runs in real time"),
     ],

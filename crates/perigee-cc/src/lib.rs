@@ -10,6 +10,7 @@
 //! * [`params`] (of `perigee-units`): the parameter table of each scheme, from which validation,
 //!   schema and documentation derive.
 //! * [`schemes`]: the registry. A new scheme is a file here and a line there.
+//! * [`start`]: initial slow starts as parts of their own, and [`start::started`], a scheme with one.
 //! * Shared parts: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum),
 //!   [`freeze`] (a window kept over a repair), [`clock`] (timer ticks), [`notice`] (start of a new
 //!   path), [`rng`], `inet` (the models of the OrbCC authors' simulator), [`utilisation`]

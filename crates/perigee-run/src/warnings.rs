@@ -4,7 +4,7 @@
 use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
 use perigee_record::RunOutcome;
 use perigee_scenario::World;
-use perigee_sim::{FlowSetup, Scheme};
+use perigee_sim::FlowSetup;
 use perigee_units::Nanos;
 
 /// Number of warnings of one kind that are listed; the others are counted.

@@ -164,8 +164,12 @@ pub struct Careful {
     pipe: u64,
     /// Bytes lost since the jump.
     lost: u64,
+    /// What the path had delivered when the retreat began.
+    retreat_pipe: u64,
     /// Most that the window may be during a retreat.
     limit: u64,
+    /// Window as a share of what was delivered before the retreat; zero outside of it.
+    retreat_share: f64,
     /// The first retransmission of a retreat has been let through.
     probed: bool,
     round: Round,
@@ -201,7 +205,9 @@ impl Careful {
             jump: 0,
             pipe: 0,
             lost: 0,
+            retreat_pipe: 0,
             limit: 0,
+            retreat_share: 0.0,
             probed: false,
             round: Round::default(),
         }
@@ -215,6 +221,15 @@ impl Careful {
     /// Saved window in use, window of the jump, and what the path has delivered of it, in bytes.
     pub fn sizes(&self) -> (u64, u64, u64) {
         (self.saved.map_or(0, |s| s.window), self.jump, self.pipe)
+    }
+
+    /// Window during a retreat as a share of what the path had delivered before.
+    pub fn retreat_share(&self) -> f64 {
+        if self.phase == Phase::SafeRetreat {
+            self.retreat_share
+        } else {
+            0.0
+        }
     }
 
     /// The connection starts: looks for saved parameters.
@@ -358,6 +373,7 @@ impl Careful {
             self.last_unvalidated = cx.snd_nxt;
         }
         self.phase = Phase::SafeRetreat;
+        self.retreat_pipe = self.pipe;
         self.limit = (self.pipe / 2).max(cx.bytes(2));
         self.probed = false;
         if let Some(memory) = &self.memory {
@@ -376,6 +392,7 @@ impl Careful {
         self.probed = true;
         w.cwnd = w.cwnd.min(self.limit.max(first));
         w.pacing = None;
+        self.retreat_share = if first > 0 { 0.0 } else { w.cwnd as f64 / self.retreat_pipe.max(1) as f64 };
     }
 
     /// The repair is complete.

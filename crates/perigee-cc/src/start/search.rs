@@ -14,8 +14,9 @@
 //! leave      1 − delivered/expected ≥ 0.26    linux: 0.35
 //! ```
 //!
-//! After it has left, `after = "drain"` lowers the window towards what was delivered within the
-//! first RTT, by half of what is acknowledged; the scheme takes over there. `rule = "linux"` is the
+//! At the end, `after = "reset"` lowers the window to what was delivered within the first RTT, an
+//! empty path's worth; `after = "drain"` does so gradually, by half of what is acknowledged. The
+//! scheme takes over there. `rule = "linux"` is the
 //! authors' module 3.1 with bins of 16 bits, rescaled when they overflow, microseconds, and a reset
 //! while the application is the limit; its roll-back, `after = "rollback"`, lowers the window at once
 //! by what was delivered within two first RTTs.
@@ -51,10 +52,10 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "after",
-        domain: Domain::Choice(&["hold", "drain", "rollback"]),
+        domain: Domain::Choice(&["hold", "reset", "drain", "rollback"]),
         unit: "",
         source: "neqo, the module's default; draft-chung-ccwg-search-09; cwnd_rollback of the module",
-        help: "the window at the end: kept, lowered gradually to what a round delivers, or lowered at once by what two rounds delivered",
+        help: "the window at the end: kept, lowered to what a round delivers at once or gradually, or lowered by what two rounds delivered",
     },
 ];
 
@@ -76,6 +77,7 @@ enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Hold,
+    Reset,
     Drain,
     Rollback,
 }
@@ -122,6 +124,7 @@ impl Search {
         Search {
             rule,
             after: match p.choice("after").as_str() {
+                "reset" => After::Reset,
                 "drain" => After::Drain,
                 "rollback" => After::Rollback,
                 _ => After::Hold,
@@ -169,6 +172,10 @@ impl Search {
         }
         match self.after {
             After::Hold => Step::Leave,
+            After::Reset => {
+                w.cwnd = cx.bytes(cx.packets(self.delivered_within(1)).max(2));
+                Step::Leave
+            }
             After::Rollback => {
                 let over = self.delivered_within(2);
                 w.cwnd = cx.bytes(cx.packets(w.cwnd.saturating_sub(over)).max(10));

@@ -333,6 +333,7 @@ impl CongestionControl for Started {
                 out("saved_window_bytes", saved as f64);
                 out("jump_bytes", jump as f64);
                 out("pipe_bytes", pipe as f64);
+                out("retreat_share", c.retreat_share());
             }
             _ => {}
         }

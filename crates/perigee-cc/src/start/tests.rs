@@ -113,14 +113,16 @@ fn search_leaves_a_deep_queue_before_a_loss_where_slow_start_does_not() {
 }
 
 #[test]
-fn a_drained_search_hands_over_at_what_a_round_delivers() {
+fn search_hands_over_at_what_a_round_delivers_if_it_shall() {
     let path = Path { buffer: 8 * Path::new(50, 100).bdp(), ..Path::new(50, 100) };
-    let mut f = flow("newreno", &start("search", &[("after", text("drain"))]), path);
-    let seen = states(&mut f, 5.0);
-    assert_eq!(seen, ["slow start", "drain", "congestion avoidance"]);
-    let bdp = (path.bdp() * MSS) as f64;
-    let left = value(&f, "start_left_cwnd_bytes") / bdp;
-    assert!((0.9..1.5).contains(&left), "{left}");
+    for (after, between) in [("drain", Some("drain")), ("reset", None)] {
+        let mut f = flow("newreno", &start("search", &[("after", text(after))]), path);
+        let expected: Vec<_> =
+            ["slow start"].into_iter().chain(between).chain(["congestion avoidance"]).collect();
+        assert_eq!(states(&mut f, 5.0), expected);
+        let left = value(&f, "start_left_cwnd_bytes") / (path.bdp() * MSS) as f64;
+        assert!((0.9..1.3).contains(&left), "{after}: {left}");
+    }
 }
 
 #[test]

@@ -238,6 +238,11 @@ pub fn reference() -> String {
         let heading = format!("[port.NAME] discipline = \"{}\"", d.id);
         parameters(&heading, d.summary, d.params, &mut out);
     }
+    for s in perigee_cc::STARTS {
+        let id = if s.id.contains('+') { format!("{:?}", s.id) } else { s.id.into() };
+        let help = format!("{} ({})", s.summary, s.source);
+        parameters(&format!("[slow_start.{id}]"), &help, s.params, &mut out);
+    }
     for s in perigee_cc::SCHEMES {
         parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
         for f in s.files() {

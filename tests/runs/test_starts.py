@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Starts of flows in scenarios, and SEARCH against a second implementation."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+import perigee_lab as perigee
+from perigee_lab import _core
+from tests.runs.search_oracle import Oracle
+
+PATH = """
+title = "a start"
+[run]
+duration = "{duration} s"
+sample = "10 ms"
+[source.dumbbell]
+rtt = "{rtt} ms"
+[port.bottleneck]
+rate = "{rate} Mbit"
+queue = "{queue} bdp"
+[tcp]
+rmem = 0
+[[flow]]
+cc = "*"
+"""
+
+
+def left(run: perigee.Run) -> tuple[int | None, float]:
+    """When the start was left for congestion avoidance, and the window then."""
+    events = run.table("events").to_pylist()
+    at = [e["t_ns"] for e in events if e["kind"] == "mode" and e["text"] == "congestion avoidance"]
+    cwnd = run.table("flows").column("cc_start_left_cwnd_bytes").to_pylist()
+    return (at[0] if at else None), cwnd[-1]
+
+
+def compare(path: dict[str, float], rule: str) -> bool:
+    """Compares one start with the oracle's; true if SEARCH has ended it."""
+    text = PATH.format(**path)
+    given = {"run.slow_start": "search", "slow_start.search.rule": rule}
+    ours = perigee.loads(text, given).run("newreno")
+    Oracle.ends.clear()
+    Oracle.logs.clear()
+    theirs = perigee.loads(text).run(type("Named", (Oracle,), {"params": {"rule": rule}}))
+    rows = (ours.to_pandas("flows"), theirs.to_pandas("flows"))
+    lost = ours.to_pandas("flows")["lost_packets"].to_numpy()
+    by_loss = rows[0]["cc_start_left_by_loss"].iloc[-1] == 1
+    until = int(np.argmax(lost > 0)) if lost.any() else len(lost)
+    at, cwnd = left(ours)
+    if at is not None and not by_loss:
+        assert [(e["at_ns"], e["cwnd"]) for e in Oracle.ends] == [(at, cwnd)], path
+        until = min(until, int(np.argmax(rows[0]["t_ns"].to_numpy() >= at)))
+    for name in ("search_bin", "search_acked_bytes", *(["search_sent_bytes"] if rule == "draft" else [])):
+        ours_, theirs_ = (r[f"cc_{name}"].to_numpy()[:until] for r in rows)
+        assert np.array_equal(ours_, theirs_, equal_nan=True), (path, name)
+    return at is not None and not by_loss
+
+
+def paths(count: int) -> list[dict[str, float]]:
+    """Geostationary and low paths, with queues of half to eight times what they carry."""
+    draw = random.Random(1)
+    found = []
+    for i in range(count):
+        rtt = draw.uniform(550, 700) if i % 2 else draw.uniform(20, 90)
+        rate = 10 ** draw.uniform(0.7, 2.2)
+        found.append(
+            {
+                "rtt": round(rtt, 3),
+                "rate": round(rate, 3),
+                "queue": round(2 ** draw.uniform(-1, 3), 2),
+                "duration": round(16 * rtt / 1000 + 0.5, 3),
+            }
+        )
+    return found
+
+
+@pytest.mark.parametrize("rule", ["draft", "linux"])
+def test_search_has_the_bins_and_ends_of_a_second_implementation(rule: str) -> None:
+    ended = sum(compare(path, rule) for path in paths(16))
+    assert ended >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["draft", "linux"])
+def test_search_has_the_bins_and_ends_of_a_second_implementation_on_200_starts(rule: str) -> None:
+    ended = sum(compare(path, rule) for path in paths(200))
+    assert ended >= 60
+
+
+def test_a_start_replaces_that_of_its_scheme_in_manifest_and_states() -> None:
+    path = {"rtt": 100, "rate": 50, "queue": 4, "duration": 4}
+    run = perigee.loads(PATH.format(**path), {"run.slow_start": "hystart++"}).run("newreno")
+    [flow] = run.manifest["flows"]
+    assert flow["slow_start"]["id"] == "hystart++"
+    assert flow["slow_start"]["params"]["css_rounds"] == 5
+    states = [e["text"] for e in run.table("events").to_pylist() if e["kind"] == "mode"]
+    assert states[0] == "conservative slow start"
+    own = perigee.loads(PATH.format(**path)).run("newreno")
+    assert "slow_start" not in own.manifest["flows"][0]
+
+
+def test_the_flows_key_comes_before_that_of_the_run() -> None:
+    text = PATH.format(rtt=100, rate=50, queue=4, duration=2) + 'slow_start = "own"\n'
+    run = perigee.loads(text, {"run.slow_start": "search"}).run("newreno")
+    assert "slow_start" not in run.manifest["flows"][0]
+
+
+def test_schemes_with_only_their_own_start_keep_it() -> None:
+    path = PATH.format(rtt=100, rate=50, queue=4, duration=1)
+    run = perigee.loads(path, {"run.slow_start": "search"}).run("bbr3")
+    assert "slow_start" not in run.manifest["flows"][0]
+    own = path.replace('cc = "*"', 'cc = "bbr3"\nslow_start = "search"')
+    with pytest.raises(_core.ScenarioError, match="bbr3 has its own start.*own, careful"):
+        perigee.loads(own).run()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('slow_start = "serach"', "search"),
+        ('slow_start_params = { css_rounds = 3 }', "named start"),
+        ('slow_start = "search"\nslow_start_params = { css_rounds = 3 }', "rule, threshold, window, after"),
+        ('slow_start = "careful"\nslow_start_params = { saved_window = "1 MB" }', "saved_rtt"),
+        ('[slow_start.fast]\nx = 1', "classic, hystart"),
+    ],
+)
+def test_mistakes_are_named_with_what_is_allowed(more: str, said: str) -> None:
+    text = PATH.format(rtt=100, rate=50, queue=4, duration=1) + more + "\n"
+    with pytest.raises(_core.ScenarioError, match=said):
+        perigee.loads(text).run("cubic")
+
+
+def test_flows_in_turn_resume_with_what_the_earlier_has_observed() -> None:
+    text = PATH.format(rtt=200, rate=50, queue=1, duration=20).replace('cc = "*"', 'cc = "*"\nbytes = "20 MB"')
+    later = text + '[[flow]]\ncc = "*"\nstart = "10 s"\nbytes = "20 MB"\n'
+    run = perigee.loads(later, {"run.slow_start": "careful"}).run("cubic")
+    totals = run.table("flow_totals").to_pylist()
+    first, second = (t["completed_ns"] - t["started_ns"] for t in totals)
+    assert second < first - 200e6
+    modes = {(e["flow"], e["text"]) for e in run.table("events").to_pylist() if e["kind"] == "mode"}
+    assert (1, "validating") in modes
+    assert (0, "validating") not in modes
+
+
+def test_every_start_is_listed_with_its_schemes() -> None:
+    starts, schemes = json.loads(_core.starts()), json.loads(_core.schemes())
+    assert [s["id"] for s in starts] == ["classic", "hystart", "hystart++", "search", "careful", "rapid"]
+    of = {s["id"]: s["starts"] for s in schemes}
+    assert of["cubic"] == [s["id"] for s in starts]
+    assert (of["bbr3"], of["orbcc"]) == (["careful"], [])
