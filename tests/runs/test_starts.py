@@ -8,10 +8,10 @@ import random
 
 import numpy as np
 import pytest
+from search_oracle import Oracle
 
 import perigee_lab as perigee
 from perigee_lab import _core
-from tests.runs.search_oracle import Oracle
 
 PATH = """
 title = "a start"
@@ -114,7 +114,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
     run = perigee.loads(path, {"run.slow_start": "search"}).run("bbr3")
     assert "slow_start" not in run.manifest["flows"][0]
     own = path.replace('cc = "*"', 'cc = "bbr3"\nslow_start = "search"')
-    with pytest.raises(_core.ScenarioError, match="bbr3 has its own start.*own, careful"):
+    with pytest.raises(_core.ScenarioError, match=r"bbr3 has its own start.*own, careful"):
         perigee.loads(own).run()
 
 
@@ -122,10 +122,10 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
     ("more", "said"),
     [
         ('slow_start = "serach"', "search"),
-        ('slow_start_params = { css_rounds = 3 }', "named start"),
+        ("slow_start_params = { css_rounds = 3 }", "named start"),
         ('slow_start = "search"\nslow_start_params = { css_rounds = 3 }', "rule, threshold, window, after"),
         ('slow_start = "careful"\nslow_start_params = { saved_window = "1 MB" }', "saved_rtt"),
-        ('[slow_start.fast]\nx = 1', "classic, hystart"),
+        ("[slow_start.fast]\nx = 1", "classic, hystart"),
     ],
 )
 def test_mistakes_are_named_with_what_is_allowed(more: str, said: str) -> None:

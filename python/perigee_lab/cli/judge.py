@@ -30,7 +30,9 @@ def command(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="Schemes: names, or mine.py:Scheme; several: A,B,C.")],
     catalogue: Annotated[
         list[str] | None,
-        typer.Option("--catalogue", metavar="bbr|rfc9743|satellite|starts|FOLDER", help="Cases to run; default: all four."),
+        typer.Option(
+            "--catalogue", metavar="bbr|rfc9743|satellite|starts|FOLDER", help="Cases to run; default: all four."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only the cases of a minute.")] = False,
     sets: SetOption = None,

@@ -238,7 +238,7 @@ impl Careful {
             Some(memory) => memory.take(cx.now, self.lifetime),
             None => self.given,
         };
-        self.phase = if self.saved.is_some() { Phase::Reconnaissance } else { Phase::Normal };
+        self.phase = Phase::Reconnaissance;
     }
 
     /// Processes an ACK of the start.

@@ -183,3 +183,97 @@ impl HyStartPlusPlus {
         css.rounds >= self.css_rounds
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConnInit, Params};
+
+    const MSS: u64 = 1000;
+
+    /// A start that is fed rounds of ACKs with one RTT each.
+    struct Fed {
+        start: HyStartPlusPlus,
+        cx: Cx,
+        w: Window,
+    }
+
+    impl Fed {
+        fn new(paced: bool) -> Fed {
+            let init =
+                ConnInit { now: Nanos::ZERO, mss: 1000, init_cwnd: 100 * MSS, srtt: None, seed: 1, hz: 1000 };
+            let cx = Cx { mss: 1000, cwnd_limited: true, paced, ..Cx::default() };
+            Fed { start: HyStartPlusPlus::new(&Params::defaults(PARAMS)), cx, w: init.window() }
+        }
+
+        /// A round of `acks` ACKs for `packets` packets each; true if the start has left.
+        fn round(&mut self, acks: u64, packets: u64, rtt_ms: u64) -> bool {
+            let rtt = Some(Nanos::from_millis(rtt_ms));
+            let mut left = false;
+            for _ in 0..acks {
+                self.cx.snd_una += packets * MSS;
+                self.cx.snd_nxt = self.cx.snd_una + self.w.cwnd;
+                if self.start.window_end > 0 {
+                    // The round lasts until its last ACK.
+                    self.start.window_end = u64::MAX;
+                }
+                let ev = AckEvent { newly_acked: packets * MSS, rtt, may_grow: true, ..AckEvent::default() };
+                left |= self.start.on_ack(&self.cx, &mut self.w, &ev) == Step::Leave;
+            }
+            left | self.start.end_round(&self.cx)
+        }
+    }
+
+    #[test]
+    fn the_eighth_sample_of_a_round_with_a_rise_by_an_eighth_starts_the_conservative_rounds() {
+        for (rtt, acks, conservative) in [(67, 9, false), (68, 7, false), (68, 8, true)] {
+            let mut f = Fed::new(false);
+            f.round(10, 1, 60);
+            f.round(acks, 1, rtt);
+            assert_eq!(f.start.is_conservative(), conservative, "{rtt} ms, {acks} ACKs");
+        }
+    }
+
+    #[test]
+    fn the_rise_that_counts_is_between_4_and_16_ms() {
+        for (last, rtt, conservative) in [(8, 11, false), (8, 12, true), (400, 415, false), (400, 416, true)]
+        {
+            let mut f = Fed::new(false);
+            f.round(10, 1, last);
+            f.round(8, 1, rtt);
+            assert_eq!(f.start.is_conservative(), conservative, "{last} to {rtt} ms");
+        }
+    }
+
+    #[test]
+    fn five_conservative_rounds_at_a_quarter_of_the_growth_end_it() {
+        let mut f = Fed::new(false);
+        f.round(10, 1, 60);
+        assert_eq!(f.w.cwnd, 110 * MSS);
+        let left: Vec<bool> = (0..5).map(|_| f.round(40, 1, 80)).collect();
+        assert_eq!(left, [false, false, false, false, true]);
+        // Eight ACKs until the rise is found, then a quarter of the rest.
+        assert_eq!(f.w.cwnd, (110 + 8 + (5 * 40 - 8) / 4) * MSS);
+    }
+
+    #[test]
+    fn a_rise_that_was_spurious_is_taken_back() {
+        let mut f = Fed::new(false);
+        f.round(10, 1, 60);
+        f.round(10, 1, 80);
+        assert!(f.start.is_conservative());
+        f.round(7, 1, 79);
+        assert!(f.start.is_conservative(), "seven samples are not enough");
+        f.round(8, 1, 79);
+        assert!(!f.start.is_conservative());
+    }
+
+    #[test]
+    fn an_ack_counts_for_eight_segments_unless_the_host_paces() {
+        for (paced, grown) in [(false, 108), (true, 120)] {
+            let mut f = Fed::new(paced);
+            f.round(1, 20, 60);
+            assert_eq!(f.w.cwnd, grown * MSS);
+        }
+    }
+}

@@ -124,3 +124,55 @@ impl Rapid {
         w.cwnd = w.cwnd.min(w.ssthresh);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn rapid() -> (Rapid, Window, Cx) {
+        let init =
+            ConnInit { now: Nanos::ZERO, mss: 1000, init_cwnd: 10 * MSS, srtt: None, seed: 1, hz: 1000 };
+        let cx = Cx { mss: 1000, srtt: Nanos::from_millis(100), cwnd_limited: true, ..Cx::default() };
+        (Rapid::new(&init), init.window(), cx)
+    }
+
+    #[test]
+    fn two_thirds_lost_leave_the_reduction_of_a_third() {
+        let (mut r, mut w, _) = rapid();
+        w.cwnd = 300 * MSS;
+        assert_eq!((r.capacity(&w), r.on_loss(&w) / MSS), (100 * MSS, 265));
+        let repair = AckEvent { newly_acked: 100 * MSS, newly_lost: 200 * MSS, ..AckEvent::default() };
+        r.on_repair(&mut w, &repair);
+        assert_eq!((w.ssthresh + 1) / MSS, 70);
+        r.on_repair(&mut w, &repair);
+        assert_eq!((w.ssthresh + 1) / MSS, 70, "not less");
+    }
+
+    #[test]
+    fn a_small_loss_keeps_most_of_the_window() {
+        let (mut r, mut w, _) = rapid();
+        w.cwnd = 300 * MSS;
+        r.on_loss(&w);
+        let repair = AckEvent { newly_acked: 299 * MSS, newly_lost: MSS, ..AckEvent::default() };
+        r.on_repair(&mut w, &repair);
+        assert!((209..=211).contains(&(w.ssthresh / MSS)), "{}", w.ssthresh);
+    }
+
+    #[test]
+    fn growth_falls_to_twice_once_a_quarter_of_a_round_shows_a_queue() {
+        let (mut r, mut w, mut cx) = rapid();
+        let mut grown = |now_ms: u64, rtt_ms: u64| {
+            cx.now = Nanos::from_millis(now_ms);
+            let rtt = Some(Nanos::from_millis(rtt_ms));
+            let before = w.cwnd;
+            let ev = AckEvent { newly_acked: MSS, rtt, may_grow: true, ..AckEvent::default() };
+            r.on_ack(&cx, &mut w, &ev);
+            (w.cwnd - before) / MSS
+        };
+        assert_eq!((grown(100, 100), grown(150, 109)), (2, 2));
+        // The samples of an empty path are forgotten after a round.
+        assert_eq!((grown(210, 120), grown(260, 120)), (2, 1));
+    }
+}
