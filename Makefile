@@ -135,6 +135,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/make/record_tables.py
 	$(BIN)/python docs/make/demand_tables.py
 	$(BIN)/python docs/make/kernel.py
+	$(BIN)/python docs/make/orbcc_module.py
 	$(BIN)/python docs/make/unsafe.py
 	$(BIN)/python docs/make/inet.py
 

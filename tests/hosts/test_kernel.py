@@ -127,7 +127,7 @@ def put(store: Path, key: str, **changes: Any) -> Path:
         base=key,
         version="6.12.117-perigee",
         source=Source("linux-source-6.12", "0" * 64, pinned=True),
-        patches=own.hashed(own.patches()),
+        patches=own.parts(),
         extra_patches=(),
         config_sha256=own.sha256(own.config()),
         modules=(),

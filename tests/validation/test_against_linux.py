@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.validation import side_by_side
-from perigee_lab.validation.against_linux import RESULTS, remarks
+from perigee_lab.validation.against_linux import ORBCC_RESULTS, RESULTS, remarks
 from perigee_lab.validation.side_by_side import ALL, OUTSIDE, Explained, Measured, Pair
 from perigee_lab.validation.verdicts import HERE
 from real_hosts import real
@@ -27,7 +27,7 @@ def pair(ours: Measured, linux: Measured, *, cc: str = "cubic", cell: str = "a",
 
 
 def test_the_table_has_thirty_cells_and_all_are_valid_scenarios() -> None:
-    cells = side_by_side.read()
+    cells = side_by_side.read() + side_by_side.read(side_by_side.ORBCC_TABLE)
     assert sum(len(c.schemes) for c in cells) >= 30
     assert len({c.name for c in cells}) == len(cells)
     for cell in cells:
@@ -94,6 +94,8 @@ def test_results_survive_their_file(tmp_path: Path) -> None:
 def test_the_saved_results_are_of_the_table() -> None:
     saved = {(p.cell, p.cc) for p in side_by_side.read_results(HERE / RESULTS)}
     assert saved == {(c.name, cc) for c in side_by_side.read() for cc in c.schemes}
+    saved = {(p.cell, p.cc) for p in side_by_side.read_results(HERE / ORBCC_RESULTS)}
+    assert saved == {(c.name, cc) for c in side_by_side.read(side_by_side.ORBCC_TABLE) for cc in c.schemes}
 
 
 def test_explanations_speak_of_cells_that_there_are() -> None:

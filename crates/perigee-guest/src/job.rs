@@ -23,6 +23,9 @@ pub const MAX_TRANSFERS: usize = 4096;
 /// First TCP port of flows: a flow has this plus its number.
 pub const FIRST_PORT: u16 = 5001;
 
+/// MTU of interfaces.
+pub const MTU: u32 = 1500;
+
 /// Ethernet header of frames with notices, addressed to the agent's interface.
 const NOTICE: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb7];
 
@@ -45,6 +48,8 @@ pub struct Host {
     pub route: Route,
     /// Default congestion control; `None` = that of the kernel.
     pub scheme: Option<String>,
+    /// MTU of its interface, of which IPv4 uses [`MTU`]; `None` = that for both.
+    pub mtu: Option<u32>,
 }
 
 impl Host {
@@ -89,6 +94,8 @@ pub struct Transfer {
     pub bytes: Option<u64>,
     /// Kernel name of its congestion control.
     pub scheme: String,
+    /// Whether its packets are those of IPv6, which have room for telemetry.
+    pub ipv6: bool,
     /// Application of the flow.
     pub application: Application,
 }
@@ -298,15 +305,20 @@ impl Job {
         for (i, host) in here.clone().zip(&self.hosts[here.clone()]) {
             let (v4, v6) = (ipv4(i), ipv6(i));
             let number = 1 + i - here.start;
-            line(&mut out, format_args!("host {} eth{number} {v4}/16 {v6}/64", host.name));
+            let mtu = host.mtu.map_or(String::new(), |mtu| format!(" {mtu}"));
+            line(&mut out, format_args!("host {} eth{number} {v4}/16 {v6}/64{mtu}", host.name));
         }
         for (number, host) in self.hosts[here.clone()].iter().enumerate() {
             for (key, value) in &host.sysctls {
                 line(&mut out, format_args!("sysctl {number} {key} {value}"));
             }
-            if host.route != Route::default() {
+            if host.route != Route::default() || host.mtu.is_some() {
                 let Route { initial_window, quick_acks } = host.route;
-                line(&mut out, format_args!("route {number} {initial_window} {}", u32::from(quick_acks)));
+                let mtu = host.mtu.map_or(String::new(), |_| format!(" {MTU}"));
+                line(
+                    &mut out,
+                    format_args!("route {number} {initial_window} {}{mtu}", u32::from(quick_acks)),
+                );
             }
             if let Some(scheme) = &host.scheme {
                 line(&mut out, format_args!("sysctl {number} net.ipv4.tcp_congestion_control {scheme}"));
@@ -321,7 +333,8 @@ impl Job {
         let number = |host: usize| here.contains(&host).then(|| host - here.start);
         let or_none = |host: usize| number(host).map_or(-1, |n| n as i64);
         for t in self.transfers.iter().filter(|t| here.contains(&t.from) || here.contains(&t.to)) {
-            let (to, port) = (ipv4(t.to), port(t.flow).unwrap_or(0));
+            let to = if t.ipv6 { IpAddr::V6(ipv6(t.to)) } else { IpAddr::V4(ipv4(t.to)) };
+            let port = port(t.flow).unwrap_or(0);
             let bytes = t.bytes.unwrap_or(u64::MAX);
             let (flow, start, stop) = (t.flow, t.start.0, t.stop.0);
             let ends = format!("{flow} {} {} {to} {port}", or_none(t.from), or_none(t.to));
@@ -431,6 +444,7 @@ mod tests {
             sysctls: vec![("net.ipv4.tcp_rmem".into(), "4096 8388608 67108864".into())],
             route: Route { initial_window: 20, quick_acks: true },
             scheme: Some("bbr".into()),
+            mtu: None,
         };
         let transfer = Transfer {
             flow: 3,
@@ -440,6 +454,7 @@ mod tests {
             stop: Nanos(9),
             bytes: Some(1000),
             scheme: "cubic".into(),
+            ipv6: false,
             application: Application::OnOff(vec![Nanos(7), Nanos(8)]),
         };
         let request = Application::Request { wanted: 9, period: Nanos(4), objects: vec![(100, Nanos(6))] };
@@ -475,6 +490,14 @@ mod tests {
         assert_eq!(job.interfaces(&(1..2)), [[2, 0, 0, 0, 0xff, 0xfe], mac(1)]);
         // The proxy is in the kernel with the hosts of the flow's end.
         assert!(!job.text(&(0..1)).contains("relay"));
+        // Packets of IPv6 with telemetry are larger; those of IPv4 are not.
+        let mut large = job;
+        large.hosts[0].mtu = Some(1552);
+        large.transfers[0].ipv6 = true;
+        let text = large.text(&(0..2));
+        assert!(text.contains("host a eth1 10.0.0.1/16 fd00::1/64 1552\n"), "{text}");
+        assert!(text.contains("route 0 20 1 1500\n") && text.contains("route 1 20 1\n"), "{text}");
+        assert!(text.contains("flow 3 0 1 fd00::2 5004"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::frames;
 use crate::observe::Hosted;
-use crate::plan::Plan;
+use crate::plan::{Plan, LONGER_HEADER};
 use perigee_backend::recorder::FrameTap;
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
@@ -30,7 +30,8 @@ pub struct Border<'a, 'p, 's, O> {
 }
 
 impl<O: FrameTap> Border<'_, '_, '_, O> {
-    /// Passes a frame of a host to the network.
+    /// Passes a frame of a host to the network. Packets of transfers over IPv6 have the size that
+    /// they would have over IPv4, as those of the simulator, so that schemes compare.
     ///
     /// # Errors
     /// Errors of the simulator.
@@ -56,7 +57,9 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         self.observer.show(at, place.from, packet, place.tcp);
         let written = frames::telemetry(packet);
         let packet = OutsidePacket::frame(place.from.side, at, packet.into()).map_err(failed)?;
-        let packet = OutsidePacket { telemetry: written, ..packet };
+        let ip_bytes =
+            packet.ip_bytes - if self.plan.is_over_ipv6(place.from.flow) { LONGER_HEADER } else { 0 };
+        let packet = OutsidePacket { telemetry: written, ip_bytes, ..packet };
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
@@ -87,6 +90,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
         let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
         let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
+        self.observer.flow_mut(flow).telemetry_acks += u64::from(frames::is_echo(packet));
         if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
             let sent = at.saturating_sub(rtt);
             let base = self.simulation.base_rtt(flow, sent);

@@ -11,6 +11,10 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 /// Minimum size.
 const IP_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+/// Extension headers of IPv6 that carry telemetry.
+const HOP_BY_HOP: u8 = 0;
+const DESTINATION: u8 = 60;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Congestion experienced (RFC 3168 section 5).
@@ -52,11 +56,7 @@ pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place
 }
 
 fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
-    let (header, protocol) = match packet.first()? >> 4 {
-        4 => (usize::from(packet[0] & 15) * 4, *packet.get(9)?),
-        6 => (40, *packet.get(6)?),
-        _ => return None,
-    };
+    let (header, protocol) = transport(packet)?;
     if protocol != TCP && protocol != UDP {
         return None;
     }
@@ -72,6 +72,22 @@ fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place>
     found(destination, (from, to), Side::Source).or_else(|| found(source, (to, from), Side::Destination))
 }
 
+/// Offset and protocol of an IP packet's transport header.
+fn transport(packet: &[u8]) -> Option<(usize, u8)> {
+    match packet.first()? >> 4 {
+        4 => Some((usize::from(packet[0] & 15) * 4, *packet.get(9)?)),
+        6 => {
+            let (mut at, mut next) = (IPV6_HEADER, *packet.get(6)?);
+            while next == HOP_BY_HOP || next == DESTINATION {
+                next = *packet.get(at)?;
+                at += (usize::from(*packet.get(at + 1)?) + 1) * 8;
+            }
+            Some((at, next))
+        }
+        _ => None,
+    }
+}
+
 /// Number that the agent writes into a packet of a UDP flow; 0 if there is no room.
 fn probe_number(packet: &[u8], udp: usize) -> u64 {
     let payload = packet.get(udp + 8..).and_then(|payload| payload.first_chunk::<8>());
@@ -81,6 +97,11 @@ fn probe_number(packet: &[u8], udp: usize) -> u64 {
 /// Telemetry of an IP packet as created by its sender; `None` = no telemetry.
 pub fn telemetry(packet: &[u8]) -> Option<TelemetryStack> {
     ipv6::read(packet).map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
+}
+
+/// Whether an IPv6 packet has a destination header, in which ACKs echo telemetry.
+pub fn is_echo(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|byte| byte >> 4 == 6) && packet.get(6) == Some(&DESTINATION)
 }
 
 /// Frame from one host to another that contains an IP packet.
@@ -185,6 +206,20 @@ mod tests {
         assert_eq!(at(0, 1, 40_000, 80), Some((2, Side::Source)));
         assert_eq!(at(1, 0, 80, 40_000), Some((2, Side::Destination)));
         assert_eq!(at(0, 1, 40_000, 5002), Some((1, Side::Source)));
+    }
+
+    #[test]
+    fn extension_headers_precede_the_transport() {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 52, HOP_BY_HOP, 64];
+        packet.resize(IPV6_HEADER, 0);
+        packet.extend([DESTINATION, 1, 0x3e, 12]);
+        packet.resize(IPV6_HEADER + 16, 0);
+        packet.extend([TCP, 0, 0x1e, 4, 0, 0, 0, 0]);
+        assert_eq!(transport(&packet), Some((IPV6_HEADER + 24, TCP)));
+        assert_eq!(transport(&packet[..IPV6_HEADER + 16]), None);
+        assert!(!is_echo(&packet));
+        packet[6] = DESTINATION;
+        assert!(is_echo(&packet));
     }
 
     #[test]

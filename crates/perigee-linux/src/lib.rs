@@ -50,16 +50,17 @@ use perigee_backend::recording::{begin_record, failed, run_and_record, simulator
 use perigee_backend::routes::RouteListener;
 use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_guest::job::{Job, EPOCH};
+use perigee_guest::job::{Job, EPOCH, MTU};
 use perigee_guest::report::Report;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, RunOutcome, Simulation};
+use perigee_telemetry::wire::stack_bytes;
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::{Beginning, Pings};
 pub use plan::HostPrograms;
-use plan::{Plan, Program, Schemes};
+use plan::{Plan, Program, Schemes, LONGER_HEADER};
 use programs::Programs;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -274,6 +275,7 @@ fn drawn(
 ) -> Result<Job, BackendError> {
     let mut job = plan.job.clone();
     job.sample = options.sample;
+    make_room(&mut job, options.max_hops);
     for p in &mut job.probes {
         p.start = simulated.start_of(&setups[p.flow as usize]);
     }
@@ -290,6 +292,16 @@ fn drawn(
 /// Reason if a run ended early; its results until then are kept.
 fn broken(went: &Result<bool, BackendError>) -> Option<String> {
     went.as_ref().err().map(|e| e.to_string().trim_end().to_owned())
+}
+
+/// Sizes the packets of hosts with transfers that carry telemetry of up to `hops` ports.
+fn make_room(job: &mut Job, hops: usize) {
+    let room = stack_bytes(hops) + u32::from(LONGER_HEADER);
+    let ends: Vec<usize> = job.transfers.iter().filter(|t| t.ipv6).flat_map(|t| [t.from, t.to]).collect();
+    for host in ends {
+        job.hosts[host].mtu = Some(MTU + room);
+        job.hosts[host].set("net.ipv4.tcp_orbcc_hops", hops.to_string());
+    }
 }
 
 /// A kernel and a network that take turns.

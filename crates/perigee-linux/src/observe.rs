@@ -27,6 +27,8 @@ pub struct Known {
     pub probes: Probes,
     /// Arrivals at its receiver, if that is on another kernel than the sender.
     pub arrivals: Option<Arrivals>,
+    /// Number of its ACKs with telemetry that have reached its sender.
+    pub telemetry_acks: u64,
     latest: Option<Box<Sample>>,
     /// Whether its last sample, taken at the end of the run, has arrived.
     ended: bool,
@@ -181,6 +183,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
             totals.retrans = u64::from(tcp.total_retrans);
             totals.timeouts = u64::from(tcp.total_rto);
             totals.completed = known.completed;
+            totals.telemetry_acks = known.telemetry_acks;
         }
         self.inner
     }

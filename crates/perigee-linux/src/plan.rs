@@ -10,6 +10,7 @@ use perigee_guest::job::{self, Application, Command, Host, Input, Job, Probe, Re
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
+use perigee_units::params::Value;
 use perigee_units::Nanos;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
 
 /// Congestion controls in the default kernel configuration.
-pub const IN_KERNEL: [&str; 17] = [
+pub const IN_KERNEL: [&str; 18] = [
     "bbr",
     "bic",
     "cdg",
@@ -30,6 +31,7 @@ pub const IN_KERNEL: [&str; 17] = [
     "illinois",
     "lp",
     "nv",
+    "orbcc",
     "reno",
     "scalable",
     "vegas",
@@ -37,6 +39,12 @@ pub const IN_KERNEL: [&str; 17] = [
     "westwood",
     "yeah",
 ];
+
+/// Scheme whose packets carry telemetry, over IPv6.
+const WITH_TELEMETRY: &str = "orbcc";
+
+/// Bytes by which IPv6's header exceeds IPv4's.
+pub const LONGER_HEADER: u16 = 20;
 
 /// File that lists the congestion controls of a machine.
 const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -203,6 +211,12 @@ impl Plan {
         self.job.probes.binary_search_by_key(&flow, |p| p.flow).is_ok()
     }
 
+    /// Whether a flow is a transfer over IPv6.
+    pub fn is_over_ipv6(&self, flow: u32) -> bool {
+        let found = self.job.transfers.binary_search_by_key(&flow, |t| t.flow);
+        found.is_ok_and(|at| self.job.transfers[at].ipv6)
+    }
+
     /// Whether the ends of a flow are on different kernels.
     pub fn is_between_kernels(&self, flow: u32) -> bool {
         let kernel = |host: &usize| self.kernels.iter().position(|hosts| hosts.contains(host));
@@ -287,7 +301,18 @@ impl Plan {
                 return Err(refuse(format!("real hosts have {} flows at most", job::MAX_TRANSFERS)));
             }
             let flow = id as u32;
-            plan.job.transfers.push(Transfer { flow, from, to, start, stop, bytes, scheme, application });
+            let ipv6 = scheme == WITH_TELEMETRY && matches!(schemes, Schemes::Built(_));
+            plan.job.transfers.push(Transfer {
+                flow,
+                from,
+                to,
+                start,
+                stop,
+                bytes,
+                scheme,
+                ipv6,
+                application,
+            });
         }
         plan.add_programs(header, programs)?;
         Ok(plan)
@@ -405,7 +430,13 @@ impl Plan {
         let others = (2..).map(|n| format!("{plain}-{n}"));
         let mut names = std::iter::once(plain.clone()).chain(others);
         let name = names.find(|n| !taken(n)).expect("numbers do not end");
-        self.job.hosts.push(Host { name, sysctls: kept.sysctls.clone(), route: kept.route, scheme: None });
+        self.job.hosts.push(Host {
+            name,
+            sysctls: kept.sysctls.clone(),
+            route: kept.route,
+            scheme: None,
+            mtu: None,
+        });
         Ok(self.nodes.len() - 1)
     }
 }
@@ -503,7 +534,8 @@ fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
 
 /// Size of the transfer.
 fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
-    if let Some(name) = flow.cc_params.keys().next() {
+    let has_no = |(name, value): &(&String, &Value)| flow.cc != WITH_TELEMETRY || !is_default(name, value);
+    if let Some((name, _)) = flow.cc_params.iter().find(has_no) {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));
     }
     if let Some(start) = &flow.slow_start {
@@ -517,6 +549,12 @@ fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
         App::Bulk { bytes } => Ok(bytes),
         _ => Ok(None),
     }
+}
+
+/// Whether a parameter of OrbCC has the value that the kernel's has.
+fn is_default(name: &str, value: &Value) -> bool {
+    let params = perigee_cc::info(WITH_TELEMETRY).map_or(&[][..], |info| info.params);
+    params.iter().any(|p| p.name == name && p.domain.default_value() == *value)
 }
 
 /// Proxy at the end of a leg.

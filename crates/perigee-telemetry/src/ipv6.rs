@@ -11,8 +11,11 @@ const IPV6: u8 = 6;
 const IPV6_HEADER: usize = 40;
 const NEXT_HEADER: usize = 6;
 const HOP_BY_HOP: u8 = 0;
+const TCP: u8 = 6;
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
+/// Offset of the data offset in a TCP header.
+const TCP_OFFSET: usize = 12;
 const OPTION: u8 = 0x3e;
 const PAD_ONE: u8 = 0;
 
@@ -50,7 +53,11 @@ fn find(packet: &[u8]) -> Option<Block> {
     }
     let transport = *packet.get(IPV6_HEADER)?;
     let end = IPV6_HEADER + (usize::from(*packet.get(IPV6_HEADER + 1)?) + 1) * 8;
-    let header = if transport == UDP { UDP_HEADER } else { 0 };
+    let header = match transport {
+        UDP => UDP_HEADER,
+        TCP => usize::from(*packet.get(end + TCP_OFFSET)? >> 4) * 4,
+        _ => 0,
+    };
     let payload = packet.len().checked_sub(end + header)? as u32;
     let mut at = IPV6_HEADER + 2;
     while at < end {
@@ -102,6 +109,16 @@ mod tests {
         let mut hops = Vec::new();
         let read = read_stack(&p[IPV6_HEADER + 5..], &mut hops).expect("a block");
         assert_eq!((read.hops, read.cwnd, hops.len()), (0, 2000, 0));
+    }
+
+    #[test]
+    fn headers_of_tcp_are_no_payload() {
+        let mut p = packet();
+        let tcp = IPV6_HEADER + 48;
+        p[IPV6_HEADER] = TCP;
+        p[tcp + TCP_OFFSET] = 8 << 4;
+        let payload = (p.len() - tcp - 32) as u32;
+        assert_eq!(read(&p).map(|(_, payload)| payload), Some(payload));
     }
 
     #[test]

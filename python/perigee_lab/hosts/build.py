@@ -29,6 +29,8 @@ from perigee_lab.hosts.steps import Progress, call, counting
 # Modules are compiled in this subfolder of a kit: a relative name, so that no path of the machine
 # enters them.
 USER = "user"
+# Folder of the kernel to which Perigee's sources are added.
+SOURCES = "net/ipv4/orbcc"
 MAKE = ("make", "ARCH=um")
 
 
@@ -173,6 +175,10 @@ class _Build:
         source.unpack(origin, self.tree, self.progress, lean=lean)
         for patch in self.recipe.patches:
             self._patch(patch, ours=True)
+        added = self.tree / SOURCES
+        added.mkdir(exist_ok=True)
+        for path in self.recipe.sources:
+            shutil.copyfile(path, added / path.name)
         for patch in self.recipe.extra_patches:
             self._patch(patch, ours=False)
         self._configure()
@@ -267,7 +273,7 @@ class _Build:
             base=r.base(known),
             version=version,
             source=known,
-            patches=hashed(r.patches),
+            patches=hashed((*r.patches, *r.sources)),
             extra_patches=hashed(r.extra_patches),
             config_sha256=sha256(r.config),
             modules=hashed(r.modules),

@@ -65,7 +65,7 @@ class Manifest:
     """As printed by `uname -r`."""
     source: Source
     patches: tuple[File, ...]
-    """Perigee's patches in order."""
+    """Perigee's patches in order, then its sources."""
     extra_patches: tuple[File, ...]
     """Patches given on the command line."""
     config_sha256: str
@@ -104,7 +104,7 @@ class Kernel:
         """Components from another version of Perigee, which runs reject; None if there are none."""
         m = self.manifest
         found = {
-            "patches": [f.sha256 for f in m.patches] != [f.sha256 for f in own.hashed(own.patches())],
+            "patches": [f.sha256 for f in m.patches] != [f.sha256 for f in own.parts()],
             "configuration": m.config_sha256 != sha256(own.config()),
             "agent": m.agent_sha256 != own.agent_sha256(),
         }

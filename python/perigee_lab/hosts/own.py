@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Perigee's parts of kernels: configuration and patches (`kernel`), and the agent (`agent`)."""
+"""Perigee's parts of kernels: configuration, patches and OrbCC (`kernel`), and the agent (`agent`)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ def config() -> Path:
 def patches() -> tuple[Path, ...]:
     """Patches in order."""
     return tuple(sorted((ROOM / "kernel/patches").glob("*.patch")))
+
+
+def sources() -> tuple[Path, ...]:
+    """OrbCC's sources, which are added to Linux's in net/ipv4/orbcc."""
+    return tuple(sorted(p for pattern in ("*.c", "*.h", "Makefile") for p in (ROOM / "kernel/orbcc").glob(pattern)))
+
+
+def parts() -> tuple[File, ...]:
+    """Patches and sources by name and hash. Raises OSError."""
+    return hashed((*patches(), *sources()))
 
 
 def agent() -> tuple[Path, ...]:

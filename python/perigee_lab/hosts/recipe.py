@@ -25,6 +25,8 @@ class Recipe:
 
     config: Path
     patches: tuple[Path, ...]
+    sources: tuple[Path, ...]
+    """Sources that are added to Linux's."""
     extra_patches: tuple[Path, ...]
     modules: tuple[Path, ...]
     agent: tuple[Path, ...]
@@ -54,6 +56,7 @@ class Recipe:
         return cls(
             own.config(),
             own.patches(),
+            own.sources(),
             tuple(patches),
             tuple(sorted(modules, key=lambda p: p.name)),
             own.agent(),
@@ -67,7 +70,7 @@ class Recipe:
         content = {
             "recipe": RECIPE,
             "source": source.sha256,
-            "patches": [f.sha256 for f in hashed((*self.patches, *self.extra_patches))],
+            "patches": [f.sha256 for f in hashed((*self.patches, *self.sources, *self.extra_patches))],
             "config": sha256(self.config),
             "tools": [self.compiler, self.linker],
         }

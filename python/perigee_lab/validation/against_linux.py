@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 SIDES = ("simulated", "linux")
 RESULTS = "real-hosts.csv"
+ORBCC_RESULTS = "orbcc-hosts.csv"
+"""Results of the cells of `side_by_side.ORBCC_TABLE`, in this package."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def _cells(asked: Asked, linux: Linux) -> list[Cell]:
         if twice:
             raise RecordError(f"two scenarios are called {twice[0]!r}: their records would share a folder")
     else:
-        table = side_by_side.read()
+        table = side_by_side.read() + side_by_side.read(side_by_side.ORBCC_TABLE)
         names = [c.name for c in table]
         for name in asked.cells:
             if name not in names:

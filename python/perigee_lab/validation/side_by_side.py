@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from perigee_lab.results.run import Run
 
 TABLE = HERE / "real-hosts.toml"
+ORBCC_TABLE = HERE / "orbcc-hosts.toml"
+"""OrbCC, whose kernels' version is over the text of `orbcc/core`."""
 NEAR_PCT = 1.0
 """Tolerated difference of goodputs, in percent."""
 ALL = "all"

@@ -18,6 +18,7 @@ struct host {
 	char name[NAME];
 	char interface[16];
 	char address4[20], address6[44]; /* with their prefix */
+	uint32_t mtu;		 /* 0 = that of the interface */
 	int ns;			 /* descriptor of its network namespace */
 };
 
@@ -43,7 +44,7 @@ void make_namespace(struct host *host);
 void bring_up(const struct host *host);
 void add_neighbour(const struct host *host, const char *address, const char *mac);
 void link_up(const char *interface);
-void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks);
+void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks, uint32_t mtu);
 
 /* report.c: records with kind, length and payload, in frames of the interface eth0 */
 enum report {

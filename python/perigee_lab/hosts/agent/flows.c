@@ -73,21 +73,33 @@ struct flow *find_flow(uint32_t id)
 	return low < flow_count && flows[low]->id == id ? flows[low] : NULL;
 }
 
-static void address_of(const struct flow *f, struct sockaddr_in *address)
+/* An address of either IP version. */
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* The address that a flow connects to; returns its size. */
+static socklen_t address_of(const struct flow *f, union address *address)
 {
+	bool is_v6 = strchr(f->address, ':');
+
 	memset(address, 0, sizeof(*address));
-	address->sin_family = AF_INET;
-	address->sin_port = htons(f->port);
-	if (inet_pton(AF_INET, f->address, &address->sin_addr) != 1)
+	address->any.sa_family = is_v6 ? AF_INET6 : AF_INET;
+	*(is_v6 ? &address->v6.sin6_port : &address->v4.sin_port) = htons(f->port);
+	if (inet_pton(address->any.sa_family, f->address,
+		      is_v6 ? (void *)&address->v6.sin6_addr : (void *)&address->v4.sin_addr) != 1)
 		die("%s is no address", f->address);
+	return is_v6 ? sizeof(address->v6) : sizeof(address->v4);
 }
 
-static int open_socket(int host)
+static int open_socket(int host, int family)
 {
 	int s;
 
 	enter(job.hosts[host].ns);
-	s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	s = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		die("no socket: %s", strerror(errno));
 	return s;
@@ -95,15 +107,15 @@ static int open_socket(int host)
 
 static void listen_for(struct flow *f)
 {
-	struct sockaddr_in address;
+	union address address;
+	socklen_t size = address_of(f, &address);
 
-	address_of(f, &address);
-	f->listener = open_socket(f->to);
+	f->listener = open_socket(f->to, address.any.sa_family);
 	if (setsockopt(f->listener, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
 	limit_window(f->id, f->listener);
 	limit_leg(f, f->listener, true);
-	if (bind(f->listener, (struct sockaddr *)&address, sizeof(address)) || listen(f->listener, 1))
+	if (bind(f->listener, &address.any, size) || listen(f->listener, 1))
 		die("port %u: %s", f->port, strerror(errno));
 	watch(f->listener, EPOLLIN, END_LISTENER, f->id);
 	open_relay(f);
@@ -132,14 +144,15 @@ void await_sender(struct flow *f, uint32_t what)
 
 void start_flow(struct flow *f)
 {
-	struct sockaddr_in address;
+	union address address;
+	socklen_t size;
 	int unsent = chunk(f);
 
 	f->begun = true;
 	if (f->from < 0)
 		return;
-	address_of(f, &address);
-	f->sender = open_socket(f->from);
+	size = address_of(f, &address);
+	f->sender = open_socket(f->from, address.any.sa_family);
 	if (setsockopt(f->sender, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
 	/* Little unsent data in the socket, so that a flow falls silent soon after it stops. */
@@ -149,7 +162,7 @@ void start_flow(struct flow *f)
 		no_delay(f->sender);
 	limit_leg(f, f->sender, false);
 	report_text(REPORT_STARTED, f->id, "");
-	if (connect(f->sender, (struct sockaddr *)&address, sizeof(address)) && errno != EINPROGRESS) {
+	if (connect(f->sender, &address.any, size) && errno != EINPROGRESS) {
 		fail_flow(f, strerror(errno));
 		return;
 	}

@@ -27,7 +27,7 @@ static void add_host(const char *line)
 
 	if (job.host_count++ == MAX_HOSTS)
 		die("more than %d hosts", MAX_HOSTS);
-	if (sscanf(line, "%63s %15s %19s %43s", h->name, h->interface, h->address4, h->address6) != 4)
+	if (sscanf(line, "%63s %15s %19s %43s %u", h->name, h->interface, h->address4, h->address6, &h->mtu) < 4)
 		die("a host cannot be read: %s", line);
 	make_namespace(h);
 	enter(h->ns);
@@ -49,16 +49,16 @@ static void neighbour(const char *line)
 	enter(job.root_ns);
 }
 
-/* "HOST INITIAL_WINDOW QUICK_ACKS" */
+/* "HOST INITIAL_WINDOW QUICK_ACKS [MTU]" */
 static void route(const char *line)
 {
-	unsigned int window, quick;
+	unsigned int window, quick, mtu = 0;
 	int index;
 
-	if (sscanf(line, "%d %u %u", &index, &window, &quick) != 3)
+	if (sscanf(line, "%d %u %u %u", &index, &window, &quick, &mtu) < 3)
 		die("a route cannot be read: %s", line);
 	enter(host_at(index)->ns);
-	set_route(host_at(index), window, quick);
+	set_route(host_at(index), window, quick, mtu);
 	enter(job.root_ns);
 }
 

@@ -122,6 +122,17 @@ static void add_address(const char *text)
 	request(&m, text);
 }
 
+/* Sets the MTU of the host's interface, which must be down: its receive buffers follow. */
+static void set_mtu(const struct host *host)
+{
+	struct ifinfomsg link = { .ifi_index = index_of("eth0") };
+	struct message m;
+
+	begin(&m, RTM_NEWLINK, 0, &link, sizeof(link));
+	attribute(&m, IFLA_MTU, &host->mtu, sizeof(host->mtu));
+	request(&m, "MTU");
+}
+
 /* Configures addresses and links, in the host's namespace. */
 void bring_up(const struct host *host)
 {
@@ -130,6 +141,8 @@ void bring_up(const struct host *host)
 	write_file("/proc/sys/net/ipv6/conf/eth0/router_solicitations", "0");
 	write_file("/proc/sys/net/ipv6/conf/eth0/addr_gen_mode", "1");
 	link_up("lo");
+	if (host->mtu)
+		set_mtu(host);
 	link_up("eth0");
 	add_address(host->address4);
 	add_address(host->address6);
@@ -153,12 +166,12 @@ void add_neighbour(const struct host *host, const char *address, const char *mac
 	request(&m, address);
 }
 
-/* Sets the route to all other hosts, in the host's namespace, with an initial window in segments
- * and immediate acknowledgement of every segment; 0 = kernel default. Replaces the route that was
- * added with the address. */
-void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks)
+/* Sets the route of IPv4 to all other hosts, in the host's namespace, with an initial window in
+ * segments, immediate acknowledgement of every segment, and an MTU; 0 = kernel default. Replaces the
+ * route that was added with the address. */
+void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks, uint32_t mtu)
 {
-	unsigned char bytes[16], metrics[2 * RTA_SPACE(sizeof(uint32_t))] = { 0 };
+	unsigned char bytes[16], metrics[3 * RTA_SPACE(sizeof(uint32_t))] = { 0 };
 	size_t size;
 	int prefix, family = parse(host->address4, bytes, &size, &prefix), interface = index_of("eth0");
 	struct rtmsg route = {
@@ -169,10 +182,13 @@ void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_
 		.rtm_scope = RT_SCOPE_LINK,
 		.rtm_type = RTN_UNICAST,
 	};
-	const uint32_t values[2][2] = { { RTAX_INITCWND, initial_window }, { RTAX_QUICKACK, quick_acks } };
+	const uint32_t values[3][2] = {
+		{ RTAX_INITCWND, initial_window }, { RTAX_QUICKACK, quick_acks }, { RTAX_MTU, mtu }
+	};
+	int count = mtu ? 3 : 2;
 	struct message m;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < count; i++) {
 		struct rtattr *a = (struct rtattr *)(metrics + i * RTA_SPACE(sizeof(uint32_t)));
 
 		a->rta_type = values[i][0];
@@ -185,6 +201,6 @@ void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_
 		bytes[bit / 8] &= ~(0x80 >> bit % 8);
 	attribute(&m, RTA_DST, bytes, size);
 	attribute(&m, RTA_OIF, &interface, sizeof(interface));
-	attribute(&m, RTA_METRICS, metrics, sizeof(metrics));
+	attribute(&m, RTA_METRICS, metrics, count * RTA_SPACE(sizeof(uint32_t)));
 	request(&m, "route");
 }
