@@ -89,7 +89,7 @@ def test_real_flows_share_ports_with_simulated_ones(cli: Cli, scenario: Path, tm
 @pytest.mark.parametrize(
     ("cc", "extra", "words"),
     [
-        ("orbcc", "", ["orbcc", "cubic", "kernel build --module"]),
+        ("copa", "", ["copa", "cubic", "kernel build --module"]),
         ("cubic", "[tcp]\nreduction = 'ns3'\n", ["tcp.reduction", "no equivalent"]),
         ("cubic", "[tcp]\nquickack = 100\n", ["tcp.quickack", "no equivalent"]),
         ("cubic", "[cc.cubic]\nbeta = 0.5\n", ["cubic", "beta"]),

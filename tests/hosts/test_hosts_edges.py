@@ -49,8 +49,8 @@ def scenario(tmp_path: Path) -> Path:
 def test_check_says_which_flows_are_real_and_what_is_refused(cli: Cli, scenario: Path) -> None:
     done = cli("check", scenario, "--backend", "linux", "--cc", "cubic")
     assert (done.returncode, "on real hosts: s1->d1\n" in done.stdout) == (0, True), done.stdout + done.stderr
-    done = cli("check", scenario, "--backend", "linux", "--cc", "orbcc")
-    assert (done.returncode, 'no congestion control "orbcc"' in done.stderr) == (2, True)
+    done = cli("check", scenario, "--backend", "linux", "--cc", "copa")
+    assert (done.returncode, 'no congestion control "copa"' in done.stderr) == (2, True)
 
 
 @real

@@ -35,8 +35,9 @@ def test_a_kernel_for_each_host_and_one_for_all_agree(cli: Cli, scenario: Path, 
     for key in ("goodput_bytes", "window_bytes"):
         assert other[key] == pytest.approx(one[key], rel=0.001), key
     assert other["retransmits"] == pytest.approx(one["retransmits"], rel=0.1, abs=3)
+    # BBR draws the phases of its cycle, in each kernel others.
     assert other["rtt_sum_ns"] / other["rtt_samples"] == pytest.approx(
-        one["rtt_sum_ns"] / one["rtt_samples"], rel=0.001
+        one["rtt_sum_ns"] / one["rtt_samples"], rel=0.003 if cc == "bbr" else 0.001
     )
     # Arriving data is counted by the kernel itself within one kernel, and from packets between two
     # kernels.
