@@ -55,6 +55,8 @@ def test_flows_of_kernels_have_the_shares_and_rtts_of_simulated_ones(cli: Cli, t
     ours, theirs = (run(cli, tmp_path, backend, backend) for backend in ("simulator", "linux"))
     assert theirs.manifest.conserved
     assert [f.get("hosts") for f in theirs.manifest["flows"]] == ["linux"] * 2
+    for flow in theirs.table("flow_totals").to_pylist():
+        assert flow["telemetry_acks"] == pytest.approx(flow["data_sent"], rel=0.02)
     for mine, his in zip(flow_rows(ours), flow_rows(theirs), strict=True):
         assert his["goodput_mbps"] == pytest.approx(mine["goodput_mbps"], rel=0.02)
         assert his["rtt_mean_ms"] == pytest.approx(mine["rtt_mean_ms"], abs=1)
