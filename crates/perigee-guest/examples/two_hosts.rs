@@ -30,7 +30,8 @@ fn job(seconds: u64, scheme: String) -> Job {
     let host = |name: &str| Host { name: name.into(), sysctls: sysctls.clone(), ..Host::default() };
     let end = Nanos::from_secs(seconds);
     let (start, application) = (Nanos::ZERO, Application::Bulk);
-    let transfer = Transfer { flow: 0, from: 0, to: 1, start, stop: end, bytes: None, scheme, application };
+    let transfer =
+        Transfer { flow: 0, from: 0, to: 1, start, stop: end, bytes: None, scheme, ipv6: false, application };
     Job { end, hosts: vec![host("a"), host("b")], transfers: vec![transfer], ..Job::default() }
 }
 
