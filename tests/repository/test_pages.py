@@ -45,6 +45,7 @@ LEFT = {
     "how-to/return-link.md": ["return-link/report.html", "by-rate", "codel", "longer-target"],
     "how-to/scheme.md": ["mine/report.html", "checked/report.html", "loss/report.html"],
     "how-to/expectations.md": ["checked.xml", "checked/report.html"],
+    "how-to/why-slow.md": ["slow/report.html", "lossy/report.html"],
     "how-to/figure.md": ["overview.pdf", "rtt.pdf", "map.pdf"],
     "how-to/sweep.md": ["sweep/sweep.csv", "heat.png"],
     "how-to/comparison.md": ["five/summary.csv"],

@@ -69,6 +69,7 @@ def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
         "flow_totals",
         "windows",
         "applications",
+        "limits",
         "link_totals",
         "routes",
         "tracks",

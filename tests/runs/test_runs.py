@@ -19,6 +19,7 @@ from conftest import PATIENCE_S, ROOT, SMALL, Begin, Cli, command, wait_for
 
 TABLES = {
     "applications",
+    "limits",
     "completions",
     "windows",
     "flows",

@@ -9,7 +9,7 @@ use crate::rtt_changes::RttChanges;
 use perigee_record::sink::BATCH_ROWS;
 use perigee_record::tables::{
     CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, FlowTotalsRow, FlowTotalsTable,
-    Internals, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
+    Internals, LimitRow, LimitTable, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
 };
 use perigee_record::{
     FlowInfo, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table,
@@ -31,6 +31,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     flows: FlowTable,
     /// Internals of the schemes, row by row alongside `flows`.
     internals: Internals,
+    limits: LimitTable,
     links: LinkTable,
     events: EventTable,
     completions: CompletionTable,
@@ -73,6 +74,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             infos: flows,
             flows: FlowTable::default(),
             internals: Internals::default(),
+            limits: LimitTable::default(),
             links: LinkTable::default(),
             events: EventTable::default(),
             completions: CompletionTable::default(),
@@ -136,9 +138,10 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         self.rows = 0;
         let mut flows = self.flows.take();
         flows.columns.extend(self.internals.take());
-        let (links, events, completions) = (self.links.take(), self.events.take(), self.completions.take());
+        let (limits, links) = (self.limits.take(), self.links.take());
+        let (events, completions) = (self.events.take(), self.completions.take());
         let [routes, tracks] = self.routes.lock().expect("nothing panics with it").take();
-        for table in [flows, links, events, completions, routes, tracks] {
+        for table in [flows, limits, links, events, completions, routes, tracks] {
             self.write(table);
         }
     }
@@ -292,6 +295,11 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         self.rows += 1;
         self.flows.push(row.clone());
         self.internals.push(internals);
+    }
+
+    fn limits(&mut self, row: &LimitRow) {
+        self.rows += 1;
+        self.limits.push(row.clone());
     }
 
     fn link(&mut self, row: &LinkRow) {

@@ -9,7 +9,7 @@ use perigee_backend::recorder::FrameTap;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_guest::report::{Object, Report, Sample, TcpInfo, When};
-use perigee_record::tables::{CompletionRow, FlowRow, LinkRow};
+use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
 use perigee_record::{ByteRate, FlowTotals, FrameSeen, PacketSeen};
 use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent};
 use perigee_timeline::Workload;
@@ -33,6 +33,8 @@ pub struct Known {
     /// Whether its last sample, taken at the end of the run, has arrived.
     ended: bool,
     goodput: ByteRate,
+    /// Its sample at the previous row: instant and values.
+    before: Option<(Nanos, TcpInfo)>,
     rtt_sum_ns: u128,
     rtt_count: u64,
     started: Option<Nanos>,
@@ -218,6 +220,23 @@ fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
     out
 }
 
+/// Limits since the previous sample, from the chronographs of the kernel.
+fn limits(row: &FlowRow, sample: &Sample, (at, before): (Nanos, TcpInfo)) -> LimitRow {
+    let since = |now_us: u64, then_us: u64| now_us.saturating_sub(then_us) * 1_000;
+    let busy = since(sample.tcp.busy_us, before.busy_us);
+    let receive_window = since(sample.tcp.rwnd_limited_us, before.rwnd_limited_us);
+    let send_buffer = since(sample.tcp.sndbuf_limited_us, before.sndbuf_limited_us);
+    LimitRow {
+        t_ns: row.t_ns,
+        flow: row.flow,
+        application_ns: sample.at.saturating_sub(at).0.saturating_sub(busy),
+        receive_window_ns: receive_window,
+        send_buffer_ns: send_buffer,
+        congestion_window_ns: busy.saturating_sub(receive_window + send_buffer),
+        pacing_ns: None,
+    }
+}
+
 fn state(linux: u8) -> CaState {
     // The state has a byte of its own, but a guest may write any value.
     match linux {
@@ -268,6 +287,16 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             ..row.clone()
         };
         self.inner.flow(&row, &internals(sample));
+        let since = known.before.replace((sample.at, sample.tcp));
+        let start = known.started.unwrap_or(sample.at);
+        let limits = limits(&row, sample, since.unwrap_or((start, TcpInfo::default())));
+        self.inner.limits(&limits);
+    }
+
+    fn limits(&mut self, row: &LimitRow) {
+        if !self.plan.is_real(row.flow) {
+            self.inner.limits(row);
+        }
     }
 
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {

@@ -4,7 +4,7 @@
 use crate::packet::{Packet, CE};
 use perigee_cc::CaState;
 pub use perigee_queue::Ecn;
-pub use perigee_record::tables::{CompletionRow, FlowRow, LinkRow};
+pub use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
 pub use perigee_record::totals::{
     ApplicationTotals, DropCause, FlowTotals, LinkTotals, RunOutcome, VideoTotals, CAUSES, CAUSE_NAMES,
     MILESTONES,
@@ -120,6 +120,8 @@ pub trait Observer {
     /// State of a flow at a sampling instant (only while it is active), with named internals of its
     /// controller.
     fn flow(&mut self, _row: &FlowRow, _internals: &Internals) {}
+    /// Limits of the sender of a flow since its previous row, after [`Observer::flow`].
+    fn limits(&mut self, _row: &LimitRow) {}
     /// State of a link at a sampling instant, if it carried or held packets since the previous one.
     fn link(&mut self, _row: &LinkRow) {}
     /// Something happened.
@@ -145,6 +147,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn flow(&mut self, row: &FlowRow, internals: &Internals) {
         self.0.flow(row, internals);
         self.1.flow(row, internals);
+    }
+    fn limits(&mut self, row: &LimitRow) {
+        self.0.limits(row);
+        self.1.limits(row);
     }
     fn link(&mut self, row: &LinkRow) {
         self.0.link(row);
@@ -186,6 +192,9 @@ impl<O: Observer> Observer for &mut O {
 
     fn flow(&mut self, row: &FlowRow, internals: &Internals) {
         (**self).flow(row, internals);
+    }
+    fn limits(&mut self, row: &LimitRow) {
+        (**self).limits(row);
     }
     fn link(&mut self, row: &LinkRow) {
         (**self).link(row);

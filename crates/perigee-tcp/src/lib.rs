@@ -13,7 +13,7 @@
 //! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
 //! * [`sender`]: sending side of a connection. Its parts: `input` (processing of ACKs), `sack`
 //!   (tagging), `rack` (loss detection, tail loss probes), `recovery` (the state machine, PRR,
-//!   undo), `output` (transmission, pacing), `timers`.
+//!   undo), `output` (transmission, pacing), `limits` (what keeps it from sending), `timers`.
 //! * `inet`: the sending side of another stack, for schemes that bring their own
 //!   (`perigee_cc::Stack`).
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from perigee_lab.common.columns import Column
+    from perigee_lab.results.why import FlowLimits
 
 
 class Run(Record):
@@ -51,6 +52,15 @@ class Run(Record):
             there = ", ".join(g.name for g in self.manifest.groups) or "none (`group` of a [[flow]] makes one)"
             raise RecordError(f"there is no group {name!r}; there are {there}")
         return found
+
+    def why(self, flow: str | int | None = None) -> list[FlowLimits]:
+        """What limited the sender of each flow over TCP or QUIC over time, or of one.
+
+        `flow` is a name, or a number from 1. Raises RecordError if there is no such flow.
+        """
+        from perigee_lab.results import why
+
+        return why.limits(self) if flow is None else [why.limits_of_flow(self, flow)]
 
     def plot(self, flow: str | None = None) -> Any:
         """Plots goodput and RTT of a flow (default: the first), and the fullest queue."""

@@ -48,6 +48,7 @@ RELIED_ON = {
     "windows": "flow class payload_bytes there_ns capacity_bits datagrams delay_sum_ns delay_max_ns jitter_sum_ns",
     "applications": "flow first_byte_ns playing_ns stalls stalled_ns media_ns played_ns media_bits switches codec "
     "played_packets late_packets mouth_ear_sum_ns",
+    "limits": "t_ns flow application_ns receive_window_ns send_buffer_ns congestion_window_ns pacing_ns",
     "link_totals": "link port name mean_wait_ns",
     "routes": "t_ns pair hop node",
     "tracks": "t_ns node name lat_deg lon_deg",

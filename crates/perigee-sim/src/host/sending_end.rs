@@ -151,7 +151,7 @@ impl SendingEnd {
     }
 
     #[inline]
-    pub(super) fn sender_mut(&mut self) -> Option<&mut TcpSender> {
+    pub(crate) fn sender_mut(&mut self) -> Option<&mut TcpSender> {
         match &mut self.source {
             Origin::Tcp(s) => Some(s),
             _ => None,

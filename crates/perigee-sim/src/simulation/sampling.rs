@@ -4,7 +4,7 @@
 use super::Simulation;
 use crate::host::{FlowFacts, ReceivingEnd, SendingEnd, TcpReceiver};
 use crate::observe::{
-    DropCause, FlowRow, FlowTotals, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES,
+    DropCause, FlowRow, FlowTotals, LimitRow, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES,
 };
 use crate::schedule::Source;
 use perigee_cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
@@ -93,6 +93,19 @@ impl Simulation<'_> {
             row.mode = sender.controller().mode(w);
         }
         obs.flow(&row, &self.internals);
+        if let Some(sender) = self.ends.sending[i].sender_mut().and_then(|s| s.tcp.as_mut()) {
+            let [application, receive_window, send_buffer, congestion_window, pacing] =
+                sender.take_limits(now).map(|t| t.0);
+            obs.limits(&LimitRow {
+                t_ns: now.0,
+                flow: i as u32,
+                application_ns: application,
+                receive_window_ns: receive_window,
+                send_buffer_ns: send_buffer,
+                congestion_window_ns: congestion_window,
+                pacing_ns: Some(pacing),
+            });
+        }
     }
 
     /// Reports the state of a link, if it carried or held packets.

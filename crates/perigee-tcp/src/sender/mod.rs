@@ -8,12 +8,14 @@
 //! The order of steps within an ACK is that of Linux, in [`Sender::on_ack`].
 
 mod input;
+mod limits;
 mod output;
 mod rack;
 mod recovery;
 mod sack;
 mod timers;
 
+pub use limits::{Limit, LIMITS};
 pub use output::Transmit;
 
 use crate::inet::Inet;
@@ -23,6 +25,7 @@ use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::window::UNSCALED;
 use crate::{Config, Seg};
+use limits::Limits;
 use perigee_cc::{
     AckedPkt, CaState, Caps, CongestionControl, ConnInit, Controller, Cx, Stack, Telemetry, Window,
     INFINITE_SSTHRESH,
@@ -193,6 +196,7 @@ pub struct Sender {
     available: Seg,
     /// Whether the receive window ends before the application's data.
     window_bound: bool,
+    limits: Limits,
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
     last_delivery: (u64, Nanos),
@@ -297,6 +301,7 @@ impl Sender {
             last_ts_ecr: 0,
             available: Seg::MAX,
             window_bound: false,
+            limits: Limits::new(now),
             acked_pkts: Vec::new(),
             last_delivery: (0, Nanos::ZERO),
             inet: match caps.stack {

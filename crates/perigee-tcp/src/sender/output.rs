@@ -63,6 +63,11 @@ fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg))
 impl Sender {
     /// Appends all segments that may be sent at `now` to `out`.
     pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        self.send_all(now, out);
+        self.account(now);
+    }
+
+    fn send_all(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         delegate!(self, inet, host => inet.transmit(host, now, out));
         let sent_before = out.len();
         if self.board.out() == 0 {
@@ -211,7 +216,7 @@ impl Sender {
 
     /// True if a full segment fits in the window.
     #[inline]
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         (self.board.in_flight() + 1) * self.mss <= self.win.cwnd
     }
 

@@ -14,8 +14,8 @@ from perigee_lab.results.beside import beside, said_once
 from perigee_lab.results.checked import consistent
 from perigee_lab.results.columns import TABLE, one_line
 from perigee_lab.results.leaders import leaders
+from perigee_lab.results.marks import marks, routes_of
 from perigee_lab.results.metrics import WITHOUT_TCP, inner_legs
-from perigee_lab.results.report.marks import marks
 from perigee_lab.results.report.shares import bands, completions, plain, shares
 from perigee_lab.results.summary import about_seeds, by_scheme, shown
 
@@ -299,20 +299,10 @@ def _cdf(frame: Any) -> dict[str, Any]:
 
 def _map(run: Run, wanted: set[int | None]) -> dict[str, Any]:
     """Routes of these pairs over time, and positions of their nodes."""
-    routes: dict[int, list[list[Any]]] = {}
-    table = run.table("routes")
-    columns = [table.column(c).to_pylist() for c in ("t_ns", "pair", "hop", "node")]
-    for t, pair, hop, node in zip(*columns, strict=True):
-        if pair not in wanted:
-            continue
-        steps = routes.setdefault(pair, [])
-        if hop == 0 or not steps:
-            steps.append([t / 1e9, []])
-        if node is not None:
-            steps[-1][1].append(node)
+    routes = routes_of(run, wanted)
     used = {n for steps in routes.values() for _, nodes in steps for n in nodes}
     return {
-        "routes": {str(i): steps for i, steps in routes.items()},
+        "routes": routes,
         "nodes": _nodes(run, used),
         "names": {str(n): run.manifest.nodes[n] for n in used if n < len(run.manifest.nodes)},
     }

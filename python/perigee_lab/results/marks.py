@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Network events for the pages, each with the pairs of nodes that have an affected path."""
+"""Routes and network events, each event with the pairs of nodes that have an affected path."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ SCHEDULED = ("outage-begin", "outage-end", "reconfiguration")
 MAX_MARKS = 2000
 
 Routes = dict[str, list[tuple[float, list[str]]]]
+
+
+def routes_of(run: Run, wanted: set[Any]) -> dict[str, list[list[Any]]]:
+    """Routes of these pairs: for each change its time (s) and the numbers of the nodes, empty = none."""
+    routes: dict[str, list[list[Any]]] = {}
+    table = run.table("routes")
+    columns = [table.column(c).to_pylist() for c in ("t_ns", "pair", "hop", "node")]
+    for t, pair, hop, node in zip(*columns, strict=True):
+        if pair not in wanted:
+            continue
+        steps = routes.setdefault(str(pair), [])
+        if hop == 0 or not steps:
+            steps.append([t / 1e9, []])
+        if node is not None:
+            steps[-1][1].append(node)
+    return routes
 
 
 def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -> list[list[Any]]:

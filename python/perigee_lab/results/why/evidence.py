@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Evidence on the limits of a flow: its rows, its events, and the accounts of its sender."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee_lab.results.metrics import WITHOUT_TCP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from perigee_lab.results.run import Run
+
+    Floats = npt.NDArray[np.float64]
+
+VALUES = (
+    "delivered_bytes", "goodput_bps", "cwnd_bytes", "ssthresh_bytes", "pacing_bps", "in_flight_bytes", "srtt_ns",
+    "rtt_ns", "base_rtt_ns", "path_rate_bps", "sent_packets", "retransmits", "lost_packets", "timeouts",
+)  # fmt: skip
+TEXTS = ("ca_state", "mode")
+ACCOUNTS = ("application_ns", "receive_window_ns", "send_buffer_ns", "congestion_window_ns", "pacing_ns")
+"""Columns of the table `limits`, in the order of `amounts.BASES`."""
+OWN = ("cc_", "linux.", "capture.", "log.")
+PLAIN_MSS = 1448
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of the flow."""
+
+    t_ns: int
+    kind: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The rows of one flow, in order of time; unknown values are NaN."""
+
+    flow: int
+    name: str
+    cc: str
+    ends: tuple[str, str]
+    begin_ns: int
+    end_ns: int
+    limited: bool
+    """Whether the flow is a transfer that was complete at its end."""
+    backend: str
+    sample_ns: int
+    t_ns: npt.NDArray[np.int64]
+    values: Mapping[str, Floats]
+    texts: Mapping[str, list[str]]
+    own: Mapping[str, Floats]
+    """Columns of the scheme, the backend or the import, without those that are empty."""
+    accounts: Floats | None
+    """Nanoseconds by limit since the previous row; None = the record has none of this flow."""
+    events: tuple[Event, ...] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.values[name]
+
+    @property
+    def measured(self) -> bool:
+        """Whether the record is of a measurement, a capture or a log."""
+        return self.backend in ("capture", "log", "measure")
+
+    def starts_ns(self) -> npt.NDArray[np.int64]:
+        """Start of the interval of each row."""
+        before = np.concatenate(([self.begin_ns], self.t_ns[:-1]))
+        return np.minimum(before, self.t_ns)
+
+    def rise(self, name: str) -> Floats:
+        """Increase of a counter over the interval of each row."""
+        counter = self[name] if name in self.values else self.own[name]
+        return np.diff(counter, prepend=0.0 if not len(counter) or not np.isnan(counter[0]) else np.nan)
+
+    def of_kind(self, *kinds: str) -> list[Event]:
+        """Events of these kinds."""
+        return [e for e in self.events if e.kind in kinds]
+
+
+def evidence(run: Run, chosen: set[int] | None = None) -> Iterator[Evidence]:
+    """The evidence on each flow over TCP or QUIC that has started, or on those with these numbers."""
+    totals = [
+        t
+        for t in run.table("flow_totals").to_pylist()
+        if t["cc"] not in WITHOUT_TCP and t["started_ns"] is not None and (chosen is None or t["flow"] in chosen)
+    ]
+    if not totals:
+        return
+    wanted = {t["flow"] for t in totals}
+    rows, accounts, events = _rows(run, wanted), _accounts(run, wanted), _events(run)
+    for t in totals:
+        yield _of_flow(run, t, rows.get(t["flow"]), accounts.get(t["flow"]), events)
+
+
+def _of_flow(
+    run: Run, t: dict[str, Any], rows: Any, accounts: Any, events: list[tuple[int | None, Event]]
+) -> Evidence:  # fmt: skip
+    flow = t["flow"]
+    own = tuple(e for number, e in events if number == flow or (number is None and _is_handshake_of(e, t["name"])))
+    end = min(t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"], run.manifest.simulated_ns)
+    begin = min([t["started_ns"], *(e.t_ns - round(e.value * 1e9) for e in own if e.kind == "handshake")])
+    columns = {} if rows is None else {c: rows.column(c) for c in rows.column_names}
+    times = np.asarray(columns["t_ns"] if columns else [], dtype=np.int64)
+    numbers = {c: _floats(columns.get(c), len(times)) for c in VALUES}
+    extra = {c: _floats(v, len(times)) for c, v in columns.items() if c.startswith(OWN)}
+    return Evidence(
+        flow=flow,
+        name=t["name"],
+        cc=t["cc"],
+        ends=(t["from"], t["to"]),
+        begin_ns=begin,
+        end_ns=max(begin, end),
+        limited=t["completed_ns"] is not None,
+        backend=run.manifest.backend,
+        sample_ns=max(1, run.manifest.sample_ns),
+        t_ns=times,
+        values=numbers,
+        texts={c: [x or "" for x in columns[c].to_pylist()] if c in columns else [""] * len(times) for c in TEXTS},
+        own={c: v for c, v in extra.items() if not np.isnan(v).all()},
+        accounts=_aligned(accounts, times),
+        events=own,
+    )
+
+
+def _is_handshake_of(event: Event, name: str) -> bool:
+    """Whether a handshake of a capture is that of a flow `a > b`, opened by either end."""
+    ends = event.text.removesuffix(", QUIC").split(" > ")
+    return event.kind == "handshake" and len(ends) == 2 and set(ends) == set(name.split(" > "))
+
+
+def _floats(column: Any, rows: int) -> Floats:
+    if column is None:
+        return np.full(rows, np.nan)
+    return np.asarray(column.to_pandas(), dtype=np.float64)
+
+
+def _rows(run: Run, wanted: set[int]) -> dict[int, Any]:
+    """Rows by flow."""
+    table = run.table("flows")
+    names = [c for c in table.column_names if c in ("t_ns", "flow", *VALUES, *TEXTS) or c.startswith(OWN)]
+    return _by_flow(table.select(names), wanted)
+
+
+def _accounts(run: Run, wanted: set[int]) -> dict[int, Any]:
+    if "limits" not in run.manifest.tables:
+        return {}
+    return _by_flow(run.table("limits"), wanted)
+
+
+def _by_flow(table: Any, wanted: set[int]) -> dict[int, Any]:
+    """The rows of each flow, in order of time."""
+    flow = np.asarray(table.column("flow"))
+    order = np.lexsort((np.asarray(table.column("t_ns")), flow))
+    numbers, starts = np.unique(flow[order], return_index=True)
+    bounds = [*starts.tolist(), len(order)]
+    return {
+        int(n): table.take(order[a:b]) for n, a, b in zip(numbers, bounds, bounds[1:], strict=False) if int(n) in wanted
+    }
+
+
+def _aligned(accounts: Any, times: npt.NDArray[np.int64]) -> Floats | None:
+    """Accounts by row of the flow; rows before the connection was established have none (NaN)."""
+    if accounts is None:
+        return None
+    at = np.searchsorted(times, np.asarray(accounts.column("t_ns"), dtype=np.int64))
+    found = np.full((len(times), len(ACCOUNTS)), np.nan)
+    amounts = np.column_stack([_floats(accounts.column(c), accounts.num_rows) for c in ACCOUNTS])
+    inside = at < len(times)
+    found[at[inside]] = amounts[inside]
+    return found
+
+
+def _events(run: Run) -> list[tuple[int | None, Event]]:
+    table = run.columns("events", ("t_ns", "kind", "flow", "value", "text"))
+    columns = [table.column(c).to_pylist() for c in ("flow", "t_ns", "kind", "value", "text")]
+    return [
+        (flow, Event(t, kind, value or 0.0, text or ""))
+        for flow, t, kind, value, text in zip(*columns, strict=True)
+        if flow is not None or kind == "handshake"
+    ]
