@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -38,6 +38,8 @@ const found = {
   ends: count("#map svg .end"),
   handovers: count("#goodput .handover"),
   manifests: count("#manifest details"),
+  strips: count("#limits .plot rect"),
+  limits: [...document.querySelectorAll("#limits .limits span")].map((e) => e.textContent),
   wider: document.documentElement.scrollWidth > window.innerWidth,
   width: window.innerWidth,
   fetched: performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:")),
@@ -116,6 +118,8 @@ def test_every_panel_of_a_sky_is_drawn(sky_report: Path, width: int, tmp_path: P
     assert (found["rows"], found["map"], found["manifests"]) == (3, 1, 3)
     assert int(str(found["ends"])) >= 2
     assert int(str(found["handovers"])) >= 1
+    assert int(str(found["strips"])) >= 3 * 160, "a bin at least per scheme and 0.25 s"
+    assert {"handshake", "congestion window, steady"} <= set(cast("list[str]", found["limits"]))
     assert found["moved"], "the path follows the slider"
     assert found["hidden"] == 3, "the legend hides a scheme; the capacity stays"
     assert not found["wider"], "nothing is wider than the window"

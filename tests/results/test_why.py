@@ -17,6 +17,8 @@ from why_cases import CASES, QUICK, Case, case, change
 import perigee_lab as perigee
 from conftest import ROOT, Cli
 from perigee_lab.common.files import RecordError
+from perigee_lab.results.report.data import shown_flows
+from perigee_lab.results.report.limits import strips
 from perigee_lab.results.run import Run
 from perigee_lab.results.why import FlowLimits, limits
 from perigee_lab.results.why.causes import NAMES
@@ -142,6 +144,14 @@ def test_flows_are_chosen_by_name_and_number() -> None:
     assert [of.name for of in limits(run)] == names
     with pytest.raises(RecordError, match="no flow 'x'"):
         run.why("x")
+
+
+def test_strips_of_the_report_add_up_to_a_hundred() -> None:
+    run = run_of(QUICK[0])
+    strip = strips(run, shown_flows(run))["0"]
+    assert strip["said"].startswith("5")
+    assert all(sum(b[3::2]) == 100 for b in strip["bins"])
+    assert sum(b[1] for b in strip["bins"]) == pytest.approx(12.0, abs=0.01)
 
 
 def test_the_command_prints_lines_rows_and_objects(cli: Cli, tmp_path: Path) -> None:

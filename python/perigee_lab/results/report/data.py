@@ -16,6 +16,7 @@ from perigee_lab.results.columns import TABLE, one_line
 from perigee_lab.results.leaders import leaders
 from perigee_lab.results.marks import marks, routes_of
 from perigee_lab.results.metrics import WITHOUT_TCP, inner_legs
+from perigee_lab.results.report.limits import legend, strips
 from perigee_lab.results.report.shares import bands, completions, plain, shares
 from perigee_lab.results.summary import about_seeds, by_scheme, shown
 
@@ -76,12 +77,14 @@ def _payload(runs: Sequence[Run]) -> dict[str, Any]:
         "flows": flows,
         "flows_in_all": firsts[0].table("flow_totals").num_rows,
         "schemes": [
-            _scheme(r, labels.get(r.cc, r.cc), _alike(flows, firsts[0], r)) | {"look": found[r.cc].page()}
+            _scheme(r, labels.get(r.cc, r.cc), _alike(flows, firsts[0], r))
+            | {"look": found[r.cc].page(), "limits": strips(r, flows)}
             for r in firsts
         ],
         "table": _table(runs, labels),
         "shares": [] if manifest.backend in MEASURED else shares(runs, labels),
         "bands": bands(runs, flows),
+        "limits": legend(),
         "completions": completions(runs),
         "marks": marks(firsts[0], flows, where),
         "map": where,

@@ -331,6 +331,9 @@
     const base = data.schemes.map((s, i) => ({ x: own(s).t, y: own(s).base, i, base: true }));
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
     plot($("#goodput"), [...bound, ...of("goodput")], { ...time, digits: 2, cut: true });
+    const strip = (s) => (chosen() && s.limits[chosen().flow]) || { bins: [], said: "" };
+    const strips = data.schemes.filter((s) => shown.has(s.cc)).map((s) => ({ label: `${s.label}: ${strip(s).said}`, bins: strip(s).bins }));
+    limitStrips($("#limits"), strips, data.limits, { make, html, ticks, duration: data.duration_s });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
     plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });
     // The last half per cent of samples is cut off, as it would compress the rest.

@@ -17,8 +17,8 @@ class Cause:
 
 
 CAUSES = (
-    Cause("handshake", "handshake", "The connection was not established yet.", "#9aa5b1"),
-    Cause("application", "application", "The application had nothing more to send.", "#b8c4d0"),
+    Cause("handshake", "handshake", "The connection was not established yet.", "#8a5a44"),
+    Cause("application", "application", "The application had nothing more to send.", "#7f8c99"),
     Cause("receive_window", "receive window", "The receiver's window (flow control) was full.", "#e69f00"),
     Cause("send_buffer", "send buffer", "The send buffer was full of data in flight.", "#f0e442"),
     Cause(
@@ -46,9 +46,9 @@ CAUSES = (
         "The next packet waited for its departure at the pacing rate of the scheme.",
         "#009e73",
     ),
-    Cause("outage", "outage", "A link of the path was down, or there was no route, with data outstanding.", "#000000"),
+    Cause("outage", "outage", "A link of the path was down, or there was no route, with data outstanding.", "#c1121f"),
     Cause("timeout", "timeout", "The sender waited for a retransmission timeout that then expired.", "#cc79a7"),
-    Cause("unknown", "unknown", "The record does not show it.", "#e5e9ee"),
+    Cause("unknown", "unknown", "The record does not show it.", "#c9d1da"),
 )
 NAMES = tuple(c.name for c in CAUSES)
 BY_NAME = {c.name: c for c in CAUSES}

@@ -145,26 +145,25 @@ def _floats(column: Any, rows: int) -> Floats:
 
 def _rows(run: Run, wanted: set[int]) -> dict[int, Any]:
     """Rows by flow."""
-    table = run.table("flows")
-    names = [c for c in table.column_names if c in ("t_ns", "flow", *VALUES, *TEXTS) or c.startswith(OWN)]
-    return _by_flow(table.select(names), wanted)
+    return _by_flow(run, "flows", wanted)
 
 
 def _accounts(run: Run, wanted: set[int]) -> dict[int, Any]:
-    if "limits" not in run.manifest.tables:
-        return {}
-    return _by_flow(run.table("limits"), wanted)
+    return _by_flow(run, "limits", wanted) if "limits" in run.manifest.tables else {}
 
 
-def _by_flow(table: Any, wanted: set[int]) -> dict[int, Any]:
-    """The rows of each flow, in order of time."""
+def _by_flow(run: Run, name: str, wanted: set[int]) -> dict[int, Any]:
+    """The rows of each wanted flow, in order of time; those of others are not kept."""
+    import pyarrow as pa
+
+    chosen = np.array(sorted(wanted))
+    pieces = [part.filter(np.isin(np.asarray(part.column("flow")), chosen)) for part in run.groups(name)]
+    table = pa.concat_tables(pieces, promote_options="default")
     flow = np.asarray(table.column("flow"))
     order = np.lexsort((np.asarray(table.column("t_ns")), flow))
     numbers, starts = np.unique(flow[order], return_index=True)
     bounds = [*starts.tolist(), len(order)]
-    return {
-        int(n): table.take(order[a:b]) for n, a, b in zip(numbers, bounds, bounds[1:], strict=False) if int(n) in wanted
-    }
+    return {int(n): table.take(order[a:b]) for n, a, b in zip(numbers, bounds, bounds[1:], strict=False)}
 
 
 def _aligned(accounts: Any, times: npt.NDArray[np.int64]) -> Floats | None:
