@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import struct
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from conftest import ROOT, Cli
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.report.data import shown_flows
 from perigee_lab.results.report.limits import strips
-from perigee_lab.results.run import Run
+from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.why import FlowLimits, limits
 from perigee_lab.results.why.causes import NAMES
 
@@ -170,3 +171,117 @@ def test_the_command_prints_lines_rows_and_objects(cli: Cli, tmp_path: Path) -> 
     assert cli("why", "out", "--flow", "7").returncode == 2
     assert cli("why", "out", "--cc", "vegas").returncode == 2
     assert cli("why", "nowhere").returncode == 2
+
+
+# ---- captures and logs ---------------------------------------------------------------------------
+
+VISIBLE = {"outage": "timeout"}
+"""Limits as packets show them: a capture has no network, so an outage is the wait for a timeout."""
+CAPTURED = ("application", "start", "recovery", "steady", "timeout", "outage", "pacing", "send")
+
+
+def captured(cli: Cli, made: Case, folder: Path) -> Path:
+    """The capture of a case at its sender."""
+    folder.mkdir()
+    (folder / "s.toml").write_text(made.toml, encoding="utf-8")
+    done = cli("run", folder / "s.toml", "--cc", made.cc, "--pcap", "--no-report", "--out", folder / "out")
+    assert done.returncode == 0, done.stderr
+    return folder / "out" / made.cc / "seed1" / "senders.pcapng"
+
+
+def imported(cli: Cli, capture: Path, folder: Path) -> FlowLimits:
+    """The limits of the flow of a capture."""
+    done = cli("import", "capture", capture, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    (run,) = find_records(folder)
+    return max(run.why(), key=lambda of: of.end_s - of.begin_s)
+
+
+def as_visible(made: Case, end_s: float) -> Case:
+    """The case with the limits that packets show, up to the last packet."""
+    truth = tuple((a, min(b, int(end_s)), VISIBLE.get(name, name)) for a, b, name in made.truth)
+    return replace(made, truth=truth)
+
+
+def check_captures(cli: Cli, cases: Iterable[Case], folder: Path) -> None:
+    """Asserts that 95 % of the decided seconds are right."""
+    kinds: Counter[str] = Counter()
+    for i, made in enumerate(cases):
+        of = imported(cli, captured(cli, made, folder / f"c{i}"), folder / f"in{i}")
+        kinds += verdicts(as_visible(made, of.end_s), of)
+    decided = kinds.total() - kinds["unknown"]
+    assert kinds["right"] >= RIGHT * decided, kinds
+    assert decided >= 0.5 * kinds.total(), kinds
+
+
+def test_captures_show_some_limits_and_the_others_are_unknown(cli: Cli, tmp_path: Path) -> None:
+    families = {c.family: c for c in QUICK}
+    check_captures(cli, [families[f] for f in ("application", "start", "recovery", "steady", "timeout")], tmp_path)
+    paced = families["pacing"]
+    of = imported(cli, captured(cli, paced, tmp_path / "p"), tmp_path / "in-p")
+    assert verdicts(paced, of)["unknown"] >= 8, "nothing in the packets tells a pacing rate from a window"
+
+
+@pytest.mark.slow
+def test_decided_seconds_of_captures_of_all_runs_are_right(cli: Cli, tmp_path: Path) -> None:
+    check_captures(cli, [c for c in CASES if c.family in CAPTURED], tmp_path)
+
+
+def limited_windows(capture: Path, window: int) -> None:
+    """Writes a receive window into all packets of a capture of a simulated flow."""
+    data, at = bytearray(capture.read_bytes()), 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        tcp = at + 28 + 20
+        # An enhanced packet block with IPv4, without SYN.
+        if kind == 6 and not data[tcp + 13] & 2:
+            struct.pack_into(">H", data, tcp + 14, window >> 14)
+        at += length
+    capture.write_bytes(data)
+
+
+def test_a_full_receive_window_is_seen_in_a_capture(cli: Cli, tmp_path: Path) -> None:
+    made = next(c for c in CASES if c.name.startswith("receive fixed 200 ms"))
+    capture = captured(cli, made, tmp_path / "c")
+    limited_windows(capture, 25 << 14)
+    of = imported(cli, capture, tmp_path / "in")
+    kinds = verdicts(made, of)
+    assert kinds["right"] == kinds.total(), kinds
+    assert any("SO_RCVBUF" in note for note in of.notes)
+
+
+def qlog(frames_sent: list[str], frames_received: list[str]) -> str:
+    """A sender with a window of 10 MB and 100 kB in flight per round trip of 100 ms, for 5 s."""
+    header = {"packet_type": "1RTT"}
+    events: list[dict[str, object]] = []
+    for k in range(50):
+        t = 100.0 * k
+        for i in range(80):
+            frames = [{"frame_type": "stream", "length": 1200}]
+            if i == 79:
+                frames += [{"frame_type": kind} for kind in frames_sent]
+            data = {"header": header | {"packet_number": 80 * k + i}, "raw": {"length": 1250}, "frames": frames}
+            events.append({"time": t + i / 80, "name": "transport:packet_sent", "data": data})
+        state = {"smoothed_rtt": 100, "latest_rtt": 100, "congestion_window": 10_000_000, "bytes_in_flight": 100_000}
+        events.append({"time": t + 2, "name": "recovery:metrics_updated", "data": state})
+        got = {"frame_type": "ack", "acked_ranges": [[80 * k, 80 * k + 79]]}
+        data = {"header": header, "frames": [got, *({"frame_type": kind} for kind in frames_received)]}
+        events.append({"time": t + 99, "name": "transport:packet_received", "data": data})
+    return json.dumps({"qlog_version": "0.3", "qlog_format": "JSON", "traces": [{"events": events}]})
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "name"),
+    [(["data_blocked"], ["max_data"], "receive_window"), ([], ["max_data"], "application"), ([], [], "unknown")],
+)
+def test_flow_control_of_quic_is_read_from_a_qlog(
+    cli: Cli, tmp_path: Path, sent: list[str], received: list[str], name: str
+) -> None:
+    (tmp_path / "a.qlog").write_text(qlog(sent, received), encoding="utf-8")
+    assert cli("import", "log", "a.qlog", "--out", "in").returncode == 0
+    (run,) = find_records(tmp_path / "in")
+    (of,) = run.why()
+    assert of.totals()[name] == pytest.approx(of.end_s - of.begin_s, rel=0.05)
+    remedies = [note for note in of.notes if "initial_max_data" in note]
+    assert bool(remedies) == (name == "receive_window")
+    assert all("100 kB per round trip of 100 ms are 8 Mbit/s" in note for note in remedies)

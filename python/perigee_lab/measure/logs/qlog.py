@@ -26,6 +26,11 @@ COLUMNS = {
 }  # fmt: skip
 """Metric → column and factor: qlog has times in ms, amounts in bytes, rates in bit/s."""
 FLOATS = {"log.min_rtt_ms"}
+BLOCKED = {"data_blocked", "stream_data_blocked"}
+"""Frames of a sender that flow control stops (RFC 9000, section 4.1)."""
+CREDIT = {"max_data", "max_stream_data"}
+BLOCKED_COLUMN = "log.blocked_frames"
+"""Number of `BLOCKED` frames sent so far, in logs that contain frames of flow control."""
 MOST_RANGE = 1 << 20
 """Maximum number of packets in one range of an acknowledgement."""
 EPOCH_MS = 1e11
@@ -50,6 +55,7 @@ class _Trace:
         self.now: dict[str, Any] = {}
         self.sizes: dict[tuple[str, int], int] = {}
         self.sent = self.lost = self.acked_bytes = self.received_bytes = 0
+        self.blocked: int | None = None
         self.clock_ms = 0.0
         self.first_ns: int | None = None
 
@@ -99,7 +105,18 @@ class _Trace:
             number(at(data, "raw", "length")) or number(at(data, "header", "packet_size")) or 0
         )
 
+        self._flow_control(data, sent=True)
+
+    def _flow_control(self, data: dict[str, Any], *, sent: bool) -> None:
+        """Counts the frames with which this end reports that flow control stops it."""
+        frames = at(data, "frames")
+        kinds = [at(frame, "frame_type") for frame in frames] if isinstance(frames, list) else []
+        told = sum(isinstance(kind, str) and kind in BLOCKED for kind in kinds) if sent else 0
+        if told or any(isinstance(kind, str) and kind in CREDIT for kind in kinds):
+            self.blocked = (self.blocked or 0) + told
+
     def _received(self, data: dict[str, Any]) -> None:
+        self._flow_control(data, sent=False)
         space = _space(data)
         frames = at(data, "frames")
         for frame in frames if isinstance(frames, list) else []:
@@ -134,6 +151,7 @@ class _Trace:
             {"t_ns": t_ns, "delivered_bytes": self.acked_bytes, "sent_packets": self.sent, "retransmits": self.lost}
             | {"goodput_bps": (self.acked_bytes - before) * 8 * NS_PER_S / since if since > 0 else 0.0}
             | self.now
+            | ({} if self.blocked is None else {BLOCKED_COLUMN: float(self.blocked)})
         )  # fmt: skip
 
 

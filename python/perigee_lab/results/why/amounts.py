@@ -30,7 +30,14 @@ OWN_RATE = ("bbr", "leocc", "copa", "vivace", "orbcc", "leotcp", "hpcc", "astrae
 QUEUE = 0.25
 """Rise of the RTT above its minimum that shows a queue, so a full path; at least `LEAST_QUEUE_NS`."""
 LEAST_QUEUE_NS = 4e6
-STEADY_GROWTH = 0.05
+BLOCKED_ROUNDS = 1.5
+"""Round trips for which a report that flow control blocks holds: a sender makes one per credit."""
+ROUNDS = 4
+"""Round trips over which growth is observed."""
+LEAST_GROWTH = 2
+"""Segments by which the amount in flight grows over these."""
+START_GROWTH = 1.3
+"""Growth per round trip in slow start: 1.5 with delayed ACKs."""
 
 
 def amounts(e: Evidence) -> Floats:
@@ -72,11 +79,23 @@ def _of_state(e: Evidence) -> Floats:
     full = flight >= np.minimum(FULL * cwnd, cwnd - PLAIN_MSS)
     idle = (_most(e["in_flight_bytes"]) == 0) & ~(e.rise("delivered_bytes") > 0)
     paced = _has_own_rate(e) & (rate >= AT_RATE * e["pacing_bps"])
-    blocked = e.rise("log.blocked_frames") > 0 if "log.blocked_frames" in e.own else np.zeros(len(cwnd), dtype=bool)
+    blocked = _blocked(e)
     spare = ~np.isnan(cwnd) & ~np.isnan(flight) & ~full
     conditions = [idle, full, blocked, paced & spare, spare & _certainly_application(e, flight)]
     choices = [APPLICATION, WINDOW, RECEIVE, PACED, APPLICATION]
     return _one_hot(np.select(conditions, choices, UNKNOWN).astype(np.intp))
+
+
+def _blocked(e: Evidence) -> Bools:
+    """Whether flow control stopped a sender of QUIC, as it has reported, within the latest round trip."""
+    counter = e.own.get("log.blocked_frames")
+    if counter is None:
+        return np.zeros(len(e.t_ns), dtype=bool)
+    known = np.nan_to_num(counter)
+    span = np.nan_to_num(BLOCKED_ROUNDS * e["srtt_ns"])
+    before = np.searchsorted(e.t_ns, e.t_ns - span, side="right") - 1
+    blocked: Bools = known > np.where(before >= 0, known[np.maximum(before, 0)], 0.0)
+    return blocked
 
 
 def _certainly_application(e: Evidence, flight: Floats) -> Bools:
@@ -134,20 +153,43 @@ def _of_capture(e: Evidence) -> Floats:
 
 def _has_queue(e: Evidence) -> Bools:
     """Whether the RTT shows a queue: the sender has sent more than the path carries."""
-    rtt = e["srtt_ns"]
-    least = np.fmin.accumulate(np.where(np.isnan(e["rtt_ns"]), np.inf, e["rtt_ns"]))
-    queued: Bools = rtt - least > np.maximum(QUEUE * least, LEAST_QUEUE_NS)
+    base = e.base_rtt_ns()
+    queued: Bools = e["srtt_ns"] - base > np.maximum(QUEUE * base, LEAST_QUEUE_NS)
     return queued
 
 
 def _grows(e: Evidence) -> Bools:
-    """Whether the amount in flight has its maximum so far and still grows: a window that opens."""
-    flight = e["in_flight_bytes"]
-    if not len(flight):
-        return np.zeros(0, dtype=bool)
-    before = np.concatenate(([0.0], np.fmax.accumulate(np.nan_to_num(flight))[:-1]))
-    grown: Bools = (flight > (1 + STEADY_GROWTH) * before) & (flight > 2 * PLAIN_MSS)
-    return grown
+    """Whether the amount in flight grows from round trip to round trip: a window that opens.
+
+    Only a sender that always has data makes use of each increase.
+    """
+    peaks = peaks_in_flight(e)
+    steps = peaks[:-1] - peaks[1:]
+    slow = (steps > -PLAIN_MSS / 2).all(axis=0) & (peaks[0] - peaks[-1] >= LEAST_GROWTH * PLAIN_MSS)
+    found: Bools = slow | doubles(peaks)
+    return found
+
+
+def doubles(peaks: Floats) -> Bools:
+    """Whether the amount in flight grows as in slow start."""
+    found: Bools = (peaks[0] >= START_GROWTH * peaks[1]) & (peaks[0] > 2 * PLAIN_MSS)
+    return found
+
+
+def peaks_in_flight(e: Evidence) -> Floats:
+    """Largest amount in flight in the latest `ROUNDS` round trips before each row, the latest first.
+
+    A round trip has at least three rows. NaN where the flow was not there yet.
+    """
+    times, flight = e.t_ns, np.nan_to_num(e["in_flight_bytes"])
+    rounds = np.maximum(np.nan_to_num(e["srtt_ns"]), 3.0 * e.sample_ns)
+    ends = [np.searchsorted(times, times - k * rounds, side="right") for k in range(ROUNDS + 1)]
+    found = np.full((ROUNDS, len(times)), np.nan)
+    for k in range(ROUNDS):
+        for i, (b, a) in enumerate(zip(ends[k].tolist(), ends[k + 1].tolist(), strict=True)):
+            if b > a:
+                found[k, i] = flight[a:b].max()
+    return found
 
 
 def receive_window_bytes(e: Evidence, limited: Bools) -> float:

@@ -76,6 +76,11 @@ class Evidence:
         before = np.concatenate(([self.begin_ns], self.t_ns[:-1]))
         return np.minimum(before, self.t_ns)
 
+    def base_rtt_ns(self) -> Floats:
+        """RTT of the path without queues; where the record has none, the least RTT so far."""
+        least: Floats = np.fmin.accumulate(np.where(np.isnan(self["rtt_ns"]), np.inf, self["rtt_ns"]))
+        return np.where(np.isnan(self["base_rtt_ns"]) & self.measured & np.isfinite(least), least, self["base_rtt_ns"])
+
     def rise(self, name: str) -> Floats:
         """Increase of a counter over the interval of each row."""
         counter = self[name] if name in self.values else self.own[name]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SECOND_NS = 1_000_000_000
 GAP = 5
-"""Times between rows above this multiple of the sampling interval are unknown."""
+"""Times between rows above this multiple of the sampling interval, and above two round trips, are unknown."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def limits_of(e: Evidence, outages: Sequence[Span]) -> FlowLimits:
     established = shaken[1]
     reductions = spans.episodes(e, established)
     recoveries = spans.merged([(r.begin_ns, r.end_ns) for r in reductions])
-    starting = spans.starts(e, established, reductions)
+    starting = spans.starts(e, established)
     edges = _edges(e, [shaken, *outages, *waits, *recoveries, *starting])
     shares = _shares(e, edges, recoveries, starting)
     mids = (edges[1:] + edges[:-1]) // 2
@@ -141,7 +141,8 @@ def _of_rows(e: Evidence, mids: Times) -> Floats:
     length = np.where(after, mids - e.t_ns[-1], (e.t_ns - e.starts_ns())[row])
     # Captures have no rows while a flow is silent.
     idle = shares[row, APPLICATION] == 1
-    gap = (length > GAP * e.sample_ns) & ~idle & (row > 0)
+    silence = np.fmax(GAP * e.sample_ns, 2 * e["srtt_ns"][row])
+    gap = (length > silence) & ~idle & (row > 0)
     found = shares[row]
     found[gap] = unknown[gap]
     return found

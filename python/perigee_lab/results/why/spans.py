@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_lab.results.marks import marks, routes_of
+from perigee_lab.results.why.amounts import doubles, peaks_in_flight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,8 +237,17 @@ def _after(reductions: list[tuple[int, str]], k: int, t: int) -> int:
 def _window_before(e: Evidence, t: int) -> float:
     """Window (of captures: amount in flight) at the last row before a reduction."""
     i = int(np.searchsorted(e.t_ns, t)) - 1
-    values = e["cwnd_bytes"] if not np.isnan(e["cwnd_bytes"]).all() else e["in_flight_bytes"]
-    return float(values[i]) if i >= 0 else float("nan")
+    if i < 0:
+        return float("nan")
+    if not np.isnan(e["cwnd_bytes"]).all():
+        return float(e["cwnd_bytes"][i])
+    flight = e["in_flight_bytes"][int(np.searchsorted(e.t_ns, e.t_ns[i] - _round_ns(e, i))) : i + 1]
+    return float(np.fmax.reduce(flight))
+
+
+def _round_ns(e: Evidence, i: int) -> float:
+    """A round trip at a row, of at least three rows."""
+    return float(np.fmax(e["srtt_ns"][i], 3.0 * e.sample_ns))
 
 
 def _is_made_good(e: Evidence, i: int, begin: int, target: float) -> bool:
@@ -247,7 +257,7 @@ def _is_made_good(e: Evidence, i: int, begin: int, target: float) -> bool:
     if window >= REGAINED * target and e.texts["ca_state"][i] not in REDUCED:
         return True
     # The queue from before the reduction lasts for a round trip.
-    srtt, base = e["srtt_ns"][i], e["base_rtt_ns"][i]
+    srtt, base = e["srtt_ns"][i], e.base_rtt_ns()[i]
     if np.isnan(base) or np.isnan(srtt) or e.starts_ns()[i] < begin + srtt:
         return False
     # Bursts queue behind themselves for a part of the round trip only.
@@ -266,7 +276,7 @@ def _episode(e: Evidence, begin: int, end: int, reason: str, recovered: bool, ag
     return Episode(begin, end, reason, _window_before(e, begin), least, rounds, recovered, again)
 
 
-def starts(e: Evidence, established_ns: int, found: Sequence[Episode]) -> list[Span]:
+def starts(e: Evidence, established_ns: int) -> list[Span]:
     """Times in slow start or a scheme's startup, except those within a recovery."""
     changes = [(ev.t_ns, ev.text in START_MODES) for ev in e.of_kind("mode")]
     modes = e.texts["mode"]
@@ -282,9 +292,7 @@ def starts(e: Evidence, established_ns: int, found: Sequence[Episode]) -> list[S
     else:
         within = within | endless
     if np.isnan(e["cwnd_bytes"]).all():
-        # Without a window: until the first retransmission.
-        first = found[0].begin_ns if found else established_ns
-        return [(established_ns, first)] if e.backend == "capture" else []
+        within = doubles(peaks_in_flight(e))
     return merged(list(zip(e.starts_ns()[within].tolist(), e.t_ns[within].tolist(), strict=True)))
 
 
