@@ -205,6 +205,10 @@ def test_a_campaign_is_a_record_with_its_report(slow_server: Server, tmp_path: P
     totals = first.table("flow_totals").to_pylist()
     assert [t["goodput_bytes"] for t in totals if t["cc"] != "ping"] == [1_500_000, 1_500_000]
     assert len(first.table("completions")) == 2
+    assert first.table("limits").num_rows > 10, "the sender's kernel accounts for its limits"
+    for of in first.why():
+        assert sum(of.totals().values()) == pytest.approx(of.end_s - of.begin_s)
+        assert of.totals()["unknown"] < 0.2 * (of.end_s - of.begin_s)
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     wanted = ("A trial", "Probes: distributions", "Changes of the path", "Start-up and steady state")
     assert [w for w in wanted if w not in page] == []

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from why_cases import CASES, QUICK, Case, case, change
 
 import perigee_lab as perigee
 from conftest import ROOT, Cli
@@ -23,6 +22,7 @@ from perigee_lab.results.report.limits import strips
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.why import FlowLimits, limits
 from perigee_lab.results.why.causes import NAMES
+from why_cases import CASES, QUICK, Case, case, change
 
 RIGHT = 0.95
 

@@ -288,9 +288,11 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         };
         self.inner.flow(&row, &internals(sample));
         let since = known.before.replace((sample.at, sample.tcp));
-        let start = known.started.unwrap_or(sample.at);
-        let limits = limits(&row, sample, since.unwrap_or((start, TcpInfo::default())));
-        self.inner.limits(&limits);
+        // Without an RTT sample the connection is not established.
+        if sample.tcp.rtt_us > 0 {
+            let start = known.started.unwrap_or(sample.at);
+            self.inner.limits(&limits(&row, sample, since.unwrap_or((start, TcpInfo::default()))));
+        }
     }
 
     fn limits(&mut self, row: &LimitRow) {

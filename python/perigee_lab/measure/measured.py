@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ class Tables:
     windows: list[dict[str, Any]]
     completions: list[dict[str, Any]]
     remarks: list[str]
+    limits: list[pa.Table] = field(default_factory=list)
 
     def whole(self) -> dict[str, pa.Table]:
         """The complete tables."""
@@ -69,10 +70,10 @@ class Tables:
             "flow_totals": as_table("flow_totals", self.totals), "windows": as_table("windows", self.windows),
             "completions": as_table("completions", self.completions),
         }  # fmt: skip
-        for name, parts in (("flows", self.flows), ("rtt", self.rtt)):
+        for name, parts in (("flows", self.flows), ("rtt", self.rtt), ("limits", self.limits)):
             if parts:
                 one = pa.concat_tables(parts, promote_options="default")
-                found[name] = one.sort_by([("t_ns", "ascending"), ("flow", "ascending")]) if name == "flows" else one
+                found[name] = one.sort_by([("t_ns", "ascending"), ("flow", "ascending")]) if name != "rtt" else one
         return found
 
 
@@ -261,6 +262,9 @@ def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part],
         **_of_sender(about, columns, zero, r_t),
     }  # fmt: skip
     tables.flows.append(columns_table("flows", rows, len(r_t)))
+    if "s_info" in columns:
+        accounts = _accounts(about, columns, zero, r_t)
+        tables.limits.append(columns_table("limits", {**accounts, "flow": number}, len(accounts["t_ns"])))
     rtts = _smoothed(about, columns)
     tables.rtt.append(_counted(number, rtts))
     got, done = int(r_total[-1]), zero + int(about["done_ns"])
@@ -352,6 +356,21 @@ def _of_sender(about: Mapping[str, Any], columns: Mapping[str, Ints], zero: int,
         "retransmits": column("total_retrans"),
         "ca_state": [CA_STATES[s] if 0 <= s < 5 else "" for s in np.where(there, state, -1).tolist()],
         "measure.min_rtt_ms": [None if v is None else v / 1e3 for v in column("min_rtt_us", none=(1 << 32) - 1)],
+    }  # fmt: skip
+
+
+def _accounts(about: Mapping[str, Any], columns: Mapping[str, Ints], zero: int, at: Ints) -> dict[str, Any]:
+    """Time under each limit up to each time, from the accounts of the sender's kernel."""
+    t = columns["s_t"] + int(about["sender_zero_ns"]) + zero
+    which = np.searchsorted(t, at, side="right") - 1
+    at, which = at[which >= 0], which[which >= 0]
+    keys = ("busy_us", "rwnd_limited_us", "sndbuf_limited_us")
+    totals = [np.maximum(columns["s_info"][which, NAMES.index(key)], 0) * 1000 for key in keys]
+    busy, receive, send = (np.maximum(np.diff(total), 0) for total in totals)
+    idle = np.maximum(np.diff(t[which]) - busy, 0)
+    return {
+        "t_ns": at[1:], "application_ns": idle, "receive_window_ns": receive, "send_buffer_ns": send,
+        "congestion_window_ns": np.maximum(busy - receive - send, 0),
     }  # fmt: skip
 
 

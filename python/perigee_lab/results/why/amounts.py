@@ -23,6 +23,8 @@ FULL = 0.9
 """A window counts as full from this share on: packets are sent in bursts."""
 SPARE = 0.5
 """A sender in flight with less than this share of its window has nothing more to send, unless paced."""
+FULL_AT_TIMES = 0.05
+"""Share of an interval with a full receive window or send buffer that shows that there is data to send."""
 AT_RATE = 0.85
 """Share of the pacing rate from which on it is the limit."""
 OWN_RATE = ("bbr", "leocc", "copa", "vivace", "orbcc", "leotcp", "hpcc", "astraea", "prague", "pcc")
@@ -54,15 +56,18 @@ def amounts(e: Evidence) -> Floats:
     mixed = known & np.isnan(e.accounts[:, PACED])
     rest = divided[mixed, WINDOW].copy()
     divided[mixed, WINDOW] = 0.0
-    divided[mixed] += rest[:, None] * _without_windows(found[mixed])
+    # While one of the other windows is full from time to time, there is data to send.
+    has_data = divided[mixed][:, [RECEIVE, SEND]].sum(axis=1) > FULL_AT_TIMES
+    divided[mixed] += rest[:, None] * _without_windows(found[mixed], has_data, paced=_has_own_rate(e))
     return np.where(known[:, None], divided, found)
 
 
-def _without_windows(shares: Floats) -> Floats:
-    """Shares of application, window and pacing alone; window where neither is known."""
+def _without_windows(shares: Floats, has_data: Bools, *, paced: bool) -> Floats:
+    """Shares of application, window and pacing alone; window (or pacing) where neither is known."""
     kept = shares.copy()
     kept[:, [RECEIVE, SEND, UNKNOWN]] = 0.0
-    kept[kept.sum(axis=1) == 0, WINDOW] = 1.0
+    kept[has_data, APPLICATION] = 0.0
+    kept[kept.sum(axis=1) == 0, PACED if paced else WINDOW] = 1.0
     scaled: Floats = kept / kept.sum(axis=1, keepdims=True)
     return scaled
 
