@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Cli
 from perigee_lab.results.run import find_records
-from perigee_lab.results.why.causes import NAMES
+from perigee_lab.results.sender_limits import NAMES
 from real_hosts import real
 from why_cases import CASES, Case
 

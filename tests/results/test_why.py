@@ -20,8 +20,8 @@ from perigee_lab.common.files import RecordError
 from perigee_lab.results.report.data import shown_flows
 from perigee_lab.results.report.limits import strips
 from perigee_lab.results.run import Run, find_records
+from perigee_lab.results.sender_limits import NAMES
 from perigee_lab.results.why import FlowLimits, limits
-from perigee_lab.results.why.causes import NAMES
 from why_cases import CASES, QUICK, Case, case, change
 
 RIGHT = 0.95

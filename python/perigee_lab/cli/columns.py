@@ -21,13 +21,14 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Describe the columns of tables and summary.csv."""
-    from perigee_lab.results.columns import BY_NAME, COLUMNS, one_line
+    from perigee_lab.results.columns import BY_NAME, COLUMNS, SPANS, one_line
     from perigee_lab.results.columns import markdown as page
 
-    unknown = [n for n in names or [] if n not in BY_NAME]
+    by_name = {c.name: c for c in SPANS} | BY_NAME
+    unknown = [n for n in names or [] if n not in by_name]
     if unknown:
         stop(f"no column {unknown[0]!r}; perigee columns lists them")
-    chosen = [BY_NAME[n] for n in names or []] or COLUMNS
+    chosen = [by_name[n] for n in names or []] or [*COLUMNS, *SPANS]
     if as_json:
         told = [{"name": c.name, "unit": c.unit, "rows": c.rows, "meaning": c.meaning} for c in chosen]
         print(json.dumps(told, indent=1))

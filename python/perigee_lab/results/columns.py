@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perigee_lab.results.sender_limits import CAUSES
+
 MORE, LESS = "more", "less"
 
 
@@ -445,6 +447,12 @@ COLUMNS = (
 TABLE = tuple(c for c in COLUMNS if c.heading)
 """The columns of the table in the terminal and in the report."""
 BY_NAME = {c.name: c for c in COLUMNS}
+SPANS = (
+    Column("t_s", "s", "Start of the span, since the start of the run.", rows="span"),
+    Column("length_s", "s", "Part of the span in which the flow lived.", rows="span"),
+    *(Column(c.name, "", f"Share of the span: {c.meaning[0].lower()}{c.meaning[1:]}", rows="span") for c in CAUSES),
+)
+"""Columns of `perigee why --csv`, after scheme, seed and flow."""
 
 
 def one_line(heading: str) -> str:
@@ -468,4 +476,8 @@ def markdown() -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     cells = ((f"`{c.name}`", one_line(c.heading), c.unit, c.rows, c.meaning.replace("|", "\\|")) for c in COLUMNS)
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
+    spans = ["", "## Limits of senders", "", "Columns of `perigee why --csv`; the shares of a row add up to one.", ""]
+    head = ["| column | unit | meaning |", "| --- | --- | --- |"]
+    limits = [f"| `{c.name}` | {c.unit} | {c.meaning} |" for c in SPANS]
+    rows = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([*lines, *rows, *spans, *head, *limits]) + "\n"

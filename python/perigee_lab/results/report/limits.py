@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.results.sender_limits import CAUSES, NAMES
 from perigee_lab.results.why import limits
-from perigee_lab.results.why.causes import CAUSES, NAMES
 from perigee_lab.results.why.text import headline
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perigee_lab.results.sender_limits import INDEX, NAMES
 from perigee_lab.results.why import spans
 from perigee_lab.results.why.amounts import APPLICATION, BASES, UNKNOWN, WINDOW, amounts
-from perigee_lab.results.why.causes import INDEX, NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class FlowLimits:
     edges_ns: Times = field(repr=False)
     """Ends of the pieces below: one more than pieces."""
     shares: Floats = field(repr=False)
-    """A row per piece, in the order of `causes.NAMES`, each with the sum one."""
+    """A row per piece, in the order of `sender_limits.NAMES`, each with the sum one."""
     episodes: tuple[Episode, ...] = ()
     notes: tuple[str, ...] = ()
     """Beliefs of the scheme and remedies, as sentences."""

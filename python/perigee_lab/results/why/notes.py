@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perigee_lab.results.sender_limits import INDEX, NAMES, WINDOW
 from perigee_lab.results.why.amounts import RECEIVE, SEND, amounts, receive_window_bytes
-from perigee_lab.results.why.causes import INDEX, NAMES, WINDOW
 from perigee_lab.results.why.spans import START_MODES
 
 if TYPE_CHECKING:

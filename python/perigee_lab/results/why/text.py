@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common import quoting
-from perigee_lab.results.why.causes import BY_NAME, NAMES
+from perigee_lab.results.sender_limits import BY_NAME, NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
