@@ -344,7 +344,8 @@ def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
     told = cli("columns", "share", "jain_s").stdout
     assert "Of achievable" in told.replace("\n", " ")
     assert "full sampling intervals" in " ".join(told.split())
-    assert [c["name"] for c in json.loads(cli("columns", "--json").stdout)] == [c.name for c in (*columns.COLUMNS, *columns.SPANS)]
+    listed = [c["name"] for c in json.loads(cli("columns", "--json").stdout)]
+    assert listed == [c.name for c in (*columns.COLUMNS, *columns.SPANS)]
     done = cli("columns", "shaer")
     assert (done.returncode, done.stderr) == (2, "perigee: no column 'shaer'; perigee columns lists them\n")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Draws the limits of senders: a strip per scheme, divided by the share of each limit over time.
 "use strict";
-// `strips`: label and bins of each shown scheme; a bin is [start, length, limit, percent, limit, percent, …].
+// `strips`: label, bins and notes of each shown scheme; a bin is [start, length, limit, percent, limit, percent, …].
 const limitStrips = (figure, strips, limits, page) => {
   const { make, html, ticks, duration } = page;
   const box = figure.querySelector(".plot");
@@ -47,6 +47,9 @@ const limitStrips = (figure, strips, limits, page) => {
     make("rect", { width: 10, height: 10, style: `fill:${limit.colour}` }, patch);
     item.append(limit.words);
   });
+  const notes = figure.querySelector("ul");
+  notes.replaceChildren();
+  known.forEach((strip) => strip.notes.forEach((note) => html("li", notes, note)));
   const hide = () => figure.querySelectorAll(".tip").forEach((e) => e.remove());
   svg.addEventListener("pointermove", (event) => {
     hide();

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BINS = 160
 """Bins of a strip; many flows share those of four."""
 LEAST_BINS = 40
+NOTES = 3
 WHOLE = 100
 
 
@@ -26,14 +27,14 @@ def legend() -> list[dict[str, str]]:
 
 
 def strips(run: Run, flows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Bins of each shown flow, by number, and its largest limit as a sentence.
+    """Bins of each shown flow, by number, its largest limit as a sentence, and notes.
 
     A bin is [start (s), length (s), limit, percent, limit, percent, …].
     """
     number = max(LEAST_BINS, min(BINS, 4 * BINS // max(1, len(flows))))
     width = max(0.01, run.manifest.duration_ns / 1e9 / number)
     return {
-        str(f.flow): {"bins": [_bin(b) for b in f.over_time(width)], "said": f"{headline(f)}"}
+        str(f.flow): {"bins": [_bin(b) for b in f.over_time(width)], "said": headline(f), "notes": f.notes[:NOTES]}
         for f in limits(run, [shown["flow"] for shown in flows])
     }
 

@@ -331,8 +331,8 @@
     const base = data.schemes.map((s, i) => ({ x: own(s).t, y: own(s).base, i, base: true }));
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
     plot($("#goodput"), [...bound, ...of("goodput")], { ...time, digits: 2, cut: true });
-    const strip = (s) => (chosen() && s.limits[chosen().flow]) || { bins: [], said: "" };
-    const strips = data.schemes.filter((s) => shown.has(s.cc)).map((s) => ({ label: `${s.label}: ${strip(s).said}`, bins: strip(s).bins }));
+    const strip = (s) => (chosen() && s.limits[chosen().flow]) || { bins: [], said: "", notes: [] };
+    const strips = data.schemes.filter((s) => shown.has(s.cc)).map((s) => ({ label: `${s.label}: ${strip(s).said}`, bins: strip(s).bins, notes: strip(s).notes.map((n) => `${s.label}: ${n}`) }));
     limitStrips($("#limits"), strips, data.limits, { make, html, ticks, duration: data.duration_s });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
     plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });

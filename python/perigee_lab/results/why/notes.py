@@ -185,7 +185,7 @@ def _restarts(e: Evidence, limits: FlowLimits) -> str:
     if not found:
         return ""
     why = " after reconfigurations that it detected" if triggered is not None and (triggered > 0).any() else ""
-    return f"{e.cc}: {', '.join(found)}{why}"
+    return f"{', '.join(found)}{why}"
 
 
 def _started(e: Evidence) -> Bools:
