@@ -136,6 +136,37 @@ def test_a_stale_minimum_rtt_is_reported() -> None:
     assert not [n for n in none.notes if n.startswith("stale")]
 
 
+def test_the_full_buffer_of_a_proxy_limits_both_of_its_legs() -> None:
+    toml = """
+[run]
+duration = "20 s"
+[source.dumbbell]
+rtt = "600 ms"
+rtt_at = "access"
+bottleneck_delay = "290 ms"
+[port.all]
+queue = "20000 packets"
+[port.bottleneck]
+rate = "50 Mbit"
+[[flow]]
+cc = "*"
+from = "s1"
+to = "d1"
+via = ["r1", "r2"]
+via_cc = ["*", "hybla", "cubic"]
+via_buffer = "8 MB"
+tcp.rmem = 0
+"""
+    run = perigee.loads(toml).run("cubic")
+    first, second, third = run.why()
+    assert first.totals()["receive_window"] > 19
+    assert second.totals()["send_buffer"] > 18
+    assert third.totals()["application"] > 18
+    assert first.notes[0].endswith("the next leg decides")
+    assert "via_buffer" in second.notes[0]
+    assert run.why(2)[0].totals() == second.totals(), "also without the first leg"
+
+
 def test_flows_are_chosen_by_name_and_number() -> None:
     run = perigee.load(ROOT / "scenarios/micro/chain.toml", {"run.duration": "2 s", "flow.0.stagger": "100 ms"}).run(
         "cubic"

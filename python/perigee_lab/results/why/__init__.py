@@ -8,16 +8,17 @@ of the sender at its rows decides, or its packets do, and what they do not show 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.checked import consistent
 from perigee_lab.results.why.evidence import evidence
-from perigee_lab.results.why.flow import FlowLimits, limits_of
+from perigee_lab.results.why.flow import FlowLimits, after_leg, limits_of
 from perigee_lab.results.why.spans import outages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from perigee_lab.results.run import Run
 
@@ -32,10 +33,26 @@ def limits(run: Run, flows: Collection[int] | None = None) -> list[FlowLimits]:
     from perigee_lab.results.why.notes import notes
 
     with consistent(run.folder):
-        known = list(evidence(run, None if flows is None else set(flows)))
-        down = outages(run, known)
-        found = [(e, limits_of(e, down[e.flow])) for e in known]
-        return [replace(of, notes=tuple(notes(e, of))) for e, of in found]
+        wanted = None if flows is None else set(flows)
+        before = {b: a for split in run.manifest.splits for a, b in pairwise(split.legs)}
+        known = {e.flow: e for e in evidence(run, None if wanted is None else wanted | _beside(before, wanted))}
+        down = outages(run, list(known.values()))
+        found = {flow: limits_of(e, down[flow]) for flow, e in known.items()}
+        for f in [f for f in found if before.get(f) in found]:
+            a = before[f]
+            found[f] = after_leg((known[f], found[f]), (known[a], found[a]))
+        following = {a: found.get(b) for b, a in before.items()}
+        return [
+            replace(of, notes=tuple(notes(known[f], of, following.get(f))))
+            for f, of in found.items()
+            if wanted is None or f in wanted
+        ]
+
+
+def _beside(before: Mapping[int, int], wanted: set[int]) -> set[int]:
+    """The legs of split flows before and after those wanted, and those before the latter."""
+    after = wanted | {b for b, a in before.items() if a in wanted}
+    return after | {before[f] for f in after if f in before}
 
 
 def limits_of_flow(run: Run, flow: str | int) -> FlowLimits:

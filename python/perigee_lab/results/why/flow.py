@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -163,3 +163,25 @@ def inside(times: Times, found: Sequence[Span]) -> npt.NDArray[np.bool_]:
     k = np.searchsorted(begins, times, side="right") - 1
     within: npt.NDArray[np.bool_] = (k >= 0) & (times < ends[np.maximum(k, 0)])
     return within
+
+
+def after_leg(mine: tuple[Evidence, FlowLimits], earlier: tuple[Evidence, FlowLimits]) -> FlowLimits:
+    """The limits of a leg of a split flow, whose data come from an earlier leg.
+
+    While the earlier leg waits for room in the proxy's buffer, this one has nothing more to send
+    and most of the data between both ends is in its flight, it fills that buffer.
+    """
+    of, before = mine[1], earlier[1]
+    if len(of.edges_ns) < 2 or len(before.edges_ns) < 2:
+        return of
+    edges = np.unique(np.concatenate((of.edges_ns, before.edges_ns, mine[0].t_ns)))
+    edges = edges[(edges >= of.edges_ns[0]) & (edges <= of.edges_ns[-1])]
+    mids = (edges[1:] + edges[:-1]) // 2
+    shares = of.shares[np.searchsorted(of.edges_ns, mids, side="right") - 1].copy()
+    at = np.searchsorted(before.edges_ns, mids, side="right") - 1
+    there = (at >= 0) & (at < len(before.shares)) & (_outstanding(mine[0], mids) >= _outstanding(earlier[0], mids))
+    waits = before.shares[np.clip(at, 0, len(before.shares) - 1), INDEX["receive_window"]]
+    moved = np.minimum(shares[:, INDEX["application"]], np.where(there, waits, 0.0))
+    shares[:, INDEX["application"]] -= moved
+    shares[:, INDEX["send_buffer"]] += moved
+    return replace(of, edges_ns=edges, shares=shares)

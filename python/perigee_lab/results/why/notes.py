@@ -27,13 +27,15 @@ STALE = 0.1
 """Relative difference between belief and path from which on a belief is reported."""
 FULL_PATH = 0.88
 """Payload over the rate of the slowest port from which on it counts as full: headers take some 5 %."""
+SUPPLIED = 0.5
+"""A leg whose sender has nothing to send for a smaller share of its time gets its data fast enough."""
 LEAST_SHARE = 0.05
 """Smallest share of a flow's life that a note is about."""
 
 
-def notes(e: Evidence, limits: FlowLimits) -> list[str]:
-    """Sentences on a flow."""
-    found = [_flow_control(e, limits), _send_buffer(e, limits)]
+def notes(e: Evidence, limits: FlowLimits, next_leg: FlowLimits | None = None) -> list[str]:
+    """Sentences on a flow; `next_leg`: the flow that forwards its data from a proxy."""
+    found = [_flow_control(e, limits, next_leg), _send_buffer(e, limits)]
     bound = _bound_by_control(e, limits)
     if bound.any():
         found += [
@@ -59,10 +61,12 @@ def _bound_by_control(e: Evidence, limits: FlowLimits) -> Bools:
 # ---- remedies ------------------------------------------------------------------------------------
 
 
-def _flow_control(e: Evidence, limits: FlowLimits) -> str:
+def _flow_control(e: Evidence, limits: FlowLimits, next_leg: FlowLimits | None) -> str:
     share = _share(limits, "receive_window")
     if share < LEAST_SHARE:
         return ""
+    if next_leg is not None and _share(next_leg, "application") < SUPPLIED:
+        return f"the buffer of its proxy is full for {_percent(share)} of its time: the next leg decides"
     bound = amounts(e)[:, RECEIVE] > 0.5
     window = receive_window_bytes(e, bound)
     rtt = _mean(e["srtt_ns"], bound) or _mean(e["rtt_ns"], bound)
@@ -73,7 +77,9 @@ def _flow_control(e: Evidence, limits: FlowLimits) -> str:
     needed = rate * (_mean(e["base_rtt_ns"], bound) or rtt) / 8e9
     if 0 < needed <= window:
         return f"{found}; that fills the path of {_rate(rate)}, and more would only wait in its queue"
-    return f"{found}; raise {_knob(e)}" + (f" to {_bytes(needed)} or more for {_rate(rate)}" if needed > 0 else "")
+    return f"{found}; raise {_knob(e) if next_leg is None else 'the buffer of its proxy (via_buffer)'}" + (
+        f" to {_bytes(needed)} or more for {_rate(rate)}" if needed > 0 else ""
+    )
 
 
 def _knob(e: Evidence) -> str:
@@ -81,7 +87,7 @@ def _knob(e: Evidence) -> str:
     if e.backend == "log" or any(ev.text.endswith("QUIC") for ev in e.events):
         return "initial_max_data and initial_max_stream_data of the receiver (QUIC)"
     if e.backend == "simulator":
-        return "the receive window (tcp.rmem_max, tcp.receive_buffer, the buffer of a proxy)"
+        return "the receive window (tcp.rmem_max, tcp.receive_buffer)"
     return "the receive window (net.ipv4.tcp_rmem, SO_RCVBUF)"
 
 
@@ -92,7 +98,7 @@ def _send_buffer(e: Evidence, limits: FlowLimits) -> str:
     bound = amounts(e)[:, SEND] > 0.5
     window, rtt = receive_window_bytes(e, bound), _mean(e["srtt_ns"], bound)
     reach = f": {_bytes(window)} per round trip of {rtt / 1e6:.0f} ms" if window > 0 and rtt > 0 else ""
-    what = "tcp.send_buffer" if e.backend == "simulator" else "net.ipv4.tcp_wmem, SO_SNDBUF"
+    what = "tcp.send_buffer, via_buffer of a proxy" if e.backend == "simulator" else "net.ipv4.tcp_wmem, SO_SNDBUF"
     return f"its send buffer limits it for {_percent(share)} of its time{reach}; raise it ({what})"
 
 
