@@ -54,7 +54,7 @@ class Run(Record):
         return found
 
     def why(self, flow: str | int | None = None) -> list[FlowLimits]:
-        """What limited the sender of each flow over TCP or QUIC over time, or of one.
+        """Limits of the sender of each flow over TCP or QUIC over time, or of one.
 
         `flow` is a name, or a number from 1. Raises RecordError if there is no such flow.
         """

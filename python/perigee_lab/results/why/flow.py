@@ -29,7 +29,7 @@ GAP = 5
 
 @dataclass(frozen=True)
 class FlowLimits:
-    """What limited the sender of a flow, from its first packet to its stop or completion."""
+    """Limits of the sender of a flow, from its first packet to its stop or completion."""
 
     flow: int
     """Number of the flow, from 0."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a scheme believed while its window or rate was the limit, and remedies, as sentences."""
+"""Beliefs of schemes while their window or rate was the limit, and remedies, as sentences."""
 
 from __future__ import annotations
 
