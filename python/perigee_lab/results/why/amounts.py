@@ -181,12 +181,12 @@ def doubles(peaks: Floats) -> Bools:
     return found
 
 
-def peaks_in_flight(e: Evidence) -> Floats:
-    """Largest amount in flight in the latest `ROUNDS` round trips before each row, the latest first.
+def peaks_in_flight(e: Evidence, column: str = "in_flight_bytes") -> Floats:
+    """Largest amount in flight, or value of a column, in the latest `ROUNDS` round trips before each row.
 
-    A round trip has at least three rows. NaN where the flow was not there yet.
+    The latest is first; a round trip has at least three rows. NaN where the flow was not there yet.
     """
-    times, flight = e.t_ns, np.nan_to_num(e["in_flight_bytes"])
+    times, flight = e.t_ns, np.nan_to_num(e[column])
     rounds = np.maximum(np.nan_to_num(e["srtt_ns"]), 3.0 * e.sample_ns)
     ends = [np.searchsorted(times, times - k * rounds, side="right") for k in range(ROUNDS + 1)]
     found = np.full((ROUNDS, len(times)), np.nan)

@@ -290,7 +290,8 @@ def starts(e: Evidence, established_ns: int) -> list[Span]:
     elif e.cc.startswith(("bbr", "leocc")):
         within = np.zeros(len(modes), dtype=bool)
     else:
-        within = within | endless
+        # A log without a threshold may not know it.
+        within = within | (endless & (doubles(peaks_in_flight(e, "cwnd_bytes")) if e.backend == "log" else True))
     if np.isnan(e["cwnd_bytes"]).all():
         within = doubles(peaks_in_flight(e))
     return merged(list(zip(e.starts_ns()[within].tolist(), e.t_ns[within].tolist(), strict=True)))
