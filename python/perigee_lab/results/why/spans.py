@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from perigee_lab.results.why.evidence import Event, Evidence
 
 Span = tuple[int, int]
-START_MODES = {"slow start", "startup", "initial phase", "start", "starting"}
+START_MODES = {
+    "slow start", "startup", "initial phase", "start", "starting", "reconnaissance", "unvalidated", "validating",
+    "conservative slow start", "rapid start",
+}  # fmt: skip
 REDUCED = {"cwr", "recovery", "loss"}
 REGAINED = 0.95
 """Share of the window before a reduction that counts as regained."""
