@@ -107,10 +107,10 @@ def evidence(run: Run, chosen: set[int] | None = None) -> Iterator[Evidence]:
 
 
 def _of_flow(
-    run: Run, t: dict[str, Any], rows: Any, accounts: Any, events: list[tuple[int | None, Event]]
+    run: Run, t: dict[str, Any], rows: Any, accounts: Any, events: Mapping[int | None, list[Event]]
 ) -> Evidence:  # fmt: skip
     flow = t["flow"]
-    own = tuple(e for number, e in events if number == flow or (number is None and _is_handshake_of(e, t["name"])))
+    own = tuple(events.get(flow, ())) + tuple(e for e in events.get(None, ()) if _is_handshake_of(e, t["name"]))
     end = min(t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"], run.manifest.simulated_ns)
     begin = min([t["started_ns"], *(e.t_ns - round(e.value * 1e9) for e in own if e.kind == "handshake")])
     columns = {} if rows is None else {c: rows.column(c) for c in rows.column_names}
@@ -183,11 +183,12 @@ def _aligned(accounts: Any, times: npt.NDArray[np.int64]) -> Floats | None:
     return found
 
 
-def _events(run: Run) -> list[tuple[int | None, Event]]:
+def _events(run: Run) -> dict[int | None, list[Event]]:
+    """Events by flow; None: handshakes of captures, which name the ends of their connection."""
     table = run.columns("events", ("t_ns", "kind", "flow", "value", "text"))
     columns = [table.column(c).to_pylist() for c in ("flow", "t_ns", "kind", "value", "text")]
-    return [
-        (flow, Event(t, kind, value or 0.0, text or ""))
-        for flow, t, kind, value, text in zip(*columns, strict=True)
-        if flow is not None or kind == "handshake"
-    ]
+    found: dict[int | None, list[Event]] = {}
+    for flow, t, kind, value, text in zip(*columns, strict=True):
+        if flow is not None or kind == "handshake":
+            found.setdefault(flow, []).append(Event(t, kind, value or 0.0, text or ""))
+    return found
