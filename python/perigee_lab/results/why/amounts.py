@@ -137,7 +137,7 @@ def _flight(e: Evidence) -> Floats:
 
 def _rate_bps(e: Evidence) -> Floats:
     """Rate of transmission where packets are counted, else the goodput."""
-    length = (e.t_ns - e.starts_ns()).astype(float)
+    length = (e.t_ns - e.starts_ns).astype(float)
     sent = e.rise("sent_packets") * PLAIN_MSS * 8e9
     found: Floats = np.divide(sent, length, out=np.full(len(length), np.nan), where=length > 0)
     return np.fmax(found, e["goodput_bps"], out=found)
@@ -158,7 +158,7 @@ def _of_capture(e: Evidence) -> Floats:
 
 def _has_queue(e: Evidence) -> Bools:
     """Whether the RTT shows a queue: the sender has sent more than the path carries."""
-    base = e.base_rtt_ns()
+    base = e.base_rtt_ns
     queued: Bools = e["srtt_ns"] - base > np.maximum(QUEUE * base, LEAST_QUEUE_NS)
     return queued
 

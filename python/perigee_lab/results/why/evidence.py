@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,15 +72,22 @@ class Evidence:
         """Whether the record is of a measurement, a capture or a log."""
         return self.backend in ("capture", "log", "measure")
 
+    @cached_property
     def starts_ns(self) -> npt.NDArray[np.int64]:
         """Start of the interval of each row."""
         before = np.concatenate(([self.begin_ns], self.t_ns[:-1]))
         return np.minimum(before, self.t_ns)
 
+    @cached_property
     def base_rtt_ns(self) -> Floats:
         """RTT of the path without queues; where the record has none, the least RTT so far."""
         least: Floats = np.fmin.accumulate(np.where(np.isnan(self["rtt_ns"]), np.inf, self["rtt_ns"]))
         return np.where(np.isnan(self["base_rtt_ns"]) & self.measured & np.isfinite(least), least, self["base_rtt_ns"])
+
+    @cached_property
+    def undone_ns(self) -> tuple[int, ...]:
+        """Times at which a reduction was taken back as spurious."""
+        return tuple(ev.t_ns for ev in self.of_kind("undo"))
 
     def rise(self, name: str) -> Floats:
         """Increase of a counter over the interval of each row."""

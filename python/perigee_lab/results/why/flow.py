@@ -138,7 +138,7 @@ def _of_rows(e: Evidence, mids: Times) -> Floats:
     at = np.searchsorted(e.t_ns, mids)
     after = at == len(e.t_ns)
     row = np.minimum(at, len(e.t_ns) - 1)
-    length = np.where(after, mids - e.t_ns[-1], (e.t_ns - e.starts_ns())[row])
+    length = np.where(after, mids - e.t_ns[-1], (e.t_ns - e.starts_ns)[row])
     # Captures have no rows while a flow is silent.
     idle = shares[row, APPLICATION] == 1
     silence = np.fmax(GAP * e.sample_ns, 2 * e["srtt_ns"][row])

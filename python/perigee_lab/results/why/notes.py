@@ -52,7 +52,7 @@ def _bound_by_control(e: Evidence, limits: FlowLimits) -> Bools:
     """Rows with intervals mostly bounded by the window or the rate of the scheme."""
     if not len(e.t_ns) or len(limits.edges_ns) < 2:
         return np.zeros(len(e.t_ns), dtype=bool)
-    mids = (e.starts_ns() + e.t_ns) // 2
+    mids = (e.starts_ns + e.t_ns) // 2
     k = np.clip(np.searchsorted(limits.edges_ns, mids, side="right") - 1, 0, len(limits.shares) - 1)
     most: Bools = limits.shares[k][:, [*WINDOW, INDEX["pacing"]]].sum(axis=1) > 0.5
     return most
@@ -107,7 +107,7 @@ def _send_buffer(e: Evidence, limits: FlowLimits) -> str:
 
 def _use(e: Evidence, bound: Bools) -> str:
     """Use of the path while the scheme was the limit."""
-    lengths = (e.t_ns - e.starts_ns()).astype(float)
+    lengths = (e.t_ns - e.starts_ns).astype(float)
     known = bound & ~np.isnan(e["path_rate_bps"]) & ~np.isnan(e["goodput_bps"])
     offered = float((e["path_rate_bps"] * lengths)[known].sum())
     if offered <= 0 or _seconds(e, known) < LEAST_SHARE * (e.end_ns - e.begin_ns) / 1e9:
@@ -208,7 +208,7 @@ def _share(limits: FlowLimits, name: str) -> float:
 
 
 def _seconds(e: Evidence, rows: Bools) -> float:
-    return float(((e.t_ns - e.starts_ns())[rows]).sum()) / 1e9
+    return float(((e.t_ns - e.starts_ns)[rows]).sum()) / 1e9
 
 
 def _mean(values: Floats, rows: Bools) -> float:

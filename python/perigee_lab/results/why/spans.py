@@ -47,7 +47,7 @@ def handshake(e: Evidence) -> Span:
     there = np.flatnonzero(~np.isnan(e["cwnd_bytes"]))
     if e.measured or not len(there):
         return e.begin_ns, e.begin_ns
-    return e.begin_ns, int(e.starts_ns()[there[0]])
+    return e.begin_ns, int(e.starts_ns[there[0]])
 
 
 # ---- outages -------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _blocked(e: Evidence) -> list[Span]:
     """Intervals at both ends of which the slowest port has no rate."""
     none = e["path_rate_bps"] == 0
     both = none & np.concatenate((none[:1], none[:-1]))
-    return list(zip(e.starts_ns()[both].tolist(), e.t_ns[both].tolist(), strict=True))
+    return list(zip(e.starts_ns[both].tolist(), e.t_ns[both].tolist(), strict=True))
 
 
 def merged(spans: list[Span]) -> list[Span]:
@@ -117,7 +117,7 @@ def timeouts(e: Evidence) -> list[Span]:
     """Waits for retransmission timeouts: from the last sign of progress to the expiry."""
     expired = [ev.t_ns for ev in e.of_kind("timeout")] or e.t_ns[e.rise("timeouts") > 0].tolist()
     progress = (np.nan_to_num(e.rise("delivered_bytes")) > 0) | (np.nan_to_num(e.rise("sent_packets")) > 0)
-    starts, found = e.starts_ns(), []
+    starts, found = e.starts_ns, []
     previous = e.begin_ns
     for t in expired:
         # The row whose interval contains the expiry has the retransmission; those before it count.
@@ -187,7 +187,7 @@ def _reductions(e: Evidence) -> list[tuple[int, str]]:
         return _from_events(changes)
     states = e.texts["ca_state"]
     cwnd, lost = e["cwnd_bytes"], np.fmax(e.rise("lost_packets"), e.rise("retransmits"))
-    begins = e.starts_ns()
+    begins = e.starts_ns
     found: list[tuple[int, str]] = []
     for i in range(1, len(cwnd)):
         entered = states[i] in REDUCED and states[i - 1] not in REDUCED
@@ -218,8 +218,7 @@ def _from_events(changes: list[Event]) -> list[tuple[int, str]]:
 def _made_good(e: Evidence, t: int, reductions: list[tuple[int, str]], k: int) -> tuple[int, bool, int]:
     """End of the recovery from a reduction, whether it is one, and the next reduction after it."""
     target, k = _window_before(e, t), k + 1
-    undone = [ev.t_ns for ev in e.of_kind("undo") if ev.t_ns >= t]
-    restored = undone[0] if undone else None
+    restored = next((u for u in e.undone_ns if u >= t), None)
     for i in range(int(np.searchsorted(e.t_ns, t)), len(e.t_ns)):
         now = int(e.t_ns[i])
         if restored is not None and restored <= now:
@@ -260,8 +259,8 @@ def _is_made_good(e: Evidence, i: int, begin: int, target: float) -> bool:
     if window >= REGAINED * target and e.texts["ca_state"][i] not in REDUCED:
         return True
     # The queue from before the reduction lasts for a round trip.
-    srtt, base = e["srtt_ns"][i], e.base_rtt_ns()[i]
-    if np.isnan(base) or np.isnan(srtt) or e.starts_ns()[i] < begin + srtt:
+    srtt, base = e["srtt_ns"][i], e.base_rtt_ns[i]
+    if np.isnan(base) or np.isnan(srtt) or e.starts_ns[i] < begin + srtt:
         return False
     # Bursts queue behind themselves for a part of the round trip only.
     round_trip = e["rtt_ns"][int(np.searchsorted(e.t_ns, e.t_ns[i] - srtt)) : i + 1]
@@ -297,7 +296,7 @@ def starts(e: Evidence, established_ns: int) -> list[Span]:
         within = within | (endless & (doubles(peaks_in_flight(e, "cwnd_bytes")) if e.backend == "log" else True))
     if np.isnan(e["cwnd_bytes"]).all():
         within = doubles(peaks_in_flight(e))
-    return merged(list(zip(e.starts_ns()[within].tolist(), e.t_ns[within].tolist(), strict=True)))
+    return merged(list(zip(e.starts_ns[within].tolist(), e.t_ns[within].tolist(), strict=True)))
 
 
 def _by_mode(e: Evidence, established_ns: int, changes: list[tuple[int, bool]]) -> list[Span]:
