@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Everything that the extension is built from.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 PYTHON_SOURCES := python orbcc studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
@@ -37,6 +37,16 @@ $(VENV)/built: requirements.hashes $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	touch $@
 
+# The simulator alone: a cold demo compiles neither real hosts and captures nor learning.
+$(VENV)/simulator: requirements.hashes $(SOURCES)
+	$(MAKE) --no-print-directory -j2 $(VENV)/requirements $(VENV)/simulator-extension
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --no-default-features
+	touch $@
+
+$(VENV)/simulator-extension: $(VENV)/maturin $(SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --no-default-features --skip-install
+	touch $@
+
 $(VENV)/tools: $(VENV)/requirements requirements-dev.hashes
 	$(PIP) --require-hashes -r requirements-dev.hashes
 	touch $@
@@ -45,7 +55,7 @@ $(VENV)/installed: $(VENV)/built $(VENV)/tools studies/pyproject.toml
 	$(PIP) --no-deps --no-build-isolation -e studies
 	touch $@
 
-demo: $(VENV)/built  ## Run London to New York with three schemes and write its report
+demo: $(if $(wildcard $(VENV)/built),$(VENV)/built,$(VENV)/simulator)  ## Run London to New York with three schemes and write its report
 	$(BIN)/perigee run scenarios/leo/london-new-york.toml --out $(DEMO) --force
 	@echo "open $(abspath $(DEMO))/report.html"
 

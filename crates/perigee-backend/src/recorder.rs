@@ -339,6 +339,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         }
     }
 
+    #[inline]
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         if sent < self.warmup {
             return;

@@ -2,13 +2,19 @@
 //! Compiled module of the Python package `perigee`. Conversions only: `perigee-scenario` defines
 //! the meaning of a run, `python/perigee_lab` that of its numbers.
 
+#[cfg(not(all(feature = "hosts", feature = "learn")))]
+mod absent;
 mod backends;
+#[cfg(feature = "hosts")]
 mod capture;
 mod congestion;
 mod convert;
 mod demand;
 mod exchange;
+#[cfg(feature = "hosts")]
+mod hosts;
 mod interrupt;
+#[cfg(feature = "learn")]
 mod learning;
 mod plugins;
 mod programs;
@@ -61,10 +67,27 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<convert::TableHasher>()?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
     m.add_function(wrap_pyfunction!(record_tables, m)?)?;
-    m.add_function(wrap_pyfunction!(capture::import_capture, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::export, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::import_state, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::bench, m)?)?;
+    add_captures(m)?;
+    add_learning(m)
+}
+
+#[cfg(feature = "hosts")]
+fn add_captures(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(capture::import_capture, m)?)
+}
+
+#[cfg(not(feature = "hosts"))]
+fn add_captures(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    absent::add(m, "captures", &["import_capture"])
+}
+
+#[cfg(feature = "learn")]
+fn add_learning(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<learning::VecEnv>()?;
     m.add_class::<learning::Training>()?;
     m.add_class::<learning::Policy>()?;
@@ -73,9 +96,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(learning::bench_run, m)?)?;
     m.add_function(wrap_pyfunction!(learning::policy_rows, m)?)?;
     m.add_function(wrap_pyfunction!(learning::policy_row, m)?)?;
-    m.add_function(wrap_pyfunction!(learning::bench_decisions, m)?)?;
-    m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
-    m.add_function(wrap_pyfunction!(runs::bench, m)?)
+    m.add_function(wrap_pyfunction!(learning::bench_decisions, m)?)
+}
+
+#[cfg(not(feature = "learn"))]
+fn add_learning(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let classes = ["VecEnv", "Training", "Policy"];
+    let functions = ["recipes", "policies", "policy_rows", "policy_row", "bench_run", "bench_decisions"];
+    absent::add(m, "learning", &[&classes[..], &functions[..]].concat())
 }
 
 /// JSON Schema of scenario files, as text.

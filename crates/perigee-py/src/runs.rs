@@ -282,8 +282,14 @@ impl World {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let mut choice = chosen(backend)?;
-        choice.programs = programs.map(programs::on_hosts).unwrap_or_default();
+        let choice = chosen(backend)?;
+        #[cfg(feature = "hosts")]
+        let choice = perigee_run::backends::Choice {
+            programs: programs.map(crate::hosts::on_hosts).unwrap_or_default(),
+            ..choice
+        };
+        #[cfg(not(feature = "hosts"))]
+        drop(programs); // backends with hosts refuse to run
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });

@@ -29,6 +29,7 @@ pub struct Rtts {
 
 impl Rtts {
     /// Adds a sample; `base`: base RTT at the time the packet was sent.
+    #[inline]
     pub fn push(&mut self, rtt: Nanos, base: Option<Nanos>) {
         self.samples += 1;
         self.sum_ns += rtt.0;

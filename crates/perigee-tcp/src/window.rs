@@ -92,6 +92,7 @@ impl ReceiveWindow {
 
     /// Handles the echo of timestamp `echo_ms` (0 = none) in a data packet: an RTT sample, once per
     /// timestamp, at the resolution of that clock.
+    #[inline]
     pub fn on_echo(&mut self, now: Nanos, echo_ms: u32) {
         if echo_ms == 0 || echo_ms == self.last_echo {
             return;

@@ -141,6 +141,7 @@ impl BitRate {
         self.0 as f64 / 8.0
     }
     /// Time to send `bytes` at this rate, rounded up to a nanosecond; [`Nanos::MAX`] at rate zero.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Nanos {
         if self.0 == 0 {
             return Nanos::MAX;

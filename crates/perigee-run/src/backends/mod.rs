@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Registry of backends: each is one file and one line of [`SHIPPED`].
 
+#[cfg(not(feature = "hosts"))]
+mod absent;
+#[cfg(feature = "hosts")]
 mod emulation;
+#[cfg(feature = "hosts")]
 mod linux;
 pub mod options;
 pub mod simulator;
@@ -10,8 +14,14 @@ pub use options::{OptionValue, Options};
 
 use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError};
-use perigee_linux::HostPrograms;
 use perigee_scenario::World;
+
+#[cfg(not(feature = "hosts"))]
+pub use absent::HostPrograms;
+#[cfg(not(feature = "hosts"))]
+use absent::{emulation, linux};
+#[cfg(feature = "hosts")]
+pub use perigee_linux::HostPrograms;
 
 /// All bundled backends; the first is the default.
 pub const SHIPPED: [Entry; 3] = [simulator::ENTRY, linux::ENTRY, emulation::ENTRY];

@@ -10,9 +10,6 @@ use serde_json::{json, Value as Json};
 use std::io::Cursor;
 use std::time::Instant;
 
-/// Name of the case.
-pub const CASE: &str = "import-capture";
-
 const FLOWS: u32 = 20;
 const ROUNDS: u32 = 6_000;
 const PAYLOAD: u32 = 1448;
@@ -24,7 +21,7 @@ pub fn measure() -> Result<Json, String> {
     let whole = pass(&pcap(true))?;
     let headers = pass(&pcap(false))?;
     Ok(json!({
-        "name": CASE,
+        "name": super::CAPTURES,
         "whole_mb_per_s": whole.0,
         "whole_packets_per_s": whole.1,
         "headers_mb_per_s": headers.0,

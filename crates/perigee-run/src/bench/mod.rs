@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
 mod acks;
+#[cfg(feature = "hosts")]
 mod captures;
 mod cases;
 mod large;
@@ -22,11 +23,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The case that imports captures.
+const CAPTURES: &str = "import-capture";
+
 /// Names of the cases that run by default.
 pub fn names() -> Vec<&'static str> {
     let experiments = sky::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
     let skies = sky::SKIES.iter().copied();
-    CASES.iter().map(|c| c.name).chain([acks::CASE, captures::CASE]).chain(skies).chain(experiments).collect()
+    let captures = cfg!(feature = "hosts").then_some(CAPTURES);
+    CASES.iter().map(|c| c.name).chain([acks::CASE]).chain(captures).chain(skies).chain(experiments).collect()
 }
 
 /// Runs a case; returns its measurements as JSON.
@@ -40,7 +45,8 @@ pub fn measure(name: &str) -> Result<Json, String> {
     if name == acks::CASE {
         return Ok(acks::measure());
     }
-    if name == captures::CASE {
+    #[cfg(feature = "hosts")]
+    if name == CAPTURES {
         return captures::measure();
     }
     if let Some(found) = large::measure(name) {

@@ -37,6 +37,7 @@ impl TcpReceiver {
         self.demand.iter_mut().for_each(|d| d.begin(now));
     }
 
+    #[inline]
     pub fn next_due(&self) -> Nanos {
         let Some(tcp) = &self.tcp else { return Nanos::MAX };
         match &self.demand {

@@ -61,6 +61,7 @@ impl TcpSender {
         }
     }
 
+    #[inline]
     pub fn next_due(&self, stop: Nanos) -> Nanos {
         let Some(tcp) = &self.tcp else { return self.syn_at };
         let due = tcp.next_timer();

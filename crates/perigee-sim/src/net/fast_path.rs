@@ -76,9 +76,9 @@ impl PortState {
 }
 
 impl LinkState {
-    /// Accepts a packet of `size` bytes that arrives at `at`. Returns its arrival at the far end if
-    /// the port can look ahead and has room, and no event before the start of its service could
-    /// change it.
+    /// Accepts a packet of `size` bytes that arrives at `at`, at a port that can look ahead. Returns
+    /// its arrival at the far end if there is room, and no event before the start of its service
+    /// could change it.
     #[inline]
     fn accept(
         &mut self,
@@ -88,7 +88,7 @@ impl LinkState {
         at: Nanos,
         lookahead_until: Nanos,
     ) -> Option<Nanos> {
-        if !port.can_look_ahead() || !port.waiting.is_empty() || !self.up {
+        if !port.waiting.is_empty() || !self.up {
             return None;
         }
         port.settle(at);
@@ -119,6 +119,22 @@ impl LinkState {
         self.earlier_arrival = self.last_arrival;
         self.arrival_of(port.done)
     }
+}
+
+/// Link that a packet with this route takes after `link` without an event, and the routing state
+/// that it must carry.
+#[inline]
+fn onward(
+    links: &[LinkState],
+    ports: &[PortState],
+    route: u32,
+    link: u32,
+    routes: &Routes,
+) -> Option<(u32, u32)> {
+    let (next, route) = routes.only_way(route, link)?;
+    // Packets may reach a shared port over other links as well.
+    let port = &ports[links[next as usize].port as usize];
+    (port.can_look_ahead() && !port.shared).then_some((next, route))
 }
 
 /// Services ahead of a new arrival at a port.
@@ -167,25 +183,34 @@ impl Net {
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32, routes: &Routes) {
         let (mut at, mut link) = (now, link);
         let Packet { mut route, mut hops, ip_bytes, .. } = *self.packets.get(h);
-        let arrival = loop {
-            let l = &mut self.links[link as usize];
-            let port = &mut self.ports[l.port as usize];
+        // From the second port on, `onward` checks this.
+        if !self.ports[self.links[link as usize].port as usize].can_look_ahead() {
+            self.set_position(h, link, now, route, hops);
+            return self.enqueue_now(now, h, link);
+        }
+        let until = self.lookahead_until;
+        // As slices they stay in registers.
+        let (links, ports) = (&mut self.links[..], &mut self.ports[..]);
+        let accepted = loop {
+            let l = &mut links[link as usize];
+            let port = &mut ports[l.port as usize];
             let size = ip_bytes as u32 + port.framing;
-            let Some(arrival) = l.accept(port, h, size, at, self.lookahead_until) else {
-                self.set_position(h, link, at, route, hops);
-                return self.enqueue_now(at, h, link);
-            };
+            let accepted = l.accept(port, h, size, at, until);
+            let Some(arrival) = accepted else { break None };
             l.entered += 1;
-            if arrival >= self.lookahead_until || l.reorder || !l.flight.is_empty() {
-                break arrival;
+            if arrival >= until || l.reorder || !l.flight.is_empty() {
+                break accepted;
             }
-            let Some((next, further)) = self.onward(route, link, routes) else { break arrival };
-            self.links[link as usize].crossed += 1;
+            let Some((next, further)) = onward(links, ports, route, link, routes) else { break accepted };
+            links[link as usize].crossed += 1;
             (at, link, route) = (arrival, next, further);
             hops = hops.saturating_add(1);
         };
         self.set_position(h, link, at, route, hops);
-        self.join_flight(h, link, arrival);
+        match accepted {
+            Some(arrival) => self.join_flight(h, link, arrival),
+            None => self.enqueue_now(at, h, link),
+        }
     }
 
     /// Sets the position of a packet, and the time at which it got there.
@@ -254,16 +279,6 @@ impl Net {
         }
     }
 
-    /// Link that a packet with this route takes after `link` without an event, and the routing
-    /// state that it must carry.
-    #[inline]
-    fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
-        let (next, route) = routes.only_way(route, link)?;
-        // Packets may reach a shared port over other links as well.
-        let port = &self.ports[self.links[next as usize].port as usize];
-        (port.can_look_ahead() && !port.shared).then_some((next, route))
-    }
-
     /// Handles a link's event. Returns the packet that arrives at the far end now, with the node
     /// there, if other components have to handle it.
     #[inline(always)]
@@ -276,7 +291,8 @@ impl Net {
         let first = match l.flight.first() {
             Some(f)
                 if f.arrival <= now
-                    && self.onward(self.packets.get(f.packet).route, link, routes).is_none() =>
+                    && onward(&self.links, &self.ports, self.packets.get(f.packet).route, link, routes)
+                        .is_none() =>
             {
                 f
             }
@@ -313,7 +329,7 @@ impl Net {
                 break;
             }
             let here = self.packets.get(first.packet).route;
-            let Some((next, route)) = self.onward(here, link, routes) else { break };
+            let Some((next, route)) = onward(&self.links, &self.ports, here, link, routes) else { break };
             let l = &mut self.links[link as usize];
             l.flight.drop_first();
             l.crossed += 1;

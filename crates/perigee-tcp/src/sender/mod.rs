@@ -361,6 +361,7 @@ impl Sender {
         &self.caps
     }
     /// Congestion state of the connection.
+    #[inline]
     pub fn ca_state(&self) -> CaState {
         self.inet.as_deref().map_or(self.ca, Inet::ca_state)
     }

@@ -11,6 +11,7 @@ use perigee_units::Nanos;
 impl Sender {
     /// Time of the next call to [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]);
     /// [`Nanos::MAX`] = never.
+    #[inline]
     pub fn next_timer(&self) -> Nanos {
         let control = self.win.next_timer.unwrap_or(Nanos::MAX);
         if let Some(inet) = self.inet.as_deref() {
@@ -20,6 +21,7 @@ impl Sender {
     }
 
     /// Time until which the pacer holds data back.
+    #[inline]
     fn pacing_timer(&self) -> Nanos {
         if self.pacer.holds_back {
             self.pacer.next
