@@ -100,6 +100,7 @@ check: setup  ## Formatting, lints, types, links, spelling, subjects of commits
 	$(BIN)/python tests/words.py --changed
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p perigee-py --no-default-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude perigee-py --locked
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/ruff check $(PYTHON_SOURCES)
