@@ -184,6 +184,39 @@ def test_unknown_flows_columns_and_schemes_are_errors_with_their_place(tmp_path:
         expectations.check_schemes(expectations.of(loaded.core), ["bbr3"])
 
 
+def test_a_misspelt_state_is_an_error_where_all_states_are_known() -> None:
+    misspelt = expect(metric="visits", state="prob_rtt", at_most=0)
+    with pytest.raises(ExpectationError, match=r"here:1: expect.state = 'prob_rtt' .* did you mean 'probe_rtt'\?"):
+        expectations.check_states([misspelt], ["bbr3"])
+    expectations.check_states([misspelt], ["bbr3", "python:Mine"])
+    expectations.check_states([expect(metric="visits", state="probe_rtt", at_most=0)], ["bbr3"])
+
+
+def test_check_finds_what_a_run_would(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "s.toml").write_text(SMALL + '[[expect]]\nmetric = "goodput"\nflow = "none"\nat_least = 1\n')
+    done = cli("check", "s.toml")
+    assert done.returncode != 0
+    assert "'none': no such flow" in done.stderr
+
+
+def test_shares_above_one_need_a_unit() -> None:
+    with pytest.raises(perigee.ScenarioError, match="at_least"):
+        perigee.loads(BBR + '[[expect]]\nmetric = "share"\nat_least = 90\n')
+
+
+def test_an_order_with_a_bound_shows_both() -> None:
+    both = expect(metric="goodput", order=["bbr3", "cubic"], at_least=1e6)
+    assert both.bound() == "bbr3 ≥ cubic, ≥ 1 Mbit/s"
+
+
+def test_files_that_cannot_be_written_end_before_the_run(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "s.toml").write_text(SMALL + MET, encoding="utf-8")
+    done = cli("run", "s.toml", "--out", "o", "--junit", "reports/j.xml")
+    assert done.returncode != 0
+    assert "there is no folder reports" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
 MET = '[[expect]]\nmetric = "goodput"\nat_least = "1 Mbit"\n'
 MISSED = '[[expect]]\ntitle = "fast <enough>"\nmetric = "goodput"\nat_least = "100 Mbit"\ncc = "cubic"\n'
 HIDDEN = '[[expect]]\nmetric = "variable"\nvariable = "luck"\nat_least = 1\n'

@@ -77,3 +77,15 @@ def test_connections_are_shown_as_a_table() -> None:
     head, row = table([flow]).splitlines()
     assert head.split()[0] == "remote"
     assert row.split() == ["[2001:db8::1]:443", "54.6", "21.8", "0.982", "20", "1", "0", "orbcc"]
+
+
+@pytest.mark.parametrize("name", ["../../x", "", "a b", "a/b", "..", "sixteen-letters-"])
+def test_a_device_has_a_valid_name(name: str) -> None:
+    with pytest.raises(programs.OrbccError, match="no name of a device"):
+        programs.port_pin(name)
+
+
+def test_a_machine_without_tc_gets_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(programs.OrbccError, match=r"tc.*is not installed.*--rate"):
+        programs.rate_of_shaper("eth0")

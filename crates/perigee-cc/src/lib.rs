@@ -29,6 +29,7 @@ pub mod notice;
 pub mod rng;
 pub mod schemes;
 pub mod start;
+pub mod states;
 pub mod utilisation;
 pub mod window;
 

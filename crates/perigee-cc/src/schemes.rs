@@ -81,7 +81,12 @@ macro_rules! schemes {
             fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) { dispatch!(self, c => c.on_signal(cx, w, s)) }
             #[inline]
             fn stamp(&self) -> HeaderStamp { dispatch!(self, c => c.stamp()) }
-            fn mode(&self, w: &Window) -> &'static str { dispatch!(self, c => c.mode(w)) }
+            fn mode(&self, w: &Window) -> &'static str {
+                match self {
+                    Controller::Custom(c) => c.mode(w),
+                    _ => crate::states::listed(dispatch!(self, c => c.mode(w))),
+                }
+            }
             fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) { dispatch!(self, c => c.probe(out)) }
         }
     };

@@ -63,6 +63,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(quantities::quantity, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(states, m)?)?;
     m.add_function(wrap_pyfunction!(starts, m)?)?;
     m.add_class::<convert::TableHasher>()?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
@@ -149,6 +150,12 @@ fn starts() -> String {
         json!({"id": s.id, "summary": s.summary, "source": s.source, "params": params})
     };
     json!(perigee_scenario::cc::STARTS.iter().map(start).collect::<Vec<_>>()).to_string()
+}
+
+/// Names of the states that built-in schemes report.
+#[pyfunction]
+fn states() -> Vec<&'static str> {
+    perigee_scenario::cc::states::STATES.to_vec()
 }
 
 /// The tables of a record as JSON, in their order: name, help, columns (name, type, unit, when it

@@ -45,6 +45,7 @@ def command(
     With --backend linux or emulation, also which flows real hosts carry.
     """
     from perigee_lab.extensions.congestion import named, with_params
+    from perigee_lab.judge import expectations
     from perigee_lab.runs.cost import hops_in_words
 
     asked = schemes_of(cc)
@@ -62,6 +63,7 @@ def command(
         world = loaded.core.world(loaded.core.seed)
         for name in names:
             world.check(name, classes, on)
+        expectations.check_all(expectations.of(loaded.core), world, names)
         real = world.real_flows(names[0], on) if at.has_hosts else []
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate(on)

@@ -72,8 +72,7 @@ def run_command(
 
     def planned() -> Plan:
         plan = Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv))
-        judge.check_flows(expectations, plan.first.world())
-        judge.check_schemes(expectations, plan.jobs[0].schemes)
+        judge.check_all(expectations, plan.first.world(), plan.jobs[0].schemes)
         return plan
 
     return _run(planned, asked, expectations)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import UNDECIDED, UNMET
 from perigee_lab.common.files import writing
 
@@ -32,6 +33,14 @@ class Outlets:
 
     junit: Path | None = None
     tap: Path | None = None
+
+    def check(self) -> None:
+        """Ends the command, before any run, if a file cannot be written."""
+        for file in (self.junit, self.tap):
+            if file is not None and not file.parent.is_dir():
+                stop(f"{file}: there is no folder {file.parent}: create it, or name another file")
+            if file is not None and file.is_dir():
+                stop(f"{file} is a folder: name a file")
 
 
 def conclude_expectations(name: str, findings: Sequence[Finding], outlets: Outlets, *, quiet: bool) -> int:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perigee_lab.cli.backend import BackendOption, KernelOption, chosen, name_of, not_in_real_time
-from perigee_lab.cli.expectations import exit_code, tally
+from perigee_lab.cli.expectations import Outlets, exit_code, tally
 from perigee_lab.cli.options import ForceOption, JobsOption, JsonOption, SetOption, TrustOption, machines_of, schemes_of
 from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
-from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNMET
+from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def command(
 ) -> int:
     """Check a congestion control against test cases.
 
-    A page with verdicts, and a line for CI. Exit code 0: all cases passed, or are not observable; 4:
-    one has failed; 5: one is undecided. Completed runs in --out are reused.
+    A page with verdicts, and a line for CI. Exit code 0: cases passed, and others are not observable;
+    4: one has failed; 5: one is undecided, or none is observable. Completed runs in --out are reused.
     """
     from perigee_lab.common import names
     from perigee_lab.common.interrupt import announce
@@ -60,6 +60,7 @@ def command(
 
     on = chosen(name_of(backend, None, None), kernel)
     not_in_real_time(on, "and the cases of a catalogue side by side")
+    Outlets(junit, tap).check()
     if out is not None:
         refuse_file(out)
     schemes, given = schemes_of(what), list(sets or [])
@@ -94,7 +95,12 @@ def command(
 
 
 def _code(done: Sequence[Judgement]) -> int:
-    codes = {exit_code(o.findings, strict=False) for j in done for o in j.outcomes}
+    from perigee_lab.judge.verdicts import Verdict
+
+    outcomes = [o for j in done for o in j.outcomes]
+    if all(f.verdict is Verdict.NOT_OBSERVABLE for o in outcomes for f in o.findings):
+        return UNDECIDED
+    codes = {exit_code(o.findings, strict=False) for o in outcomes}
     return UNMET if UNMET in codes else max(codes, default=0)
 
 

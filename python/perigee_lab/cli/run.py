@@ -65,12 +65,14 @@ def command(
     from perigee_lab.cli.execution import Asked, dry_command, run_archive_command, run_command
     from perigee_lab.runs.archive import is_archive
 
+    outlets = Outlets(junit, tap)
+    outlets.check()
     if is_archive(scenario):
         fixed = {"--cc": cc, "--seed": seed, "--runs": runs, "--tle": tle, "--set": sets, "--backend": backend}
         fixed |= {"--hosts": hosts, "--kernel": kernel, "--clock": clock, "--pcap": pcap or None, "--dry": dry or None}
         for option in (o for o, value in fixed.items() if value is not None):
             stop(f"{option}: {scenario} is an archive, which has its own; leave {option} out")
-        asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, Outlets(junit, tap))
+        asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
         return run_archive_command(scenario, asked, trust=trust)
     if save_job is not None and not dry:
         stop("--save-job writes what would be run: say --dry, too")
@@ -87,6 +89,5 @@ def command(
         check_free(save_job, force=force)
         dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)
         return 0
-    outlets = Outlets(junit, tap)
     asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
     return run_command(loaded, schemes, asked, pcap=pcap, backend=on)

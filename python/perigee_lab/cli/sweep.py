@@ -75,6 +75,8 @@ def command(
     from perigee_lab.runs.runner import Interrupted
     from perigee_lab.runs.sweep import execute_sweep, unfinished
 
+    outlets = Outlets(junit, tap)
+    outlets.check()
     single, axes = _split(sets or [])
     single += [f"run.seed={seed}"] if seed is not None else []
     single += [f"run.runs={runs}"] if runs is not None else []
@@ -103,7 +105,7 @@ def command(
     except Interrupted:
         announce(f"complete runs are in {folder}; the same call goes on")
         return INTERRUPTED
-    return _conclude(plan, done, folder, drawn, Outlets(junit, tap), as_json=as_json)
+    return _conclude(plan, done, folder, drawn, outlets, as_json=as_json)
 
 
 def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], outlets: Outlets, *, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.errors import PerigeeError
+from perigee_lab.judge.states import OF_WINDOWS
 from perigee_lab.results.columns import BY_NAME
 from perigee_lab.results.paired import WORDS
 from perigee_lab.results.record import scheme_order
@@ -98,12 +100,11 @@ class Expectation:
     def bound(self) -> str:
         """The bounds as text."""
         k = self.keys
-        if k.get("order"):
-            return " ≥ ".join(k["order"])
+        parts = [" ≥ ".join(k["order"])] if k.get("order") else []
         if "near" in k:
-            return f"{self.shown(k['near'])} ± {100 * k['within']:g} %"
-        parts = [("at_least", "≥"), ("at_most", "≤")]
-        return ", ".join(f"{sign} {self.shown(k[name])}" for name, sign in parts if name in k)
+            parts.append(f"{self.shown(k['near'])} ± {100 * k['within']:g} %")
+        parts += [f"{sign} {self.shown(k[name])}" for name, sign in (("at_least", "≥"), ("at_most", "≤")) if name in k]
+        return ", ".join(parts)
 
     def shown(self, value: float) -> str:
         """A value with its unit."""
@@ -123,6 +124,13 @@ def of(core: _core.Scenario) -> list[Expectation]:
         _check_column(e)
         _check_bounds(e)
     return found
+
+
+def check_all(expectations: Collection[Expectation], world: _core.World, compared: Collection[str]) -> None:
+    """Raises ExpectationError for flows, schemes and states that a run with these schemes cannot have."""
+    check_flows(expectations, world)
+    check_schemes(expectations, compared)
+    check_states(expectations, compared)
 
 
 def check_flows(expectations: Collection[Expectation], world: _core.World) -> None:
@@ -153,6 +161,22 @@ def check_schemes(expectations: Collection[Expectation], compared: Collection[st
                 f"{e.place}: expect.order names {missing[0]!r}, which is not compared (compared: {there}): "
                 "add it to run.cc or --cc, or leave it out"
             )
+
+
+def check_states(expectations: Collection[Expectation], compared: Collection[str]) -> None:
+    """Raises ExpectationError for states that no built-in scheme has, where only those are compared."""
+    from perigee_lab import _core
+
+    known = {*_core.states(), *OF_WINDOWS}
+    if any(cc not in scheme_order() for cc in compared):
+        return
+    for e in expectations:
+        for key in ("state", "previous"):
+            state = e.keys.get(key)
+            if state is not None and state not in known:
+                near = difflib.get_close_matches(state, known, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
+                raise ExpectationError(f"{e.place}: expect.{key} = {state!r} is no state of a scheme{hint}")
 
 
 def _check_bounds(e: Expectation) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -64,7 +66,9 @@ def require() -> Path:
 
 
 def port_pin(device: str) -> Path:
-    """Where a port's links are pinned."""
+    """Where a port's links are pinned. Raises OrbccError for what is no name of a device."""
+    if not re.fullmatch(r"[^/\s\x00-\x1f]{1,15}", device) or device in (".", ".."):
+        raise OrbccError(f"{device!r} is no name of a device: `ip link` lists them")
     return PINS / f"perigee-port-{device}"
 
 
@@ -83,6 +87,8 @@ def call(words: list[str]) -> Any:
 
 def rate_of_shaper(device: str) -> int:
     """Rate in kbit/s of the token bucket at a device. Raises OrbccError if there is none."""
+    if shutil.which("tc") is None:
+        raise OrbccError("tc, which reads the rate of the token bucket, is not installed (iproute2): give --rate")
     done = subprocess.run(["tc", "-j", "qdisc", "show", "dev", device], check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise OrbccError(done.stderr.strip() or f"tc does not list {device}")

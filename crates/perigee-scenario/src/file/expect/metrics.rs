@@ -7,7 +7,7 @@ use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use perigee_units::{BitRate, Nanos};
 
-const SHARE: Kind = Kind::Share(0.0, 1000.0);
+const SHARE: Kind = Kind::Share(0.0, 10.0);
 const QUANTILE: Kind = Kind::Share(0.0, 1.0);
 const NUMBER: Kind = Kind::Number(-1e18, 1e18);
 const COUNT: Kind = Kind::Number(0.0, 1e15);
