@@ -39,7 +39,12 @@ LIMIT_S = 4.0
 def scenarios() -> list[Path]:
     """All shipped scenarios, in a stable order."""
     found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "studies/perigee_studies/scenarios").rglob("*.toml")]
-    return sorted({p.resolve() for p in found if "[[flow]]" in p.read_text(encoding="utf-8")})
+    return sorted({p.resolve() for p in found if not _has_demand_only(p)})
+
+
+def _has_demand_only(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return "\n[demand]" in text and "[[flow]]" not in text
 
 
 def duration_of(path: Path) -> str | None:

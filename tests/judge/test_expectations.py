@@ -193,7 +193,7 @@ def test_a_misspelt_state_is_an_error_where_all_states_are_known() -> None:
 
 
 def test_check_finds_what_a_run_would(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "s.toml").write_text(SMALL + '[[expect]]\nmetric = "goodput"\nflow = "none"\nat_least = 1\n')
+    (tmp_path / "s.toml").write_text(SMALL + '[[expect]]\nmetric = "goodput"\nflow = "none"\nat_least = "1 Mbit"\n')
     done = cli("check", "s.toml")
     assert done.returncode != 0
     assert "'none': no such flow" in done.stderr
