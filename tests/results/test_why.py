@@ -136,6 +136,15 @@ def test_a_stale_minimum_rtt_is_reported() -> None:
     assert not [n for n in none.notes if n.startswith("stale")]
 
 
+def test_the_epoch_of_cubic_and_the_restarts_of_leocc_are_reported() -> None:
+    made = next(c for c in CASES if c.family == "recovery" and c.cc == "cubic")
+    (epoch,) = [n for n in run_of(made).why()[0].notes if n.startswith("Cubic's epoch")]
+    assert "the path holds 16" in epoch, "200 Mbit/s over 100 ms are 1667 packets"
+    sky = perigee.load(ROOT / "scenarios/leo/london-new-york.toml", {"run.duration": "60 s"}).run("leocc")
+    (restarts,) = [n for n in sky.why()[0].notes if "restart" in n]
+    assert "after reconfigurations that it detected" in restarts
+
+
 def test_the_full_buffer_of_a_proxy_limits_both_of_its_legs() -> None:
     toml = """
 [run]
