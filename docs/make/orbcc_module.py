@@ -6,6 +6,7 @@ The runs are those of `perigee validate --against linux --cc orbcc`.
 python docs/make/orbcc_module.py (part of `make docs`)
 """
 
+import textwrap
 from pathlib import Path
 
 from perigee_lab.validation import side_by_side
@@ -137,7 +138,8 @@ def _beyond(found: list[Pair], known: dict[str, str]) -> str:
     )
     for cell in dict.fromkeys(p.cell for p in far):
         why = known.get(cell, "not explained.")
-        text += f"\n* **{cell.removeprefix('orbcc-')}**: {why}\n"
+        line = f"* **{cell.removeprefix('orbcc-')}**: {why}"
+        text += f"\n{textwrap.fill(line, 120, subsequent_indent='  ', break_on_hyphens=False)}\n"
     return text
 
 

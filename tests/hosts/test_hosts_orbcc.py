@@ -92,6 +92,16 @@ def test_without_records_the_connection_is_cubics(cli: Cli, tmp_path: Path) -> N
 
 
 @real
+def test_a_proxy_reads_a_leg_of_orbcc(cli: Cli, tmp_path: Path) -> None:
+    leg = 'from = "s1"\nto = "d1"\nvia = "r2"\nvia_cc = ["*", "cubic"]\nbytes = "2 MB"\n'
+    path = PATH.partition("[[flow]]")[0]
+    split = run(cli, tmp_path, "linux", "split", f"{path}[[flow]]\n{leg}")
+    flows = split.table("flow_totals").to_pylist()
+    assert [(f["cc"], f["goodput_bytes"]) for f in flows] == [("orbcc", 2_000_000), ("cubic", 2_000_000)]
+    assert flows[0]["telemetry_acks"] > 1000
+
+
+@real
 def test_parameters_of_the_simulators_orbcc_are_refused_by_name(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(PATH + '[telemetry]\noverhead = "none"\n')

@@ -99,8 +99,8 @@ def test_the_saved_results_are_of_the_table() -> None:
 
 
 def test_explanations_speak_of_cells_that_there_are() -> None:
-    cells = {c.name: c.schemes for c in side_by_side.read()}
-    for e in side_by_side.explained():
+    cells = {c.name: c.schemes for c in side_by_side.read() + side_by_side.read(side_by_side.ORBCC_TABLE)}
+    for e in side_by_side.explained() + side_by_side.explained(side_by_side.ORBCC_TABLE):
         assert set(e.schemes) <= set(cells[e.cell]), e
         assert e.heading
         assert len(e.text) > 80

@@ -90,7 +90,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
         let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
         let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
-        self.observer.flow_mut(flow).telemetry_acks += u64::from(frames::is_echo(packet));
+        self.observer.flow_mut(flow).telemetry_acks += u64::from(frames::has_records(packet));
         if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
             let sent = at.saturating_sub(rtt);
             let base = self.simulation.base_rtt(flow, sent);

@@ -5,6 +5,7 @@ use crate::plan::Plan;
 use perigee_guest::job;
 use perigee_sim::{EndpointId, Side, TelemetryStack};
 use perigee_telemetry::ipv6;
+use perigee_telemetry::wire::WireHeader;
 
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -15,6 +16,8 @@ const IPV6_HEADER: usize = 40;
 /// Extension headers of IPv6 that carry telemetry.
 const HOP_BY_HOP: u8 = 0;
 const DESTINATION: u8 = 60;
+/// Bytes of an extension header before the data of its first option.
+const OPTION_HEADERS: usize = 4;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Congestion experienced (RFC 3168 section 5).
@@ -99,9 +102,14 @@ pub fn telemetry(packet: &[u8]) -> Option<TelemetryStack> {
     ipv6::read(packet).map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
 }
 
-/// Whether an IPv6 packet has a destination header, in which ACKs echo telemetry.
-pub fn is_echo(packet: &[u8]) -> bool {
-    packet.first().is_some_and(|byte| byte >> 4 == 6) && packet.get(6) == Some(&DESTINATION)
+/// Whether an IPv6 packet has a destination header that begins with records of ports, as ACKs with
+/// telemetry do.
+pub fn has_records(packet: &[u8]) -> bool {
+    if packet.first().is_none_or(|byte| byte >> 4 != 6) || packet.get(6) != Some(&DESTINATION) {
+        return false;
+    }
+    let block = packet.get(IPV6_HEADER + OPTION_HEADERS..).and_then(|bytes| bytes.first_chunk());
+    block.and_then(WireHeader::from_bytes).is_some_and(|header| header.hops > 0)
 }
 
 /// Frame from one host to another that contains an IP packet.
@@ -217,9 +225,13 @@ mod tests {
         packet.extend([TCP, 0, 0x1e, 4, 0, 0, 0, 0]);
         assert_eq!(transport(&packet), Some((IPV6_HEADER + 24, TCP)));
         assert_eq!(transport(&packet[..IPV6_HEADER + 16]), None);
-        assert!(!is_echo(&packet));
+        assert!(!has_records(&packet));
         packet[6] = DESTINATION;
-        assert!(is_echo(&packet));
+        for hops in [0, 1] {
+            let header = WireHeader { hops, path_id: 1, base_rtt_us: 1000, cwnd: 20 };
+            packet[IPV6_HEADER + OPTION_HEADERS..][..8].copy_from_slice(&header.to_bytes());
+            assert_eq!(has_records(&packet), hops > 0);
+        }
     }
 
     #[test]

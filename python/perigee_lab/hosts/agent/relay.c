@@ -76,19 +76,22 @@ void limit_leg(const struct flow *f, int s, bool receives)
 /* Opens a socket for the SYNs of this flow, in the proxy's namespace. */
 static void hear_syns(struct flow *f)
 {
+	bool is_v6 = strchr(f->address, ':');
+	/* Offsets in packets without options. */
+	unsigned int protocol = is_v6 ? 6 : 9, tcp = is_v6 ? 40 : 20;
 	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),	/* protocol */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, protocol),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 6),
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 22), /* destination port; IP without options */
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, tcp + 2), /* destination port */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, f->port, 0, 4),
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 33), /* flags */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, tcp + 13), /* flags */
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, 1),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 	struct sock_fprog program = { .len = sizeof(code) / sizeof(*code), .filter = code };
-	struct sockaddr_ll on = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
+	struct sockaddr_ll on = { .sll_family = AF_PACKET, .sll_protocol = htons(is_v6 ? ETH_P_IPV6 : ETH_P_IP) };
 
 	enter(job.hosts[f->to].ns);
 	on.sll_ifindex = if_nametoindex("eth0");
