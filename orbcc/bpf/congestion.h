@@ -255,6 +255,14 @@ u32 BPF_PROG(orbcc_tso, struct sock *sk)
 	return 1;
 }
 
+/* Windows in the send buffer: losses do not lower the window, and a packet that is lost again stays in
+ * it for one more RTT each time. */
+SEC("struct_ops/orbcc_buffer")
+u32 BPF_PROG(orbcc_buffer, struct sock *sk)
+{
+	return 4;
+}
+
 SEC(".struct_ops")
 struct tcp_congestion_ops orbcc = {
 	.init = (void *)orbcc_start,
@@ -265,6 +273,7 @@ struct tcp_congestion_ops orbcc = {
 	.cwnd_event = (void *)orbcc_event,
 	.pkts_acked = (void *)orbcc_acked,
 	.min_tso_segs = (void *)orbcc_tso,
+	.sndbuf_expand = (void *)orbcc_buffer,
 	.flags = NON_RESTRICTED,
 	.name = "orbcc",
 };
