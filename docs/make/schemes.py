@@ -72,6 +72,7 @@ REACTS = {
     "bbr3": "loss ECN delay delivery rate",
     "bbr3_hint": "loss ECN delay delivery rate notices",
     "prague": "loss ECN",
+    "ledbatpp": "loss ECN delay",
     "satcp": "loss ECN notices",
     "starquic_cubic": "loss ECN notices",
     "starquic_bbr3": "loss ECN delay delivery rate notices",

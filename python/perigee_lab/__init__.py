@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from perigee_lab._core import RunError, ScenarioError
+    from perigee_lab._core import Ack, Cx, Hop, RunError, ScenarioError, Window
     from perigee_lab.extensions.congestion import CongestionControl
     from perigee_lab.extensions.trust import PluginError
     from perigee_lab.results.cells import open_sweep
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from perigee_lab.sky.timeline import Timeline, load_timeline
 
 __all__ = [
+    "Ack",
     "Comparison",
     "CongestionControl",
+    "Cx",
+    "Hop",
     "PluginError",
     "Results",
     "Run",
@@ -36,6 +39,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Timeline",
+    "Window",
     "compare",
     "load",
     "load_timeline",
@@ -52,6 +56,10 @@ __all__ = [
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled
 # module.
 _HOMES = {
+    "Ack": "perigee_lab._core",
+    "Cx": "perigee_lab._core",
+    "Hop": "perigee_lab._core",
+    "Window": "perigee_lab._core",
     "Comparison": "perigee_lab.results.comparison",
     "CongestionControl": "perigee_lab.extensions.congestion",
     "PluginError": "perigee_lab.extensions.trust",

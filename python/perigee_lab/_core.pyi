@@ -267,6 +267,9 @@ class Ack:
     app_limited: bool
     may_grow: bool
     ece: int
+    sent_ns: int | None
+    received_ns: int | None
+    one_way_ns: int | None
     hops: list[Hop]
 
 @final

@@ -256,3 +256,93 @@ def test_a_new_rust_scheme_passes_its_own_test_and_the_battery(tmp_path, cli):
     assert done.returncode == 0, done.stderr + done.stdout
     format_ = subprocess.run(["cargo", "fmt", "--check", "-p", "perigee-cc"], cwd=tmp_path, check=False)
     assert format_.returncode == 0
+
+
+# ---- one-way delays ------------------------------------------------------------------------------
+
+ONE_WAY = """
+[run]
+duration = "4 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "2 bdp"
+[[flow]]
+cc = "*"
+"""
+
+
+def arrivals(**keys: object) -> list[tuple[int, int | None, int | None, int | None, int | None]]:
+    """Time, departure, arrival, one-way delay and RTT of every ACK of a run, in ns."""
+    seen: list[tuple[int, int | None, int | None, int | None, int | None]] = []
+
+    class Watching(perigee.CongestionControl):
+        def on_ack(self, cx: perigee.Cx, window: perigee.Window, ack: perigee.Ack) -> None:
+            window.cwnd = min(window.cwnd + ack.newly_acked, 100_000)
+            seen.append((cx.now_ns, ack.sent_ns, ack.received_ns, ack.one_way_ns, ack.rtt_ns))
+
+    perigee.loads(ONE_WAY, None, **keys).run(cc=Watching)  # type: ignore[arg-type]
+    assert len(seen) > 100
+    return seen
+
+
+def test_an_ack_has_the_one_way_delay_of_the_newest_packet() -> None:
+    found = arrivals()
+    for now, sent, received, one_way, rtt in found:
+        assert sent is not None
+        assert received is not None
+        assert one_way == received - sent
+        assert sent < received < now
+        # The return path has no queue: half of the base RTT, and a few transmissions of ACKs.
+        if rtt is not None:
+            assert 0 < one_way < rtt
+    least = min(one_way for *_, one_way, _ in found if one_way is not None)
+    assert 20_000_000 <= least < 23_000_000
+    assert max(one_way for *_, one_way, _ in found if one_way is not None) > least + 30_000_000, "the queue is seen"
+
+
+def test_clocks_have_an_offset_and_a_drift() -> None:
+    plain = arrivals()
+    other = arrivals(tcp__clock_offset=-7.5, tcp__clock_drift=100.0)
+    assert [a[1] for a in plain] == [a[1] for a in other]
+    for (*_, a, _), (*_, b, _) in zip(plain, other, strict=True):
+        assert a is not None
+        assert b is not None
+        assert 0 <= b - a + 7_500_000_000 <= 400_000
+    assert other[-1][3] - plain[-1][3] + 7_500_000_000 > 300_000  # type: ignore[operator]
+
+
+def test_timestamps_have_ticks_and_may_be_off() -> None:
+    for tick_ms in (1, 10):
+        for _, sent, received, one_way, _ in arrivals(
+            tcp__arrival_clock="timestamps", tcp__timestamp_tick=f"{tick_ms} ms"
+        ):
+            assert sent is not None
+            assert received is not None
+            assert (sent % (tick_ms * 1_000_000), received % (tick_ms * 1_000_000)) == (0, 0)
+            assert one_way is not None
+            assert one_way >= 20_000_000 - tick_ms * 1_000_000
+    for keys in ({"tcp__arrival_clock": "off"}, {"tcp__arrival_clock": "timestamps", "tcp__timestamps": False}):
+        assert {a[1:4] for a in arrivals(**keys)} == {(None, None, None)}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"tcp.clock_offset": 1e5, "tcp.clock_drift": -50.0},
+        {"tcp.arrival_clock": "timestamps"},
+        {"tcp.arrival_clock": "off"},
+    ],
+    ids=["exact", "offset", "timestamps", "rtt"],
+)
+def test_ledbatpp_fills_the_path_alone_and_yields_to_others(keys: dict[str, object]) -> None:
+    text = ONE_WAY.replace('"4 s"', '"60 s"').replace('"2 bdp"', '"250 kB"').replace('cc = "*"', 'cc = "ledbatpp"')
+    alone = perigee.loads(text, keys).run_all()[0]
+    assert alone.summary["share"] > 0.75
+    queue_ms = alone.summary["rtt_median_ms"] - 40
+    assert 20 < queue_ms < 75, "about the target of 60 ms"
+    both = perigee.loads(f'{text}[[flow]]\ncc = "newreno"\n', keys).run_all()[0]
+    background, other = (row["goodput_mbps"] for row in flow_rows(both))
+    assert other > 5 * background

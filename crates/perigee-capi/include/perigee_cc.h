@@ -211,6 +211,12 @@ typedef struct perigee_ack_event {
     const perigee_acked_pkt *acked;     /* newly acknowledged; only with caps.per_packet */
     size_t acked_count;                 /* at most PERIGEE_MAX_ACKED */
     const perigee_telemetry *telemetry; /* NULL = none */
+    /* Since 0.3: departure and arrival of the newest packet that the receiver had when it sent the
+     * ACK, in nanoseconds, each by the clock of its end (the offset of the clocks is unknown). */
+    int64_t sent_ns;                    /* sender's clock */
+    int64_t received_ns;                /* receiver's clock */
+    uint8_t has_arrival;                /* 0 = the peer does not report it */
+    uint8_t reserved[7];
 } perigee_ack_event;
 
 /* ---- Other events ---------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 use crate::types::{self, for_each_mirror};
 use std::ffi::{c_char, CStr};
-use std::mem::{size_of, MaybeUninit};
+use std::mem::{offset_of, size_of, MaybeUninit};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// Error codes; negative in C.
@@ -53,9 +53,19 @@ const LONGEST: usize = 4096;
 /// # Safety
 /// `repr(C)`, first member `size: u32`, and only integers, floats, raw pointers and arrays of them
 /// as members.
-pub unsafe trait Plain: Copy {}
+pub unsafe trait Plain: Copy {
+    /// Size of the oldest version of the structure; zero means "absent" for all later members.
+    const OLDEST: usize = size_of::<Self>();
+}
 
 macro_rules! plain {
+    (AckEvent) => {
+        // SAFETY: as of all mirrors: `repr(C)`, `size: u32` first, integers, floats and raw pointers only.
+        unsafe impl Plain for types::AckEvent {
+            // Arrivals were added in version 0.3.
+            const OLDEST: usize = offset_of!(types::AckEvent, sent_ns);
+        }
+    };
     ($name:ident) => {
         // SAFETY: every mirror is `repr(C)`, starts with `size: u32`, and has only integers, floats
         // and raw pointers.
@@ -112,8 +122,7 @@ pub unsafe fn write<T: Plain>(to: *mut T, value: &T) -> Answer<()> {
     Ok(())
 }
 
-/// Size of the caller's structure, if a structure of that size can be a `T`. The oldest version of
-/// each structure is the current one.
+/// Size of the caller's structure, if a structure of that size can be a `T` of any version.
 ///
 /// # Safety
 /// `at` is null or points to 4 readable bytes.
@@ -124,7 +133,7 @@ unsafe fn size_at<T: Plain>(at: *const T) -> Answer<usize> {
     // SAFETY: not null, so 4 bytes are readable by contract; `Plain` guarantees that they are
     // `size`.
     let size = unsafe { at.cast::<u32>().read_unaligned() } as usize;
-    (size_of::<T>()..=LONGEST).contains(&size).then_some(size).ok_or(Code::Size)
+    (T::OLDEST..=LONGEST).contains(&size).then_some(size).ok_or(Code::Size)
 }
 
 /// Appends an array of structures to `out`. The first element's `size` is the stride.

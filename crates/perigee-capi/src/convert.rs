@@ -142,6 +142,8 @@ pub fn ack_event(e: &c::AckEvent) -> Answer<cc::AckEvent<'static>> {
         may_grow: e.may_grow != 0,
         resent: false,
         ece: bytes(e.ece)?,
+        arrival: (e.has_arrival != 0)
+            .then_some(cc::Arrival { sent_ns: e.sent_ns, received_ns: e.received_ns }),
         acked: &[],
         telemetry: None,
     })

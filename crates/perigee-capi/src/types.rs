@@ -158,6 +158,10 @@ mirrors! {
         acked: *const AckedPkt,
         acked_count: usize,
         telemetry: *const Telemetry,
+        sent_ns: i64,
+        received_ns: i64,
+        has_arrival: u8,
+        reserved: [u8; 7],
     }
     /// [`perigee_cc::SentPkt`].
     "perigee_sent_pkt" SentPkt {

@@ -10,7 +10,7 @@ use perigee_capi::boundary::{read, write, zeroed, Code, Plain};
 use perigee_capi::types as c;
 use perigee_cc::{CongestionControl, SCHEMES};
 use std::ffi::CString;
-use std::mem::size_of;
+use std::mem::{offset_of, size_of};
 use std::ptr::null_mut;
 
 macro_rules! sized {
@@ -44,6 +44,19 @@ fn window(cc: *mut Handle) -> c::Window {
 struct Newer<T> {
     ours: T,
     more: [u64; 2],
+}
+
+#[test]
+fn an_ack_of_the_first_version_is_taken_and_has_no_arrival() {
+    let size = offset_of!(c::AckEvent, sent_ns) as u32;
+    let mut old = c::AckEvent { size, newly_acked: 7, received_ns: 9, has_arrival: 1, ..zeroed() };
+    // SAFETY: `size` bytes of the value are readable, here and below.
+    let found = unsafe { read(&raw const old) }.unwrap();
+    let event = perigee_capi::convert::ack_event(&found).unwrap();
+    assert_eq!((event.newly_acked, event.arrival), (7, None));
+    old.size -= 1;
+    // SAFETY: as above.
+    assert_eq!(unsafe { read(&raw const old) }.err(), Some(Code::Size));
 }
 
 #[test]
@@ -122,6 +135,9 @@ fn every_scheme_decides_through_c_as_it_does_in_rust() {
                 seq_rtt: rtt,
                 prior_in_flight: 41 * 1448,
                 rs: &raw const rs,
+                sent_ns: 1_000_000 * i as i64,
+                received_ns: 1_000_000 * i as i64 + 20_000_000,
+                has_arrival: 1,
             });
             // SAFETY: as above; `rs` lives.
             assert_eq!(unsafe { perigee_cc_on_ack(cc, &x, &ev) }, 0, "{} {i}", scheme.id);

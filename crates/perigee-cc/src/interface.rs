@@ -206,6 +206,26 @@ pub struct RateSample {
     pub is_retrans: bool,
 }
 
+/// When a packet left its sender and when it reached its receiver, each by the clock of that end.
+///
+/// The clocks differ by an unknown offset, and may drift apart: differences of one-way delays are
+/// meaningful over short times, their absolute values are not, and may be negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// Sender's clock at its departure, in nanoseconds.
+    pub sent_ns: i64,
+    /// Receiver's clock at its arrival, in nanoseconds.
+    pub received_ns: i64,
+}
+
+impl Arrival {
+    /// One-way delay plus the offset of the clocks, in nanoseconds.
+    #[inline]
+    pub fn one_way_ns(&self) -> i64 {
+        self.received_ns.saturating_sub(self.sent_ns)
+    }
+}
+
 /// One ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckEvent<'a> {
@@ -238,6 +258,9 @@ pub struct AckEvent<'a> {
     pub resent: bool,
     /// Bytes newly marked with congestion experienced.
     pub ece: u64,
+    /// Departure and arrival of the newest packet that the receiver had when it sent this ACK;
+    /// `None` where the peer does not report it.
+    pub arrival: Option<Arrival>,
     /// Packets newly acknowledged, with the results of [`CongestionControl::on_sent`]; empty unless
     /// [`Caps::per_packet`].
     pub acked: &'a [AckedPkt],

@@ -40,6 +40,7 @@ pub mod copa;
 pub mod cubic;
 pub mod hpcc;
 pub mod hybla;
+pub mod ledbatpp;
 pub mod leocc;
 pub mod newreno;
 pub mod orbcc;

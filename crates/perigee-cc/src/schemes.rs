@@ -120,6 +120,9 @@ schemes! {
     Prague(prague::Prague), prague::PARAMS => {
         "prague", "Prague", no_profile, "answers each share of marked packets in proportion, for the short queues of L4S (DualPI2)";
     }
+    LedbatPp(ledbatpp::LedbatPp), ledbatpp::PARAMS => {
+        "ledbatpp", "LEDBAT++", no_profile, "background traffic that yields: keeps the one-way delay 60 ms above its minimum, and empties the queue at times";
+    }
     LeoCc(leocc::LeoCc), leocc::PARAMS => {
         "leocc", "LeoCC", no_profile, "BBR that measures the path anew at each reconfiguration of the satellite network";
         "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as the simulator of the OrbCC study has it";

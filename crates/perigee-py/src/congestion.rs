@@ -21,14 +21,15 @@ use std::sync::{Arc, Mutex};
 /// Windows and rates above this are mistakes: a terabyte, or a terabit per second.
 const TOO_MUCH: f64 = 1e12;
 
-/// State of the host at the time of a call. Sizes in bytes, times in nanoseconds.
+/// State of the host at the time of a call; read-only, and valid only during the call. Each field is
+/// documented below with its unit: sizes in bytes, times in nanoseconds of the run.
 #[pyclass(name = "Cx", module = "perigee_lab._core")]
 #[derive(Default)]
 pub struct PyCx(Cx);
 
 #[pymethods]
 impl PyCx {
-    /// Simulated time.
+    /// Simulated time, in ns.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
@@ -53,27 +54,27 @@ impl PyCx {
     fn lost(&self) -> u64 {
         self.0.lost
     }
-    /// Smoothed RTT; None before the first sample.
+    /// Smoothed RTT, in ns; None before the first sample.
     #[getter]
     fn srtt_ns(&self) -> Option<u64> {
         (self.0.srtt > Nanos::ZERO).then_some(self.0.srtt.0)
     }
-    /// Lowest RTT of the last 300 s; None before the first sample.
+    /// Lowest RTT of the last 300 s, in ns; None before the first sample.
     #[getter]
     fn min_rtt_ns(&self) -> Option<u64> {
         (self.0.min_rtt < Nanos::MAX).then_some(self.0.min_rtt.0)
     }
-    /// First unacknowledged byte of the stream.
+    /// First unacknowledged byte of the stream, a number of bytes.
     #[getter]
     fn snd_una(&self) -> u64 {
         self.0.snd_una
     }
-    /// Next new byte to be sent.
+    /// Next new byte to be sent, a number of bytes.
     #[getter]
     fn snd_nxt(&self) -> u64 {
         self.0.snd_nxt
     }
-    /// "open", "disorder", "cwr", "recovery" or "loss".
+    /// State of the transport: "open", "disorder", "cwr", "recovery" or "loss".
     #[getter]
     fn state(&self) -> &'static str {
         self.0.ca.name()
@@ -90,7 +91,8 @@ impl PyCx {
     }
 }
 
-/// Decisions of the scheme. The transport also modifies them (recovery, undo, timeout).
+/// Decisions of the scheme, which may be set at any call. The transport also modifies them
+/// (recovery, undo, timeout). Each field is documented below with its unit.
 #[pyclass(name = "Window", module = "perigee_lab._core")]
 pub struct PyWindow(Window);
 
@@ -126,7 +128,7 @@ impl PyWindow {
         self.0.pacing = if value.is_none() { None } else { Some(BitRate(size("pacing_bps", value)?)) };
         Ok(())
     }
-    /// Time of the next call to `on_timer`; None = never.
+    /// Time of the next call to `on_timer`, in ns of the run; None = never.
     #[getter]
     fn next_timer_ns(&self) -> Option<u64> {
         self.0.next_timer.map(|t| t.0)
@@ -156,7 +158,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "?".into(), |r| r.to_string())
 }
 
-/// An ACK. Sizes in bytes, times in nanoseconds.
+/// An ACK; read-only, and valid only during the call. Each field is documented below with its unit:
+/// sizes in bytes, times in nanoseconds.
 #[pyclass(name = "Ack", module = "perigee_lab._core", get_all)]
 #[derive(Default)]
 pub struct PyAck {
@@ -164,7 +167,7 @@ pub struct PyAck {
     newly_acked: u64,
     /// Bytes newly marked lost.
     newly_lost: u64,
-    /// RTT of the newest packet delivered; None if that packet was retransmitted.
+    /// RTT of the newest packet delivered, in ns; None if that packet was retransmitted.
     rtt_ns: Option<u64>,
     /// Delivery rate in bits per second; None if the sample is not usable.
     delivery_rate_bps: Option<u64>,
@@ -174,6 +177,13 @@ pub struct PyAck {
     may_grow: bool,
     /// Bytes newly marked with congestion experienced.
     ece: u64,
+    /// Departure of the newest packet that the receiver had, in ns of the sender's clock; None if the
+    /// peer does not report it.
+    sent_ns: Option<i64>,
+    /// Its arrival, in ns of the receiver's clock, which has an unknown offset; None as above.
+    received_ns: Option<i64>,
+    /// One-way delay plus the offset of the clocks, received_ns - sent_ns, in ns; None as above.
+    one_way_ns: Option<i64>,
     /// Telemetry of each hop, in path order; empty unless the class requests it and the path
     /// provides it.
     hops: Vec<PyHop>,
@@ -183,13 +193,13 @@ pub struct PyAck {
 #[pyclass(name = "Hop", module = "perigee_lab._core", get_all, frozen)]
 #[derive(Clone)]
 pub struct PyHop {
-    /// Rate of the outgoing link.
+    /// Rate of the outgoing link, in bit/s.
     rate_bps: u64,
     /// Bytes queued after this packet was removed.
     queue: u64,
     /// Bytes sent by the port, modulo 2^31.
     tx_bytes: u64,
-    /// Time of the dequeue by the switch's clock, modulo 2^24 microseconds.
+    /// Time of the dequeue, in ns of the switch's clock, modulo 2^24 microseconds.
     time_ns: u64,
     /// Number of flows that use the port.
     flows: u32,
@@ -217,6 +227,9 @@ impl PyAck {
         self.app_limited = ev.rs.is_app_limited;
         self.may_grow = ev.may_grow;
         self.ece = ev.ece;
+        self.sent_ns = ev.arrival.map(|a| a.sent_ns);
+        self.received_ns = ev.arrival.map(|a| a.received_ns);
+        self.one_way_ns = ev.arrival.map(|a| a.one_way_ns());
         self.hops.clear();
         if let Some(Telemetry::Stack { hops, .. }) = ev.telemetry {
             self.hops.extend(hops.iter().map(PyHop::of));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transport options: one table from which validation, schema and documentation are derived.
 
+use crate::arrival::ArrivalClock;
 use perigee_cc::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
 
@@ -71,6 +72,38 @@ pub const OPTIONS: &[ParamSpec] = &[
         "the last packet of a burst is acknowledged at once",
     ),
     flag("timestamps", true, "RFC 7323", "timestamp option: RTT of retransmissions, Eifel detection"),
+    ParamSpec {
+        name: "arrival_clock",
+        domain: Domain::Choice(&["exact", "timestamps", "off"]),
+        unit: "",
+        source: "RFC 7323: TSval less TSecr; draft-ietf-quic-receive-ts",
+        help: "what an ACK reports of its newest packet's arrival, for schemes that use one-way delays: its time by the receiver's clock, as QUIC's receive timestamps; the timestamps of TCP, in ticks, where the time of the ACK stands for that of the arrival and that of the packet echoed for its departure (it needs timestamps); nothing",
+    },
+    ParamSpec {
+        name: "timestamp_tick",
+        domain: Domain::Time {
+            default: Nanos::from_millis(1),
+            min: Nanos::from_micros(1),
+            max: Nanos::from_secs(1),
+        },
+        unit: "time",
+        source: "Linux TCP_TS_HZ; RFC 7323 section 5.4: 1 ms to 1 s",
+        help: "resolution of both clocks with arrival_clock = \"timestamps\"",
+    },
+    ParamSpec {
+        name: "clock_offset",
+        domain: Domain::Float { default: 0.0, min: -1e6, max: 1e6 },
+        unit: "s",
+        source: "RFC 7323 section 5.4: clocks of TCP start anywhere",
+        help: "receiver's clock less sender's at the start of the run",
+    },
+    ParamSpec {
+        name: "clock_drift",
+        domain: Domain::Float { default: 0.0, min: -1000.0, max: 1000.0 },
+        unit: "ppm",
+        source: "RFC 6817 appendix A.1: up to 100 ppm are usual",
+        help: "by which the receiver's clock runs fast",
+    },
     flag("dsack", true, "RFC 2883", "report and use duplicate SACKs"),
     flag("tlp", true, "RFC 8985 section 7", "tail loss probes"),
     flag("frto", true, "RFC 5682", "detect spurious timeouts"),
@@ -328,6 +361,7 @@ pub struct Config {
     pub rmem_max: u64,
     pub truesize: u64,
     pub wmem: u64,
+    pub arrival: ArrivalClock,
 }
 
 /// Rule by which senders defer segments to form larger bursts.
@@ -476,6 +510,7 @@ impl Config {
             rmem_max: p.int("rmem_max") as u64,
             truesize: p.int("truesize") as u64,
             wmem: p.int("wmem") as u64,
+            arrival: ArrivalClock::new(p),
         }
     }
 }

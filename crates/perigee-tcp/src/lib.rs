@@ -16,10 +16,12 @@
 //!   undo), `output` (transmission, pacing), `limits` (what keeps it from sending), `timers`.
 //! * `inet`: the sending side of another stack, for schemes that bring their own
 //!   (`perigee_cc::Stack`).
-//! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.
+//! * [`receiver`]: reassembly, SACK blocks, delayed ACKs; [`arrival`]: the clock that ACKs report.
 //!
 //! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, ECN.
 
+mod ack_blocks;
+pub mod arrival;
 pub mod config;
 mod inet;
 pub mod rate;
@@ -29,8 +31,9 @@ pub mod scoreboard;
 pub mod sender;
 pub mod window;
 
+pub use ack_blocks::AckBlocks;
 pub use config::{Config, OPTIONS};
-pub use receiver::{AckBlocks, Receiver};
+pub use receiver::Receiver;
 pub use sender::{Ack, Sender, Stats, Transmit};
 
 /// Segment number: the n-th segment of the stream, from 0.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Receiving side of a connection: reassembly, SACK blocks, delayed and compressed ACKs.
 
+use crate::arrival::Arrivals;
 use crate::window::ReceiveWindow;
-use crate::{Config, Seg};
+use crate::{AckBlocks, Config, Seg};
 use perigee_units::{Nanos, NS_PER_S};
 
 /// Number of ACKs for the same hole that are sent at once before compression starts: the sender's
@@ -25,39 +26,6 @@ struct Compression {
     hole: Seg,
     prompt: u8,
     waiting: u8,
-}
-
-/// An acknowledgement to be sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AckBlocks {
-    /// Next segment expected.
-    pub ack: Seg,
-    /// Range of the duplicate that triggered it (RFC 2883).
-    pub dsack: Option<(Seg, Seg)>,
-    /// Ranges received above `ack`, newest first.
-    pub sacks: [(Seg, Seg); 4],
-    /// Number of ranges in `sacks`.
-    pub count: u8,
-    /// Timestamp echo in milliseconds.
-    pub ts_ecr: u32,
-    /// Packets that arrived marked since the start of the connection.
-    pub marked: u32,
-    /// Number of data packets acknowledged for the first time, duplicates included.
-    pub covered: u32,
-    /// One past the last segment that the receive window permits; 0 = the window is not announced
-    /// (the host may set it).
-    pub window_end: Seg,
-}
-
-impl AckBlocks {
-    /// The SACK blocks.
-    pub fn sacks(&self) -> &[(Seg, Seg)] {
-        &self.sacks[..self.count as usize]
-    }
-    /// Whether it is a cumulative ACK without SACK blocks.
-    pub fn is_plain(&self) -> bool {
-        self.count == 0 && self.dsack.is_none()
-    }
 }
 
 /// Receiving side of a connection.
@@ -95,6 +63,7 @@ pub struct Receiver {
     compression: Option<Compression>,
     window: Option<ReceiveWindow>,
     mss: u64,
+    pub(crate) arrivals: Arrivals,
 }
 
 impl Receiver {
@@ -126,6 +95,7 @@ impl Receiver {
             compression: None,
             window: ReceiveWindow::new(config, now),
             mss: u64::from(config.mss),
+            arrivals: Arrivals::new(config.arrival),
         }
     }
 
@@ -189,6 +159,7 @@ impl Receiver {
     pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32, push: bool) -> Option<AckBlocks> {
         if seg <= self.last_acked {
             self.ts_recent = ts_ms;
+            self.arrivals.echo_newest();
         }
         self.pending += 1;
         if seg < self.next || (seg < self.highest && self.is_beyond(seg)) {
@@ -311,6 +282,7 @@ impl Receiver {
             marked: self.marked,
             covered,
             window_end,
+            arrival: None,
         }
     }
 

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 class CongestionControl:
     """Base of a congestion control in Python. Methods that are not overridden cost nothing.
 
-    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first),
-    `window.pacing_bps` (None: the transport decides) and `window.next_timer_ns` can be set at any
-    call; `cx` and `ack` are read-only, and valid only during the call. The simulator's transport
-    does the rest as Linux does: loss detection, recovery, pacing, timeouts. An exception ends the
-    run with its traceback and the simulated time.
+    One object per connection. `cx` (`perigee.Cx`) and `ack` (`perigee.Ack`) are read-only, and
+    valid only during the call; `window` (`perigee.Window`) can be set at any call. Fields, whose
+    help has more:
+
+    cx      now_ns, mss (bytes), in_flight (bytes), delivered (bytes), lost (bytes), srtt_ns,
+            min_rtt_ns, snd_una (bytes), snd_nxt (bytes), state, cwnd_limited, app_limited
+    ack     newly_acked (bytes), newly_lost (bytes), rtt_ns, delivery_rate_bps (bit/s), app_limited,
+            may_grow, ece (bytes), sent_ns, received_ns, one_way_ns (by the clocks of the ends; None
+            without a report of the peer), hops (list of `perigee.Hop`)
+    window  cwnd (bytes), ssthresh (bytes, None at first), pacing_bps (bit/s, None: the transport
+            decides), next_timer_ns (None: never)
+
+    The simulator's transport does the rest as Linux does: loss detection, recovery, pacing,
+    timeouts. An exception ends the run with its traceback and the simulated time.
     """
 
     kind: ClassVar[str] = "window"

@@ -56,6 +56,7 @@ BUILT_IN = {
     "bbr3": Look("#D55E00", "^", DASH_DOT),
     "bbr3_hint": Look("#D55E00", "2", (2.0, 3.0)),
     "prague": Look("#000000", "_", (3.0, 1.5)),
+    "ledbatpp": Look("#6B6B6B", "$L$", (1.0, 2.0, 4.0, 2.0)),
     "leocc": Look("#56B4E9", "D", (3.0, 1.0, 1.0, 1.0)),
     "leocc_omnet": Look("#56B4E9", "d", LONG),
     "satcp": Look("#CC79A7", "v", (5.0, 1.0)),

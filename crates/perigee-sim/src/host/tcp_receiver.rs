@@ -107,6 +107,7 @@ impl ReceivingEnd {
             tcp.on_mark();
         }
         tcp.on_echo(now, packet.echo_ms);
+        tcp.on_arrival(now, packet.sent);
         let ack = tcp.on_data(now, packet.seq, ts, packet.push);
         let next = tcp.next();
         if packet.telemetry != NONE {
@@ -187,6 +188,9 @@ impl ReceivingEnd {
             cx.net.stacks.head_mut(telemetry).covered = blocks.covered;
         }
         let mss = self.mss;
+        if let Some(tcp) = self.receiver().and_then(|r| r.tcp.as_ref()) {
+            tcp.stamp(cx.now, &mut blocks);
+        }
         if self.is_leg {
             blocks.window_end = self.offered_window();
         }

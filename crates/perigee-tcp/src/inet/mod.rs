@@ -26,8 +26,8 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use crate::receiver::AckBlocks;
 use crate::sender::{Ack, Stats, Transmit};
+use crate::AckBlocks;
 use crate::{Config, Seg};
 use board::{Board, Region};
 use perigee_cc::{
@@ -247,6 +247,7 @@ impl Inet {
             rs,
             is_dup: duplicate,
             may_grow: !duplicate,
+            arrival: blocks.arrival,
             telemetry: ack.telemetry,
             ..AckEvent::default()
         };

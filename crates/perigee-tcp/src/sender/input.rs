@@ -4,8 +4,8 @@
 use super::{delegate, Ack, Resend, Sender};
 use crate::config::Reduction;
 use crate::rate::Sampling;
-use crate::receiver::AckBlocks;
 use crate::scoreboard::{Slot, EVER_RETRANS, SACKED};
+use crate::AckBlocks;
 use crate::Seg;
 use perigee_cc::{AckEvent, AckedPkt, CaState, CongestionControl, TelemetryNeed};
 use perigee_units::Nanos;
@@ -273,6 +273,7 @@ impl Sender {
                 && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
             resent: false,
             ece: u64::from(self.new_marks) * self.mss,
+            arrival: ack.blocks.arrival,
             acked,
             telemetry: ack.telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None),
         }

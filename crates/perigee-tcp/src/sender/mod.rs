@@ -20,10 +20,10 @@ pub use output::Transmit;
 
 use crate::inet::Inet;
 use crate::rate::RateSampler;
-use crate::receiver::AckBlocks;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::window::UNSCALED;
+use crate::AckBlocks;
 use crate::{Config, Seg};
 use limits::Limits;
 use perigee_cc::{

@@ -4,8 +4,8 @@
 
 use super::input::Progress;
 use super::Sender;
-use crate::receiver::AckBlocks;
 use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED, SAMPLED};
+use crate::AckBlocks;
 use crate::Seg;
 use perigee_units::Nanos;
 
