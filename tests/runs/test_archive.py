@@ -421,3 +421,15 @@ def test_an_unpacked_archive_is_used_again_only_if_it_is_intact(plain: Path, tmp
     assert not found.is_in(tmp_path / "out")
     with pytest.raises(FileExistsError):
         found.unpack(tmp_path / "out")
+
+
+def test_the_cell_of_a_sweep_is_packed_and_not_the_sweep(small: Path, tmp_path: Path, cli: Cli) -> None:
+    done = cli(
+        "sweep", small, "--cc", "cubic", "--set", "port.bottleneck.rate=5Mbit,10Mbit", "--out", "s", "--no-plots"
+    )
+    assert done.returncode == 0, done.stderr
+    done = cli("pack", "s", "-o", "x.perigee")
+    assert (done.returncode, "s/cells/NAME" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "x.perigee").exists()
+    assert cli("pack", next((tmp_path / "s/cells").iterdir()), "-o", "x.perigee").returncode == 0
+    assert cli("verify", "x.perigee").returncode == 0

@@ -21,6 +21,7 @@ from perigee_lab import _core
 from perigee_lab.common.files import RecordError, written
 from perigee_lab.common.reading import opened
 from perigee_lab.extensions.congestion import declares
+from perigee_lab.results import cells
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import experiment
@@ -81,6 +82,8 @@ def pack(folder: Path, target: Path, *, tables: bool) -> Packed:
         RecordError: the records are not of one scenario, or cannot be run again.
         OSError: the archive cannot be written.
     """
+    if (folder / cells.INDEX).exists():
+        raise RecordError(f"{folder} is a sweep: pack the folder of one of its cells, {folder}/{cells.CELLS}/NAME")
     runs = [relocated(r) for r in find_records(folder)]
     _check(runs, folder)
     made = _jobs(runs)
