@@ -107,16 +107,16 @@ def _list(folder: Path, page: Path, known: set[Path], name: Path) -> None:
 
 def commands() -> str:
     """The page of commands: the output of `--help` for every command."""
-    import typer
     from typer.main import get_command
 
     from perigee_lab.cli.app import app
+    from perigee_lab.cli.help_texts import PlainContext
 
     parts = ["# Commands", "", "What `perigee COMMAND --help` prints.", ""]
     root = get_command(app)
 
     def add(name: str, command: object, level: int) -> None:
-        context = typer.Context(command, info_name=name, terminal_width=100, max_content_width=100)  # type: ignore[arg-type]
+        context = PlainContext(command, info_name=name, terminal_width=100)
         parts.extend(["#" * level + f" {name}", "", "```text", command.get_help(context).rstrip(), "```", ""])  # type: ignore[attr-defined]
         names = command.list_commands(context) if hasattr(command, "list_commands") else []
         for word in sorted(names):

@@ -99,7 +99,7 @@ def test_the_steps_of_the_contribution_guide_make_a_command(tmp_path: Path) -> N
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = guide.split("## Add a command\n")[1].split("\n## ")[0]
     (tmp_path / "flows.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
-    assert "\n  flows      List the flows of a scenario\n" in with_toy(tmp_path, "flows", "--help").stdout
+    assert "\n  flows       List the flows of a scenario\n" in with_toy(tmp_path, "flows", "--help").stdout
     done = with_toy(tmp_path, "flows", "flows", "scenarios/micro/dumbbell.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.match(r"\w+ to \w+\n", done.stdout)

@@ -23,6 +23,7 @@ app = typer.Typer(
     epilog="perigee COMMAND --help explains a command. To begin: perigee init mine.toml, then perigee run mine.toml",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     # Plain help takes a third of the time.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

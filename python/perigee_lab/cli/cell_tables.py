@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from perigee_lab.cli.output import save
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.results.cells import Sweep
@@ -96,17 +96,13 @@ def usual_columns(found: Sweep) -> list[str]:
 
 def print_cells(found: Sweep, names: list[str]) -> None:
     """Means per cell, with 95 % intervals for several seeds."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from perigee_lab.results.columns import COLUMNS
     from perigee_lab.results.rtt_over import FLOWS
     from perigee_lab.results.summary import statistics_of
 
     forms = {c.name: c.form for c in COLUMNS}
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    console = table_console()
+    table = empty_table(plain=not console.is_terminal)
     for key in [*found.keys, "cc", "runs"]:
         table.add_column(quoting.cell(key), no_wrap=True)
     for name in names:

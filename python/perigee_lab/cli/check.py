@@ -21,6 +21,7 @@ from perigee_lab.cli.options import (
     schemes_of,
 )
 from perigee_lab.cli.output import print_remarks
+from perigee_lab.common.messages import significant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +86,8 @@ def command(
     print_remarks([*found["warnings"], *shared])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
-        print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
-    cost = f"{hops_in_words(hops * runs)}, {cpu_s * runs:.2g} s of one core"
+        print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:.10g} Mbit/s, queue {queue}")
+    cost = f"{hops_in_words(hops * runs)}, {significant(cpu_s * runs)} s of one core"
     print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
 
 

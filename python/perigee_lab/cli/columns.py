@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,14 +21,10 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Describe the columns of tables and summary.csv."""
-    from perigee_lab.results.columns import BY_NAME, COLUMNS, SPANS, one_line
+    from perigee_lab.results.columns import COLUMNS, SPANS, one_line
     from perigee_lab.results.columns import markdown as page
 
-    by_name = {c.name: c for c in SPANS} | BY_NAME
-    unknown = [n for n in names or [] if n not in by_name]
-    if unknown:
-        stop(f"no column {unknown[0]!r}; perigee columns lists them")
-    chosen = [by_name[n] for n in names or []] or [*COLUMNS, *SPANS]
+    chosen = [c for n in names or [] for c in _named(n)] or [*COLUMNS, *SPANS]
     if as_json:
         told = [{"name": c.name, "unit": c.unit, "rows": c.rows, "meaning": c.meaning} for c in chosen]
         print(json.dumps(told, indent=1))
@@ -40,3 +36,20 @@ def command(
         heading = f' "{one_line(c.heading)}"' if c.heading else ""
         print(f"{c.name}{f' [{c.unit}]' if c.unit else ''}{heading} ({c.rows})")
         print(textwrap.fill(c.meaning, WIDTH, initial_indent="    ", subsequent_indent="    "))
+
+
+def _named(name: str) -> list[Any]:
+    """The column of that name, or all of which it is a word (goodput: goodput_mbps and others)."""
+    from perigee_lab.common.messages import nearest
+    from perigee_lab.results.columns import BY_NAME, SPANS, one_line
+
+    by_name = {c.name: c for c in SPANS} | BY_NAME
+    if name in by_name:
+        return [by_name[name]]
+    wanted = name.lower().replace("-", "_").replace(" ", "_")
+    found = [c for n, c in by_name.items() if f"_{wanted}_" in f"_{n}_"]
+    if not found:
+        headings = {one_line(c.heading).lower(): n for n, c in by_name.items() if c.heading}
+        near = nearest(name, {**{n: n for n in by_name}, **headings})
+        stop(f"no column {name!r}{near}; perigee columns lists them")
+    return found

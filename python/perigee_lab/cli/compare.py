@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ import typer
 from perigee_lab.cli.options import JsonOption, count
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.results.comparison import Comparison
@@ -112,14 +112,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _print(found: Comparison, *, shared: bool) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from perigee_lab.results.paired import ACCURACY, heading
 
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    console = table_console(160)
+    table = empty_table(plain=not console.is_terminal)
     for name in ("metric", "X", "Y"):
         table.add_column(name, no_wrap=True)
     heads = ("mean X", "mean Y", "X - Y", "95 % interval", "p (t)", "p (Wilcoxon)", "effect d", "seeds", "more")
@@ -184,19 +180,16 @@ class _Sides:
 
     def print(self) -> None:
         """Prints the table, and what differs."""
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(
-            "scheme", "metric", *(quoting.cell(f"{n}: {f}") for n, f in zip("AB", self.folders, strict=True)), "B - A"
-        )
+        console = table_console(160)
+        headings = ["scheme", "metric", *(quoting.cell(f"{n}: {f}") for n, f in zip("AB", self.folders, strict=True))]
+        table = empty_table(*headings, "B - A", plain=not console.is_terminal)
         both = [row for row, (x, y) in zip(self.rows, self.chosen, strict=True) if x in self.left and y in self.right]
         for row in both:
             for i, cells in enumerate(_lines(row)):
                 table.add_row(quoting.cell(row["cc"]) if i == 0 else "", *cells)
             table.add_section()
         if both:
-            Console(width=None if sys.stdout.isatty() else 160).print(table)
+            console.print(table)
         for line in self._differences():
             print(line)
 

@@ -19,6 +19,7 @@ from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, removed, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
+from perigee_lab.common.terminal import table_console
 from perigee_lab.extensions.trust import Permission
 from perigee_lab.judge import expectations as judge
 from perigee_lab.judge.verdicts import evaluate
@@ -238,10 +239,7 @@ def _with_bar(console: Console, plan: Plan, machines: Machines) -> Results:
 
 
 def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> None:
-    from rich.console import Console
-
-    # Files and pipes have no width: cells must not be truncated there.
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = table_console()
     schemes = by_scheme(in_order(results))
     ended = {r.cc for r in results if "broken" in r.manifest}
     schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}

@@ -15,6 +15,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import UNDECIDED, UNMET
 from perigee_lab.common.files import writing
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.judge.verdicts import Finding
@@ -73,12 +74,8 @@ def exit_code(findings: Sequence[Finding], *, strict: bool = True) -> int:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """A table with a line per finding, and a line with their numbers."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    console = table_console()
+    table = empty_table(plain=not console.is_terminal)
     has_cells = any(f.cell for f in findings)
     headings = [*(["cell"] if has_cells else []), "expected", "scheme", "bound", "value", "runs", "verdict"]
     for heading in headings:

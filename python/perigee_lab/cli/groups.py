@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from perigee_lab.cli.help_texts import PlainContext, Subcommands, plain, summary
 from perigee_lab.extensions import distributions
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "dissector",
     ),
     "Learned congestion control": ("train", "policy"),
-    "Maintenance": ("validate", "bench", "schema", "trust"),
+    "Maintenance": ("validate", "bench", "schema", "trust", "completion", "help"),
 }
 
 # Former names, for one version: they work but are not listed.
@@ -60,10 +61,10 @@ def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
     """The command that Typer builds from a function or an app, with plain help."""
     holder = typer.Typer(rich_markup_mode=None, add_completion=False)
     if isinstance(command, typer.Typer):
-        holder.add_typer(command, name=name)
+        holder.add_typer(command, name=name, cls=Subcommands)
     else:
         holder.command(name, hidden=name in FORMER)(command)
-    return typer.main.get_group(holder).commands[name]
+    return plain(typer.main.get_group(holder).commands[name])
 
 
 class Commands(UserDict[str, Any]):
@@ -83,6 +84,8 @@ class Commands(UserDict[str, Any]):
 
 class Grouped(typer.core.TyperGroup):
     """The commands in sections, including those of other distributions."""
+
+    context_class = PlainContext
 
     def __init__(self, **given: Any) -> None:
         """Called by Typer; commands that are registered on the app are not in `SECTIONS`."""
@@ -120,11 +123,6 @@ class Grouped(typer.core.TyperGroup):
         others = tuple(name for name in names if name not in known and name not in FORMER)
         for title, section in {**SECTIONS, "More": others}.items():
             commands = [(name, self.get_command(ctx, name)) for name in section if name in names]
-            lines = [(f"{name:<9}", summary(command)) for name, command in commands]
+            lines = [(f"{name:<10}", summary(command)) for name, command in commands]
             if lines:
                 yield title, lines
-
-
-def summary(command: Any) -> str:
-    """The first line of a command's help, without its full stop."""
-    return (command.help or "").partition("\n")[0].removesuffix(".")

@@ -85,9 +85,7 @@ def capture(
 
 def _beside_wireshark(folder: Path) -> None:
     """Prints both classifications, with one line for each count."""
-    from rich.console import Console
-    from rich.table import Table
-
+    from perigee_lab.common.terminal import empty_table, table_console
     from perigee_lab.measure import wireshark
     from perigee_lab.results.run import find_records
 
@@ -96,13 +94,14 @@ def _beside_wireshark(folder: Path) -> None:
         return
     heads, *rows = found["table"]
     # IPv6 addresses have brackets, which would be markup in tables.
-    table = Table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]))
+    console = table_console()
+    table = empty_table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]), plain=not console.is_terminal)
     for k, head in enumerate(heads[1:], 1):
         whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"
         table.add_row(f"{whose}: {head}", *(quoting.cell(row[k]) for row in rows[:MOST_COLUMNS]))
         if k == len(wireshark.OURS):
             table.add_section()
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    console.print(table)
 
 
 @contextmanager

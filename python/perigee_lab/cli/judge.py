@@ -19,6 +19,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.judge.catalogue import Judgement, Outcome
@@ -109,13 +110,9 @@ def _as_data(done: Sequence[Judgement], sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _print(done: Sequence[Judgement], folder: Path) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = table_console()
     for j in done:
-        table = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+        table = empty_table(plain=not console.is_terminal)
         for heading in ("case", "verdict", "expectations", "first that is not met"):
             table.add_column(heading, no_wrap=heading in ("case", "verdict"))
         for o in j.outcomes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +15,7 @@ from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_o
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.messages import complain
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,15 +138,11 @@ def _as_json(table: pa.Table) -> str:
 
 
 def _print(table: pa.Table) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from perigee_lab.results.columns import COLUMNS
 
     forms = {c.name: c.form for c in COLUMNS}
-    console = Console(width=None if sys.stdout.isatty() else WIDE)
-    shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    console = table_console(WIDE)
+    shown = empty_table(plain=not console.is_terminal)
     for name in table.column_names:
         side: Literal["left", "right"] = "left" if str(table[name].type) == "string" else "right"
         shown.add_column(quoting.cell(name), no_wrap=True, justify=side)

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from perigee_lab.cli.options import JsonOption
+from perigee_lab.common.errors import stop
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(help="Python file: list its classes, without running it.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="SCHEME|FILE", help="A scheme, or a Python file: its classes, without running it."),
+    ] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
     starts: Annotated[bool, typer.Option("--starts", help="List the starts (slow_start) instead.")] = False,
     as_json: JsonOption = False,
@@ -21,11 +25,14 @@ def command(
     """List the congestion controls and their parameters."""
     from perigee_lab import _core
 
-    if file is not None:
-        _list_classes(file, params=params, as_json=as_json)
+    if what is not None and (what.endswith(".py") or "/" in what):
+        _list_classes(Path(what), params=params, as_json=as_json)
         return
     every = json.loads(_core.schemes())
     found = json.loads(_core.starts()) if starts else every
+    if what is not None:
+        found = [s for s in found if s["id"] == what] or _missing(what, found)
+        params = True
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -36,6 +43,13 @@ def command(
             print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
         if starts:
             print(f"    of {', '.join(scheme['id'] for scheme in every if s['id'] in scheme['starts'])}")
+
+
+def _missing(name: str, found: list[dict[str, Any]]) -> NoReturn:
+    from perigee_lab.common.messages import nearest
+
+    near = nearest(name, {word: s["id"] for s in found for word in (s["id"], s.get("label", s["id"]))})
+    stop(f"no scheme {name!r}{near}; perigee schemes lists them, and perigee schemes FILE.py the classes of a file")
 
 
 def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:

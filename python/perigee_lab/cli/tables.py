@@ -3,60 +3,59 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.cli.options import count
 from perigee_lab.common import quoting
+from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.results.metrics import Row
     from perigee_lab.results.run import Run
 
 
-# The table with a line per scheme needs this many characters.
-WIDE_TABLE = 142
-
-
 def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
-    """Means, with 95 % intervals if runs differ. On a narrow terminal metrics become rows."""
-    from rich import box
-    from rich.table import Table
+    """Means, with 95 % intervals if runs differ.
+
+    Words of headings are divided where the width requires it; where that does not suffice, metrics
+    become rows.
+    """
+    from rich.console import Console
 
     from perigee_lab.results.columns import one_line
     from perigee_lab.results.summary import COLUMNS, shown
 
-    table = Table(box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False)
     cells = {cc: [shown(rows, name, form, "\n±") for name, _, form in COLUMNS] for cc, rows in schemes.items()}
     headings = [heading for _, heading, _ in COLUMNS]
-    if width >= WIDE_TABLE:
-        table.add_column("scheme", no_wrap=True)
+    for divided in (False, True):
+        made = empty_table(plain=plain)
+        made.add_column("scheme", no_wrap=True)
         for heading in headings:
-            table.add_column(heading, justify="right", no_wrap=True)
+            made.add_column(heading if divided else heading.replace("-\n", ""), justify="right", no_wrap=True)
         for cc, values in cells.items():
-            table.add_row(quoting.cell(cc), *values)
-    else:
-        table.add_column("", no_wrap=True)
-        for cc in cells:
-            table.add_column(quoting.cell(cc), justify="right", no_wrap=True)
-        for k, heading in enumerate(headings):
-            table.add_row(one_line(heading), *(values[k] for values in cells.values()))
-    return table
+            made.add_row(quoting.cell(cc), *values)
+        if Console(width=10 * width).measure(made).maximum <= width:
+            return made
+    made = empty_table(plain=plain)
+    made.add_column("", no_wrap=True)
+    for cc in cells:
+        made.add_column(quoting.cell(cc), justify="right", no_wrap=True)
+    for k, heading in enumerate(headings):
+        made.add_row(one_line(heading), *(values[k] for values in cells.values()))
+    return made
 
 
 def print_record(folder: Path) -> None:
     """Prints the table of a record, its warnings, and its location."""
-    from rich.console import Console
-
     from perigee_lab.results.beside import beside, said_once
     from perigee_lab.results.flow_file import where
     from perigee_lab.results.run import find_records
     from perigee_lab.results.summary import about_seeds, by_scheme
 
     runs = find_records(folder)
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(scheme_table(by_scheme(runs), width=console.width, plain=not console.is_terminal))
+    out = table_console()
+    out.print(scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
     for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
         print(line)
     remarks = [w for r in runs for w in r.manifest.warnings]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from perigee_lab.common.quoting import terminal
 
@@ -41,3 +41,23 @@ def plain_progress(
             print(f"{what}: {done} of {total}, about {left_s:.0f} s left", file=sys.stderr, flush=True)
 
     return tick
+
+
+def nearest(given: str, known: Mapping[str, str]) -> str:
+    """A question for what resembles a known word, " (did you mean X or Y?)"; empty for others.
+
+    `known` has the names to suggest by the words that stand for them.
+    """
+    import difflib
+
+    lower = {word.lower(): name for word, name in known.items()}
+    close = difflib.get_close_matches(given.lower(), list(lower), n=3, cutoff=0.6)
+    close += [word for word in lower if len(given) > 2 and given.lower() in word and word not in close]
+    names = list(dict.fromkeys(lower[word] for word in close))[:3]
+    return f" (did you mean {' or '.join(names)}?)" if names else ""
+
+
+def significant(value: float, digits: int = 2) -> str:
+    """A number with this number of digits and without an exponent: 160, not 1.6e+02."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:.0f}" if abs(rounded) >= 10 ** (digits - 1) else f"{rounded:.{digits}g}"

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perigee_lab.common.messages import significant
+
 if TYPE_CHECKING:
     from perigee_lab._core import World
     from perigee_lab.runs.runner import Plan
@@ -63,7 +65,11 @@ class Cost:
         more = [n for n in CORES if n > here]
         times = [f"{shown(self.wall_s(here))} on {here} cores"]
         times += [f"{shown(self.wall_s(n, away=True))} on {n}" for n in more[:2]]
-        one = f"{self.cpu_s / 3600:.2g} core-hours" if self.cpu_s > 360 else f"{self.cpu_s:.2g} s of one core"
+        one = (
+            f"{significant(self.cpu_s / 3600)} core-hours"
+            if self.cpu_s > 360
+            else f"{significant(self.cpu_s)} s of one core"
+        )
         return f"about {hops_in_words(self.packet_hops)}, {one}, {size(self.storage_bytes)}: {', '.join(times)}"
 
 
@@ -96,15 +102,15 @@ def record_bytes(world: World, duration_s: float, sample_s: float) -> float:
 def shown(seconds: float) -> str:
     """A human-readable duration."""
     if seconds < 99:
-        return f"{seconds:.2g} s"
+        return f"{significant(seconds)} s"
     minutes = seconds / 60
-    return f"{minutes:.2g} minutes" if minutes < 99 else f"{minutes / 60:.2g} hours"
+    return f"{significant(minutes)} minutes" if minutes < 99 else f"{significant(minutes / 60)} hours"
 
 
 def size(count: float) -> str:
     """A human-readable number of bytes."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if count < 999.5:
-            return f"{count:.3g} {unit}"
+            return f"{significant(count, 3)} {unit}"
         count /= 1000
-    return f"{count:.3g} PB"
+    return f"{significant(count, 3)} PB"

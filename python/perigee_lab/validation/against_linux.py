@@ -18,6 +18,7 @@ from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
 from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError, claimed, writing
+from perigee_lab.common.terminal import empty_table, table_console
 from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.record import run_folder
@@ -233,24 +234,19 @@ def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -
         rows = [side_by_side.as_row(p) | {"verdict": side_by_side.verdict(p, known)} for p in found]
         print(json.dumps({"pairs": rows, "schemes": [asdict(s) for s in summaries]}, indent=1))
         return
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(pairs_table(found))
-    console.print(summary_table(summaries))
+    console = table_console()
+    console.print(pairs_table(found, plain=not console.is_terminal))
+    console.print(summary_table(summaries, plain=not console.is_terminal))
     for line in remarks(found, known):
         print(line)
 
 
-def pairs_table(found: Sequence[Pair]) -> Table:
+def pairs_table(found: Sequence[Pair], *, plain: bool) -> Table:
     """A table of pairs.
 
     It has both sides and the difference, in percent for goodput and RTT, otherwise in counts.
     """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, title="simulated | Linux, difference", title_justify="left")
+    table: Table = empty_table(plain=plain, title="simulated | Linux, difference", title_justify="left")
     for name in ("cell", "scheme"):
         table.add_column(name, no_wrap=True)
     for name in ("goodput Mbit/s", "mean RTT ms", "queue ms", "retransmits", "timeouts"):
@@ -275,12 +271,9 @@ def cells_of(p: Pair) -> list[str]:
     ]
 
 
-def summary_table(summaries: Sequence[Summary]) -> Table:
+def summary_table(summaries: Sequence[Summary], *, plain: bool) -> Table:
     """A table with the median and the largest differences of each scheme."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, title="differences without sign: median, largest", title_justify="left")
+    table: Table = empty_table(plain=plain, title="differences without sign: median, largest", title_justify="left")
     for name in ("scheme", "pairs", "goodput %", "mean RTT %", "retransmits", "largest of goodput at"):
         table.add_column(name, justify="left" if name in {"scheme", "largest of goodput at"} else "right", no_wrap=True)
     for s in summaries:

@@ -56,9 +56,19 @@ impl fmt::Display for Place {
         match (self.origin.as_ref(), self.line) {
             (Origin::File { name, .. }, Some(line)) => write!(f, "{name}:{line}"),
             (Origin::File { name, .. }, None) => f.write_str(name),
-            (Origin::Override(text), _) => write!(f, "--set {text}"),
+            (Origin::Override(text), _) => write!(f, "--set {}", shortened(text)),
             (Origin::Profile(id), _) => write!(f, "profile {id}"),
         }
+    }
+}
+
+/// Characters of an override that messages show; `perigee check --json` has all.
+const SHOWN: usize = 80;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.into(),
     }
 }
 
@@ -182,15 +192,77 @@ impl From<Problem> for ScenarioError {
     }
 }
 
+/// Number of entries of a list with the same problem from which it is printed once.
+const ALIKE: usize = 3;
+/// Number of other entries that are named then.
+const NAMED: usize = 3;
+
+impl Problem {
+    /// Origin, key and text without numbers: equal for entries of a list that have the same problem.
+    fn pattern(&self) -> (Option<&Origin>, String, String) {
+        let plain = |text: &str| text.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
+        (self.place.as_ref().map(|p| p.origin.as_ref()), plain(&self.key), plain(&self.message))
+    }
+}
+
 impl fmt::Display for ScenarioError {
+    /// A line per problem; one that several entries of a list have is printed for the first, with
+    /// the keys of the others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patterns: Vec<_> = self.0.iter().map(Problem::pattern).collect();
+        let mut separator = "";
         for (i, problem) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str("\n")?;
+            let alike: Vec<usize> = (0..self.0.len()).filter(|&k| patterns[k] == patterns[i]).collect();
+            let once = alike.len() >= ALIKE && problem.key.contains(|c: char| c.is_ascii_digit());
+            if once && alike[0] != i {
+                continue;
             }
-            write!(f, "{problem}")?;
+            write!(f, "{separator}{problem}")?;
+            separator = "\n";
+            if once {
+                let others: Vec<&str> = alike[1..].iter().map(|&k| self.0[k].key.as_str()).collect();
+                let named = others[..others.len().min(NAMED)].join(", ");
+                let more = others.len().saturating_sub(NAMED);
+                let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+                f.write_str(&perigee_units::names::escaped(&format!("; the same for {named}{rest}")))?;
+            }
         }
         Ok(())
     }
 }
 impl std::error::Error for ScenarioError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(n: usize, origin: &Arc<Origin>) -> Problem {
+        let place = Place { origin: origin.clone(), line: None };
+        let why = format!("the flow would start at {n}.5 s, after the end of the run at 5 s");
+        Problem::new(format!("flow.{n}.start"), why).at(&place).hint("start it earlier")
+    }
+
+    #[test]
+    fn a_problem_of_many_entries_is_printed_once_and_a_long_override_is_cut() {
+        let origin = Arc::new(Origin::Override("x".repeat(5000)));
+        let other =
+            Problem::new("run.duration", "too short").at(&Place { origin: origin.clone(), line: None });
+        let mut problems: Vec<Problem> = (0..14).map(|n| late(n, &origin)).collect();
+        problems.insert(3, other);
+        let text = ScenarioError(problems).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].ends_with(
+            "start it earlier; the same for flow.1.start, flow.2.start, flow.3.start and 10 more"
+        ));
+        assert!(lines[0].starts_with(&format!("--set {} …: flow.0.start: ", "x".repeat(SHOWN))));
+        assert!(lines[1].ends_with("run.duration: too short"));
+    }
+
+    #[test]
+    fn two_entries_with_the_same_problem_have_a_line_each() {
+        let origin = Arc::new(Origin::Override("run.duration=5s".into()));
+        let text = ScenarioError(vec![late(0, &origin), late(1, &origin)]).to_string();
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+}
