@@ -151,3 +151,14 @@ def test_a_case_without_expectations_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(CASE.split("[[expect]]", maxsplit=1)[0], encoding="utf-8")
     with pytest.raises(CatalogueError, match="expects nothing"):
         catalogue.load(str(tmp_path))
+
+
+def test_window_schemes_resume_carefully_by_the_rules_of_rfc_9959(tmp_path: Path) -> None:
+    for judgement in judged("starts", ["newreno", "cubic"], tmp_path):
+        assert {o.case.name: o.verdict for o in judgement.outcomes if o.verdict is not Verdict.PASSED} == {}
+        assert not any(o.is_partial for o in judgement.outcomes), judgement.cc
+
+
+def test_schemes_without_starts_are_not_judged_by_them(tmp_path: Path) -> None:
+    [judgement] = judged("starts", ["orbcc"], tmp_path, quick=True)
+    assert {o.verdict for o in judgement.outcomes} <= {Verdict.PASSED, Verdict.NOT_OBSERVABLE}

@@ -152,3 +152,34 @@ def test_every_start_is_listed_with_its_schemes() -> None:
     of = {s["id"]: s["starts"] for s in schemes}
     assert of["cubic"] == [s["id"] for s in starts]
     assert (of["bbr3"], of["orbcc"]) == (["careful"], [])
+
+
+def test_a_resumption_fills_a_long_path_two_round_trips_after_its_handshake() -> None:
+    sets = {"slow_start.careful.saved_window": "3750 kB", "slow_start.careful.saved_rtt": "600 ms"}
+    text = PATH.format(rtt=600, rate=50, queue=1, duration=12)
+    full = {}
+    for start in ("classic", "careful"):
+        run = perigee.loads(text, {**(sets if start == "careful" else {}), "run.slow_start": start}).run("cubic")
+        rows = run.to_pandas("flows")
+        full[start] = rows[rows["goodput_bps"].rolling(20).mean() > 40e6]["t_ns"].iloc[0] / 1e9
+    # Handshake, initial window, jump at half of the rate, and the full rate.
+    assert full["careful"] < 3.1
+    assert full["classic"] > 5
+
+
+@pytest.mark.parametrize("scheme", ["bbr", "bbr3"])
+def test_bbr_jumps_to_all_of_a_saved_window_if_it_may(scheme: str) -> None:
+    sets = {"slow_start.careful.saved_window": "3750 kB", "slow_start.careful.saved_rtt": "600 ms"}
+    text = PATH.format(rtt=600, rate=50, queue=1, duration=12).replace('cc = "*"', 'cc = "*"\nbytes = "20 MB"')
+    seconds = []
+    for given in (
+        {},
+        {**sets, "run.slow_start": "careful"},
+        {**sets, "run.slow_start": "careful", "slow_start.careful.share": 1.0},
+    ):
+        [t] = (
+            perigee.loads(text, given if "run.slow_start" in given else {}).run(scheme).table("flow_totals").to_pylist()
+        )
+        seconds.append(t["completed_ns"] / 1e9)
+    own, half, whole = seconds
+    assert whole < half < own - 1

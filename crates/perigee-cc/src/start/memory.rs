@@ -18,8 +18,13 @@ pub struct Saved {
 #[derive(Debug, Default)]
 struct Slot {
     saved: Option<Saved>,
-    in_use: bool,
+    /// Until when a connection uses them at most.
+    in_use: Nanos,
 }
+
+/// Longest use of saved parameters, in saved round trips: the initial window, the jump and its
+/// validation take four.
+const LONGEST_USE: u64 = 10;
 
 /// Memory of one path. At most one set of parameters is kept, and one connection at a time uses it.
 #[derive(Clone, Debug, Default)]
@@ -37,16 +42,14 @@ impl Memory {
         if slot.saved.is_some_and(|s| now.saturating_sub(s.at) > lifetime) {
             slot.saved = None;
         }
-        if slot.in_use || slot.saved.is_none() {
-            return None;
-        }
-        slot.in_use = true;
-        slot.saved
+        let saved = slot.saved.filter(|_| now >= slot.in_use)?;
+        slot.in_use = now.saturating_add(saved.rtt * LONGEST_USE);
+        Some(saved)
     }
 
     /// Ends the use by the connection that has taken them.
     pub fn release(&self) {
-        self.slot().in_use = false;
+        self.slot().in_use = Nanos::ZERO;
     }
 
     /// Deletes parameters that turned out to be wrong.
@@ -77,6 +80,8 @@ mod tests {
         m.release();
         assert_eq!(m.take(s(302), s(300)), None, "too old");
         m.save(saved);
+        assert_eq!((m.take(s(10), s(300)), m.take(s(15), s(300))), (Some(saved), None));
+        assert_eq!(m.take(s(16), s(300)), Some(saved), "the connection has ended without a word");
         m.forget();
         assert_eq!(m.take(s(2), s(300)), None);
     }
