@@ -143,8 +143,9 @@ def leaving(count: int = 500) -> str:
         "search, after = reset": {"slow_start.search.after": "reset"},
     }
     lines = [
-        "| start | queue, BDP | starts | left before a loss | nothing lost | in flight then, BDP | window after, BDP |",
-        "|---|---|---:|---:|---:|---|---|",
+        "| start | queue, BDP | starts | left before a loss | nothing lost | at 1.0 to 1.6 | in flight, BDP "
+        "| window after, BDP |",
+        "|---|---|---:|---:|---:|---:|---|---|",
     ]
     paths = starts_of_paths(count)
     for kind, sets in kinds.items():
@@ -153,7 +154,8 @@ def leaving(count: int = 500) -> str:
             of = rows[(rows[:, 0] >= low) & (rows[:, 0] < high)]
             early = of[of[:, 1] == 1]
             shown = [quantiles(early[:, k]) for k in (3, 4)]
-            shares = f"{of[:, 1].mean():.0%} | {of[:, 2].mean():.0%}"
+            ideal = (of[:, 1] == 1) & (of[:, 3] >= 1.0) & (of[:, 3] <= 1.6)
+            shares = f"{of[:, 1].mean():.0%} | {of[:, 2].mean():.0%} | {ideal.mean():.0%}"
             lines.append(f"| {kind} | {low} to {high} | {len(of)} | {shares} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
