@@ -168,6 +168,7 @@ fn saved_values_of_another_path_or_too_old_are_not_used() {
         let mut f = resumes("newreno", "625 kB", rtt, &[("saved_age", text(age))]);
         let seen = states(&mut f, 1.0);
         assert!(!seen.contains(&"unvalidated"), "{rtt} {age}: {seen:?}");
+        assert_eq!(seen[0], "reconnaissance", "{rtt} {age}");
         assert_eq!(value(&f, "jump_bytes"), 0.0);
     }
 }
