@@ -49,9 +49,18 @@ impl Machine {
         Machine::HyStart(HyStart::new(both, Flavour::Linux, init.now), Nanos::MAX)
     }
 
-    /// Whether it sets the pacing rate.
+    /// Whether it sets the pacing rate at times.
     fn paces(&self) -> bool {
         matches!(self, Machine::Careful(_) | Machine::Rapid(_))
+    }
+
+    /// Whether the rate now is its own, and not that of the scheme.
+    fn sets_the_rate(&self) -> bool {
+        match self {
+            Machine::Careful(c) => c.phase() == Resume::Unvalidated,
+            Machine::Rapid(_) => true,
+            _ => false,
+        }
     }
 
     fn on_start(&mut self, cx: &Cx, w: &mut Window) {
@@ -151,7 +160,7 @@ impl Started {
         let mut seen = *w;
         self.scheme.on_ack(cx, &mut seen, ev);
         w.next_timer = seen.next_timer;
-        if !self.machine.paces() {
+        if !self.machine.sets_the_rate() {
             (w.pacing, w.quantum) = (seen.pacing, seen.quantum);
         }
         if self.scalable && seen.ssthresh < w.ssthresh {

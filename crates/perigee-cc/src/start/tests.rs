@@ -196,6 +196,16 @@ fn a_path_ten_times_smaller_makes_it_retreat_below_half_of_what_was_delivered() 
 }
 
 #[test]
+fn a_scheme_that_paces_does_so_while_nothing_is_remembered() {
+    let info = start_info("careful").unwrap();
+    let nothing = Start::new(info, info.params(BTreeMap::new()).unwrap(), Some(Memory::default()));
+    let mut f = flow("prague", &nothing, Path::new(20, 50));
+    f.run_s(10.0);
+    let goodput = f.run_s(5.0);
+    assert!(goodput > 15.0, "{goodput}");
+}
+
+#[test]
 fn later_flows_resume_with_what_an_earlier_one_has_observed() {
     let info = start_info("careful").unwrap();
     let memory = Memory::default();
