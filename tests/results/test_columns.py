@@ -347,7 +347,8 @@ def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
     listed = [c["name"] for c in json.loads(cli("columns", "--json").stdout)]
     assert listed == [c.name for c in (*columns.COLUMNS, *columns.SPANS)]
     done = cli("columns", "shaer")
-    assert (done.returncode, done.stderr) == (2, "perigee: no column 'shaer' (did you mean share?); perigee columns lists them\n")
+    said = "perigee: no column 'shaer' (did you mean share?); perigee columns lists them\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_a_record_without_windows_has_what_can_be_known() -> None:
