@@ -20,7 +20,7 @@ from perigee_studies.figures import (
     hypatia_routes,
     hypatia_tables,
     leo_cc_fairness,
-    orbcc_constellation,
+    orbcc_constellation_cases,
     orbcc_hard_handover,
     orbcc_two_flows,
 )
@@ -38,7 +38,7 @@ def test_starts_and_outages_are_those_of_the_studies() -> None:
     assert second == [492.34, 498.97, 501.73, 504.55, 492.26]
     starts = [tuple(soft.starts_s(run)) for run in range(1, 6)]
     assert starts == [(7, 22, 9, 46), (28, 3, 49, 30), (37, 1, 23, 3), (46, 0, 32, 20), (7, 45, 35, 44)]
-    drawn = [tuple(round(float(s.split()[0]), 3) for s in orbcc_constellation.starts(run)) for run in range(1, 6)]
+    drawn = [tuple(round(float(s.split()[0]), 3) for s in orbcc_constellation_cases.starts(run)) for run in range(1, 6)]
     assert drawn == [(0.175, 0.213), (0.673, 1.421), (0.880, 0.544), (1.091, 0.750), (0.169, 1.447)]
     outages = orbcc_hard_handover.outages_ms()
     assert [len(outages[n]) for n in (5, 10, 20)] == [16, 16, 16]

@@ -17,6 +17,7 @@ from perigee_studies.figures import orbcc_constellation as sky
 from perigee_studies.figures import orbcc_epochs as epochs
 from perigee_studies.figures import orbcc_evidence as orbcc
 from perigee_studies.figures.leo_cc_common import ALIKE, HIGH
+from perigee_studies.figures.orbcc_constellation_cases import CROSSING
 from perigee_studies.figures.orbcc_responsiveness import CUBIC_MBPS
 from perigee_studies.verdicts import REPRODUCED
 
@@ -78,7 +79,7 @@ def epoch(tables: Mapping[str, Tables]) -> Finding:
     saved = tables["orbcc/intermittent"]
     runs, other = _two(tables, "orbcc/intermittent")
     said, inside = [], []
-    for pair, (*_, published) in sky.CROSSING.items():
+    for pair, (*_, published) in CROSSING.items():
         day, ours = epochs.of_a_day(other, pair), _mean(runs, "shared", pair=pair)
         inside.append(day.min() <= published <= day.max())
         said.append(

@@ -12,7 +12,7 @@ import numpy as np
 
 from perigee_lab.common.statistics import mean
 from perigee_studies import frames, style
-from perigee_studies.figures.orbcc_constellation import FILE
+from perigee_studies.figures.orbcc_constellation_cases import FILE
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, bound, largest
 

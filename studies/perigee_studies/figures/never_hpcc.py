@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from perigee_studies import frames, style
 from perigee_studies.figures import never_hpcc_why as why
 from perigee_studies.figures.orbcc_common import MINE
-from perigee_studies.figures.orbcc_constellation import FILE as SKY
-from perigee_studies.figures.orbcc_constellation import RELAYS, SHARED, starts
+from perigee_studies.figures.orbcc_constellation_cases import FILE as SKY
+from perigee_studies.figures.orbcc_constellation_cases import RELAYS, SHARED, starts
 from perigee_studies.figures.orbcc_two_flows import FILE as TWO
 from perigee_studies.figures.orbcc_two_flows import queue_packets, second_start_s
 from perigee_studies.kinds import Kind

@@ -16,7 +16,7 @@ import numpy as np
 from perigee_studies import frames, style
 from perigee_studies.figures import never_moving_why as why
 from perigee_studies.figures.orbcc_common import MINE
-from perigee_studies.figures.orbcc_constellation import FILE, starts
+from perigee_studies.figures.orbcc_constellation_cases import FILE, starts
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, bound, order

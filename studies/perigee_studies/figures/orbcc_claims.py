@@ -16,8 +16,8 @@ import numpy as np
 
 from perigee_lab.common.statistics import jain, mean
 from perigee_studies import frames, style
-from perigee_studies.figures.orbcc_constellation import FILE as SKY
-from perigee_studies.figures.orbcc_constellation import SHARED, starts
+from perigee_studies.figures.orbcc_constellation_cases import FILE as SKY
+from perigee_studies.figures.orbcc_constellation_cases import SHARED, starts
 from perigee_studies.figures.orbcc_two_flows import FILE as TWO
 from perigee_studies.figures.orbcc_two_flows import queue_packets
 from perigee_studies.kinds import Kind

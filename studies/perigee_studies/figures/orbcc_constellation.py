@@ -17,99 +17,28 @@ import numpy as np
 from perigee_lab.common.statistics import mean
 from perigee_studies import frames, style
 from perigee_studies.figures import orbcc_epochs as epochs
-from perigee_studies.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
+from perigee_studies.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, theirs
+from perigee_studies.figures.orbcc_constellation_cases import CROSSING, crossing_cases, sharing_cases
+from perigee_studies.figures.orbcc_constellation_published import (
+    DELAY,
+    FAIR,
+    GOODPUT_MBPS,
+    MOST,
+    PRINTED,
+    RATIO,
+    STUDIES,
+)
 from perigee_studies.kinds import Kind
-from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import Experiment, Outcome, Tables
 from perigee_studies.verdicts import Verdict, largest, near, order, smallest, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import pandas as pd
 
-FILE = "orbcc/constellation.toml"
-KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), routes=True)
-SHARED = {
-    "Seattle - New York": ("seattle", "new-york", "isl", 287),
-    "Seattle - New York, bent pipe": ("seattle", "new-york", "bp", 311),
-    "San Diego - New York": ("san-diego", "new-york", "isl", 287),
-    "San Diego - New York, bent pipe": ("san-diego", "new-york", "bp", 317),
-    "New York - London": ("new-york", "london", "isl", 371),
-    "San Diego - Shanghai": ("san-diego", "shanghai", "isl", 707),
-}
-"""Ends, mode and queue in packets of each pair."""
-CROSSING = {
-    "Pair1": (("new-york", "london"), ("new-york", "st-johns"), 372, 0.37),
-    "Pair2": (("san-diego", "new-york"), ("lawrence", "new-york"), 288, 0.71),
-}
-"""Ends of both flows, queue in packets, and the share of time on one link that the published
-goodputs imply."""
-RATIO = {
-    "Pair1": {"cubic": (0.96, 0.95), "bbr": (0.71, 0.66), "bbr3": (0.79, 0.81), MINE: (0.99, 0.99)},
-    "Pair2": {"cubic": (0.96, 0.98), "bbr": (0.40, 0.39), "bbr3": (0.74, 0.79), MINE: (0.97, 0.97)},
-}
-DELAY = {
-    "Pair1": {"cubic": (2.01, 2.01), "bbr": (1.39, 1.37), "bbr3": (1.18, 1.18), MINE: (1.06, 1.06)},
-    "Pair2": {"cubic": (2.15, 2.13), "bbr": (1.68, 1.69), "bbr3": (1.38, 1.35), MINE: (1.07, 1.07)},
-}
-"""OrbCC's values are corrected, LeoTCP's are as printed."""
-PRINTED = {
-    "Pair1": {"cubic": 1.38, "bbr": 0.95, "bbr3": 0.81, MINE: 0.73},
-    "Pair2": {"cubic": 2.90, "bbr": 2.27, "bbr3": 1.86, MINE: 1.44},
-}
-"""OrbCC's are below 1, which is faster than light; LeoTCP's are multiplied by 0.686 and 1.35,
-because of another base RTT."""
-GOODPUT_MBPS = {
-    "Pair1": {"cubic": (75.79, 75.73), "bbr": (76.28, 76.10), "bbr3": (76.41, 77.58), MINE: (78.46, 78.68)},
-    "Pair2": {"cubic": (61.09, 60.56), "bbr": (59.38, 60.25), "bbr3": (60.74, 61.51), MINE: (61.85, 62.26)},
-}
 GOODPUT_TOLERANCE_MBPS = 1.5
 CEILING_MBPS = 96.085
-STUDIES = tuple(PAPERS)
-"""The studies, in the order of the published pairs of values."""
-
-
-def starts(run: int) -> list[str]:
-    """Start times drawn as in the study."""
-    draw = generator(run)
-    return [f"{draw.uniform(0, 1.5):.9f} s" for _ in range(2)]
-
-
-RELAYS = {"nodes": [{"set": "gateways"}]}
-"""The study's other ground stations, which relay in both modes."""
-
-
-def _sets(ask: Ask, run: int, ends: Sequence[tuple[str, str]], packets: int) -> dict[str, object]:
-    out: dict[str, object] = {
-        "port.all.queue": f"{packets} packets",
-        "run.duration": f"{ask.count(60, 300, 300)} s",
-        **RELAYS,
-    }
-    for i, ((a, b), start) in enumerate(zip(ends, starts(run), strict=True)):
-        out |= {f"flow.{i}.from": a, f"flow.{i}.to": b, f"flow.{i}.start": start}
-    return out
-
-
-def sharing_cases(ask: Ask) -> list[Case]:
-    """Pairs x runs x schemes; bent pipes have no lasers."""
-    out = []
-    for pair in ask.pick(("San Diego - New York", "New York - London"), tuple(SHARED), tuple(SHARED)):
-        a, b, mode, packets = SHARED[pair]
-        more = {"source.constellation.isls": "none"} if mode == "bp" else {}
-        for run in range(1, ask.count(1, 2, 5) + 1):
-            sets = {**_sets(ask, run, [(a, b), (a, b)], packets), **more}
-            out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
-
-
-def crossing_cases(ask: Ask) -> list[Case]:
-    """Two pairs of paths x runs x schemes."""
-    out = []
-    for pair, (one, two, packets, _) in CROSSING.items():
-        for run in range(1, ask.count(1, 2, 5) + 1):
-            sets = _sets(ask, run, [one, two], packets)
-            out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -181,12 +110,6 @@ def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
         return {"path-sharing": figure}
 
     return pictures
-
-
-MOST: dict[str, tuple[float, float]] = {"cubic": (1.87, 1.88), "bbr": (2.09, 2.08)}
-"""Largest delays of all pairs, in the order of the studies."""
-FAIR = 0.99
-"""OrbCC's approximate ratio."""
 
 
 def draw_crossing(t: Tables) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from perigee_studies import frames
+from perigee_studies import frames, style
 from perigee_studies.beside import varied
 from perigee_studies.figures.orbcc_common import MINE
+from perigee_studies.figures.orbcc_constellation_cases import CROSSING
+from perigee_studies.figures.orbcc_constellation_published import DELAY, GOODPUT_MBPS, RATIO
 from perigee_studies.model import Evidence
 
 if TYPE_CHECKING:
@@ -58,8 +60,6 @@ def _at(case: Case, name: str, begin: str, sets: dict[str, str]) -> list[Case]:
 
 def words(t: Tables, variants: Tables) -> dict[str, str]:
     """Position of the published shares among a day's, and results at hours with these shares."""
-    from perigee_studies.figures.orbcc_constellation import CROSSING, DELAY, GOODPUT_MBPS, RATIO
-
     found = variants["runs"]
     shared = {pair: _shared(t["runs"], found, pair, CROSSING[pair][-1]) for pair in CROSSING}
     said = {f"shared-{pair}": what for pair, what in shared.items()}
@@ -104,8 +104,6 @@ def _named(by_hour: list[pd.DataFrame]) -> list[tuple[pd.DataFrame, str]]:
 
 def _two_hours(runs: pd.DataFrame, found: pd.DataFrame, pair: str, column: str) -> str:
     """A column at our start time and at the other two hours, for the three schemes with queues."""
-    from perigee_studies import style
-
     here = frames.pick(runs, pair=pair)
     parts = []
     for cc in SCHEMES[:-1]:
