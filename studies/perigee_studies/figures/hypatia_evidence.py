@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from perigee_studies import frames, style
 from perigee_studies.beside import varied
+from perigee_studies.figures import hypatia_cases as figure
+from perigee_studies.figures import hypatia_published as published
 from perigee_studies.model import Evidence
 
 if TYPE_CHECKING:
@@ -43,12 +45,9 @@ def table_cases(ask: Ask) -> list[Case]:
 
     In addition, the affected cells under other rules of ns-3 or Linux.
     """
-    from perigee_studies.figures.hypatia_tables import TABLES_PER_ACK, WIRED_TABLE
-    from perigee_studies.figures.hypatia_tables import table_cases as figure
-
-    known = [c for c in figure(ask) if c.labels["town"] in WIRED_TABLE]
+    known = [c for c in figure.table_cases(ask) if c.labels["town"] in published.WIRED_TABLE]
     wires = [_second(c) for c in known if c.labels["network"] == "wired"]
-    sky = [c for c in known if c.labels["per_ack"] == TABLES_PER_ACK and c.labels["network"] != "wired"]
+    sky = [c for c in known if c.labels["per_ack"] == figure.TABLES_PER_ACK and c.labels["network"] != "wired"]
     out = varied(wires, SECOND, {})
     reno = [c for c in sky if c.cc == "newreno" and c.labels["strategy"] == "nearest" and c.labels["town"] == OFTEN]
     for name, sets in NEWRENO.items():
@@ -66,10 +65,8 @@ def _second(case: Case) -> Case:
 
 def rtt_cases(ask: Ask) -> list[Case]:
     """The path of Fig. 5 with an ACK for every second segment; for BBR, also under other rules."""
-    from perigee_studies.figures.hypatia_tables import throughput_cases as figure
-
     where = {"town": OFTEN, "km": 11000, "strategy": "shortest"}
-    mine = [c for c in figure(ask) if where.items() <= c.labels.items() and c.labels["what"] != "ping"]
+    mine = [c for c in figure.throughput_cases(ask) if where.items() <= c.labels.items() and c.labels["what"] != "ping"]
     out = varied([_second(c) for c in mine], SECOND, {})
     for name, sets in BBR.items():
         out += varied([c for c in mine if c.cc == "bbr"], name, sets)
@@ -78,16 +75,14 @@ def rtt_cases(ask: Ask) -> list[Case]:
 
 def explain_tables(t: Tables, variants: Tables) -> dict[str, str]:
     """For each scheme, the effect of the rules and the remaining difference from the totals."""
-    from perigee_studies.figures.hypatia_tables import TABLES, TOWNS
-
     runs, other = t["runs"], variants["runs"]
     vegas, bbr, newreno = _vegas(runs, other), _bbr(runs, other), _newreno(runs, other)
     said = dict.fromkeys((f"acks-{cc}" for cc in ("newreno", "cubic", "vegas", "bbr")), _acks(runs))
-    for cell in (f"{km}-{strategy}-{town}" for km, strategy in TABLES for town in TOWNS):
+    for cell in (f"{km}-{strategy}-{town}" for km, strategy in published.TABLES for town in figure.TOWNS):
         said |= {f"{cell}-bbr": bbr, f"{cell}-vegas": vegas, f"{cell}-vegas-order": vegas}
         said |= dict.fromkeys((f"{cell}-newreno", f"{cell}-gap"), newreno)
     for cc in ("vegas", "bbr"):
-        said |= dict.fromkeys((f"wired-{town}-{cc}" for town in TOWNS), _wired(t, other, cc))
+        said |= dict.fromkeys((f"wired-{town}-{cc}" for town in figure.TOWNS), _wired(t, other, cc))
     return {**said, f"11000-nearest-{OFTEN}-lowest": _outlier(runs, other), **_montreal(runs)}
 
 
@@ -97,14 +92,12 @@ def _mbit(runs: pd.DataFrame, **where: object) -> float:
 
 def deviations(runs: pd.DataFrame, cc: str, strategy: str = "", per_ack: int = 2) -> list[float]:
     """Deviation of our totals from those of Tables 1 to 4 in percent, cell by cell."""
-    from perigee_studies.figures.hypatia_tables import SCHEMES, TABLES
-
     found = []
-    for (km, how), table in TABLES.items():
+    for (km, how), table in published.TABLES.items():
         for town, row in table.items():
             if strategy in {"", how}:
                 ours = _mbit(runs, town=town, km=km, strategy=how, what=cc, per_ack=per_ack)
-                found.append(100 * (ours / row[SCHEMES.index(cc)] - 1))
+                found.append(100 * (ours / row[published.SCHEMES.index(cc)] - 1))
     return found
 
 
@@ -178,13 +171,15 @@ def _outlier(runs: pd.DataFrame, other: pd.DataFrame) -> str:
 
 
 def _wired(t: Tables, other: pd.DataFrame, cc: str) -> str:
-    from perigee_studies.figures.hypatia_tables import CEILING_MBIT, LINE_MBIT, SCHEMES, WIRED_TABLE
-
     def off(runs: pd.DataFrame, **where: object) -> str:
         each = []
-        for town, row in WIRED_TABLE.items():
-            ours = _mbit(runs, town=town, strategy="wired", what=cc, **where) * LINE_MBIT / CEILING_MBIT
-            each.append(100 * (ours / row[SCHEMES.index(cc)] - 1))
+        for town, row in published.WIRED_TABLE.items():
+            ours = (
+                _mbit(runs, town=town, strategy="wired", what=cc, **where)
+                * published.LINE_MBIT
+                / published.CEILING_MBIT
+            )
+            each.append(100 * (ours / row[published.SCHEMES.index(cc)] - 1))
         return _range(each)
 
     found = f"{off(t['runs'])} with an ACK for each segment (as compared), {off(other, variant=SECOND)} with one for "

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures.hypatia_tables import DEVIATIONS, METHOD, NUMBER, PAIR, STRATEGIES, TOWNS, ping_cases
+from perigee_studies.figures.hypatia_cases import PAIR, STRATEGIES, TOWNS, ping_cases
+from perigee_studies.figures.hypatia_published import NUMBER
+from perigee_studies.figures.hypatia_tables import DEVIATIONS, METHOD
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, count, near, value, within

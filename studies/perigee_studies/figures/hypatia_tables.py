@@ -16,121 +16,24 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_studies import frames, style
 from perigee_studies.figures import hypatia_evidence as evidence
+from perigee_studies.figures.hypatia_cases import TABLES_PER_ACK, TOWNS, table_cases, throughput_cases
+from perigee_studies.figures.hypatia_published import (
+    CEILING_MBIT,
+    LINE_MBIT,
+    NUMBER,
+    SCHEMES,
+    TABLES,
+    WIRED_TABLE,
+)
 from perigee_studies.kinds import Kind
-from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import Experiment, Outcome, Tables
 from perigee_studies.verdicts import Verdict, count, near, order, telling, value, within
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAIR, WIRED = "hypatia/pair.toml", "hypatia/wired.toml"
-SCHEMES = ("newreno", "cubic", "vegas", "bbr")
-KEEP = Keep(("rtt_ns", "base_rtt_ns"))
-ROUTES = Keep(("rtt_ns", "base_rtt_ns"), routes=True)
-CEILING_MBIT, LINE_MBIT = 1924.7, 2000.0
-TOWNS = {
-    "Sao Paulo": "sao-paulo",
-    "San Jose": "san-jose-costa-rica",
-    "San Jose (California)": "san-jose-california",
-    "Montreal": "montreal",
-    "Victoria": "victoria",
-}
-"""Destinations are derived from the distances. It is unknown which San Jose is meant, so that both
-are run."""
-STRATEGIES = {"shortest": "shortest-path", "nearest": "nearest"}
-WIRES = {
-    "Sao Paulo": (8, 83.99),
-    "San Jose": (19, 142.58),
-    "San Jose (California)": (14, 118.60),
-    "Montreal": (26, 222.82),
-    "Victoria": (12, 120.47),
-}
-"""Number of links and mean RTT (ms) of the shortest paths over 11,000 km."""
-TABLES = {
-    (11000, "shortest"): {
-        "Sao Paulo": (1920.01, 1921.06, 1827.25, 1816.95), "San Jose": (1856.36, 1918.09, 1116.27, 1779.95),
-        "Montreal": (1842.74, 1912.05, 644.29, 1835.06), "Victoria": (1914.12, 1918.74, 1783.68, 1808.39),
-    },
-    (5500, "shortest"): {
-        "Sao Paulo": (1922.62, 1923.09, 1435.72, 1879.28), "San Jose": (1921.46, 1922.08, 1125.63, 1870.85),
-        "Montreal": (1914.88, 1920.61, 1297.19, 1820.78), "Victoria": (1922.28, 1922.72, 1160.50, 1876.50),
-    },
-    (11000, "nearest"): {
-        "Sao Paulo": (1368.54, 1872.43, 1124.36, 896.76), "San Jose": (1628.87, 1902.00, 522.62, 1807.49),
-        "Montreal": (1220.80, 1899.28, 859.25, 1805.64), "Victoria": (1301.54, 1893.24, 152.47, 1746.70),
-    },
-    (5500, "nearest"): {
-        "Sao Paulo": (1244.25, 1862.03, 1071.29, 1653.81), "San Jose": (1724.94, 1838.47, 300.30, 1746.87),
-        "Montreal": (1114.34, 1860.15, 622.12, 1801.20), "Victoria": (1393.29, 1886.12, 238.96, 1746.85),
-    },
-}  # fmt: skip
-"""Mbit received in 200 s, by scheme in the order of SCHEMES."""
-WIRED_TABLE = {
-    "Sao Paulo": (1992.99, 1997.65, 1727.59, 1881.86), "San Jose": (1977.29, 1995.68, 1789.71, 1862.17),
-    "Montreal": (1917.44, 1990.88, 1570.98, 1823.09), "Victoria": (1988.19, 1996.31, 1942.33, 1806.93),
-}  # fmt: skip
-NUMBER = {(11000, "shortest"): 1, (5500, "shortest"): 2, (11000, "nearest"): 3, (5500, "nearest"): 4}
 RTTS_MS = {"ping": (84, 1), "newreno": (156, 15), "cubic": (173, 12), "vegas": (91, 6), "bbr": (97, 8)}
 """Mean RTT of Sao Paulo over 11,000 km, shortest path, with tolerances (Fig. 5)."""
-
-
-def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1) -> Case:
-    """A case; `per_ack` is the number of segments per ACK of the receiver."""
-    source = TOWNS[town]
-    sets: dict[str, object] = {
-        "source.constellation.attach": STRATEGIES[strategy],
-        "flow.0.from": source,
-        "flow.0.to": f"{source}-{km}",
-    }
-    if cc == "ping":
-        sets |= {"flow.0.app": "ping", "flow.0.interval": "1 ms"}
-    if per_ack != 1:
-        sets["tcp.delayed_ack"] = per_ack
-    labels = {"town": town, "km": km, "strategy": strategy, "network": "leo", "what": cc, "per_ack": per_ack}
-    return Case(PAIR, "newreno" if cc == "ping" else cc, labels, 1, sets, ROUTES if cc == "ping" else KEEP)
-
-
-def _wired(town: str, cc: str) -> Case:
-    links, rtt_ms = WIRES[town]
-    slow = {
-        "port.s->r1.rate": "10 Mbit",
-        f"port.r{links - 1}->d.rate": "10 Mbit",
-        f"port.d->r{links - 1}.rate": "10 Mbit",
-    }
-    sets = {"source.chain.links": links, "source.chain.rtt": f"{rtt_ms} ms", **slow, "port.r1->s.rate": "10 Mbit"}
-    labels = {"town": town, "km": 11000, "strategy": "wired", "network": "wired", "what": cc, "per_ack": 1}
-    return Case(WIRED, cc, labels, 1, sets, KEEP)
-
-
-def towns(ask: Ask) -> list[str]:
-    """All towns, or the two best known."""
-    return ask.pick(("Sao Paulo", "Victoria"), tuple(TOWNS), tuple(TOWNS))
-
-
-def throughput_cases(ask: Ask) -> list[Case]:
-    """Towns x distances x strategies x schemes, and wired paths."""
-    ccs = ask.schemes(SCHEMES)
-    out = [
-        _case(ask, town, km, strategy, cc) for km, strategy in NUMBER for town in towns(ask) for cc in ["ping", *ccs]
-    ]
-    return out + [_wired(town, cc) for town in towns(ask) for cc in ccs]
-
-
-def table_cases(ask: Ask) -> list[Case]:
-    """The `throughput_cases`, and the pairs of the tables with an ACK for every second segment."""
-    known = ask.pick((), tuple(WIRED_TABLE), tuple(WIRED_TABLE))
-    second = [
-        _case(ask, town, km, strategy, cc, 2)
-        for km, strategy in NUMBER
-        for town in known
-        for cc in ask.schemes(SCHEMES)
-    ]
-    return throughput_cases(ask) + second
-
-
-def ping_cases(ask: Ask) -> list[Case]:
-    """Pings without other traffic."""
-    return [_case(ask, town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -156,10 +59,6 @@ def _cell(runs: pd.DataFrame, town: str, km: int, strategy: str, what: str, colu
 
 def _order_of(runs: pd.DataFrame) -> list[str]:
     return [w for w in dict.fromkeys(runs["what"]) if w != "ping"]
-
-
-TABLES_PER_ACK = 2
-"""Segments per ACK in Tables 1 to 4: ns-3's default, which fits them better (see `_acks`)."""
 
 
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from perigee_studies import beside, frames, style
 from perigee_studies.decided import CONFIRMED, OPEN, PART, REJECTED, Finding, Miss, by_share, gap
 from perigee_studies.figures import geo_misses as geo
+from perigee_studies.figures import hypatia_published as barbosa
+from perigee_studies.figures import hypatia_tables as hypatia
 from perigee_studies.figures import leo_cc_evidence as testbed
 from perigee_studies.figures import leo_cc_fairness as fairness
 from perigee_studies.figures import leo_cc_leoem as leoem
@@ -16,6 +18,7 @@ from perigee_studies.figures import leo_cc_vivace as vivace
 from perigee_studies.figures import orbcc_constellation as sky
 from perigee_studies.figures import orbcc_epochs as epochs
 from perigee_studies.figures import orbcc_evidence as orbcc
+from perigee_studies.figures.hypatia_cases import TABLES_PER_ACK
 from perigee_studies.figures.leo_cc_common import ALIKE, HIGH
 from perigee_studies.figures.orbcc_constellation_cases import CROSSING
 from perigee_studies.figures.orbcc_responsiveness import CUBIC_MBPS
@@ -253,25 +256,23 @@ def probes(tables: Mapping[str, Tables]) -> Finding:
 
 def acks(tables: Mapping[str, Tables]) -> Finding:
     """The ACK policy that fits the 64 cells of Tables 1 to 4."""
-    from perigee_studies.figures import hypatia_tables as hypatia
-
     runs = tables["hypatia/tables"]["runs"]
     held: dict[int, dict[str, int]] = {}
     for n in (2, 1):
         # Wires are run with one policy only, and are not among the 64 cells.
-        rows = frames.pick(runs[runs["strategy"] != "wired"], per_ack=n).assign(per_ack=hypatia.TABLES_PER_ACK)
+        rows = frames.pick(runs[runs["strategy"] != "wired"], per_ack=n).assign(per_ack=TABLES_PER_ACK)
         found = hypatia.check_tables({"runs": rows})
         held[n] = {
-            cc: sum(v.verdict == REPRODUCED for v in found if v.key.endswith(f"-{cc}")) for cc in hypatia.SCHEMES
+            cc: sum(v.verdict == REPRODUCED for v in found if v.key.endswith(f"-{cc}")) for cc in barbosa.SCHEMES
         }
-    cells = len(hypatia.SCHEMES) * sum(map(len, hypatia.TABLES.values()))
+    cells = len(barbosa.SCHEMES) * sum(map(len, barbosa.TABLES.values()))
     which = {2: "every second", 1: "each"}
     words = "; ".join(
         f"{sum(by.values())} of {cells} with an ACK for {which[n]} segment "
         f"({', '.join(f'{style.label(cc)} {x}' for cc, x in by.items())})"
         for n, by in held.items()
     )
-    for_all = all(held[2][cc] >= held[1][cc] for cc in hypatia.SCHEMES)
+    for_all = all(held[2][cc] >= held[1][cc] for cc in barbosa.SCHEMES)
     better = sum(held[2].values()) > sum(held[1].values())
     return Finding(
         CONFIRMED if for_all else PART if better else REJECTED,

@@ -15,7 +15,8 @@ import numpy as np
 
 from perigee_studies import frames, style
 from perigee_studies.figures import never_rates_why as why
-from perigee_studies.figures.hypatia_tables import PAIR, SCHEMES, TOWNS
+from perigee_studies.figures.hypatia_cases import PAIR, TOWNS
+from perigee_studies.figures.hypatia_published import SCHEMES
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, order

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs of the figures on Starlink's lasers (Barbosa et al.), by size."""
+
+from __future__ import annotations
+
+from perigee_studies.figures.hypatia_published import NUMBER, SCHEMES, WIRED_TABLE
+from perigee_studies.model import Ask, Case, Keep
+
+PAIR, WIRED = "hypatia/pair.toml", "hypatia/wired.toml"
+KEEP = Keep(("rtt_ns", "base_rtt_ns"))
+ROUTES = Keep(("rtt_ns", "base_rtt_ns"), routes=True)
+TOWNS = {
+    "Sao Paulo": "sao-paulo",
+    "San Jose": "san-jose-costa-rica",
+    "San Jose (California)": "san-jose-california",
+    "Montreal": "montreal",
+    "Victoria": "victoria",
+}
+"""Destinations are derived from the distances. It is unknown which San Jose is meant, so that both
+are run."""
+STRATEGIES = {"shortest": "shortest-path", "nearest": "nearest"}
+WIRES = {
+    "Sao Paulo": (8, 83.99),
+    "San Jose": (19, 142.58),
+    "San Jose (California)": (14, 118.60),
+    "Montreal": (26, 222.82),
+    "Victoria": (12, 120.47),
+}
+"""Number of links and mean RTT (ms) of the shortest paths over 11,000 km."""
+TABLES_PER_ACK = 2
+"""Segments per ACK in Tables 1 to 4: ns-3's default, which fits them better (claims `acks-…` of `hypatia_tables`)."""
+
+
+def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1) -> Case:
+    """A case; `per_ack` is the number of segments per ACK of the receiver."""
+    source = TOWNS[town]
+    sets: dict[str, object] = {
+        "source.constellation.attach": STRATEGIES[strategy],
+        "flow.0.from": source,
+        "flow.0.to": f"{source}-{km}",
+    }
+    if cc == "ping":
+        sets |= {"flow.0.app": "ping", "flow.0.interval": "1 ms"}
+    if per_ack != 1:
+        sets["tcp.delayed_ack"] = per_ack
+    labels = {"town": town, "km": km, "strategy": strategy, "network": "leo", "what": cc, "per_ack": per_ack}
+    return Case(PAIR, "newreno" if cc == "ping" else cc, labels, 1, sets, ROUTES if cc == "ping" else KEEP)
+
+
+def _wired(town: str, cc: str) -> Case:
+    links, rtt_ms = WIRES[town]
+    slow = {
+        "port.s->r1.rate": "10 Mbit",
+        f"port.r{links - 1}->d.rate": "10 Mbit",
+        f"port.d->r{links - 1}.rate": "10 Mbit",
+    }
+    sets = {"source.chain.links": links, "source.chain.rtt": f"{rtt_ms} ms", **slow, "port.r1->s.rate": "10 Mbit"}
+    labels = {"town": town, "km": 11000, "strategy": "wired", "network": "wired", "what": cc, "per_ack": 1}
+    return Case(WIRED, cc, labels, 1, sets, KEEP)
+
+
+def towns(ask: Ask) -> list[str]:
+    """All towns, or the two best known."""
+    return ask.pick(("Sao Paulo", "Victoria"), tuple(TOWNS), tuple(TOWNS))
+
+
+def throughput_cases(ask: Ask) -> list[Case]:
+    """Towns x distances x strategies x schemes, and wired paths."""
+    ccs = ask.schemes(SCHEMES)
+    out = [
+        _case(ask, town, km, strategy, cc) for km, strategy in NUMBER for town in towns(ask) for cc in ["ping", *ccs]
+    ]
+    return out + [_wired(town, cc) for town in towns(ask) for cc in ccs]
+
+
+def table_cases(ask: Ask) -> list[Case]:
+    """The `throughput_cases`, and the pairs of the tables with an ACK for every second segment."""
+    known = ask.pick((), tuple(WIRED_TABLE), tuple(WIRED_TABLE))
+    second = [
+        _case(ask, town, km, strategy, cc, 2)
+        for km, strategy in NUMBER
+        for town in known
+        for cc in ask.schemes(SCHEMES)
+    ]
+    return throughput_cases(ask) + second
+
+
+def ping_cases(ask: Ask) -> list[Case]:
+    """Pings without other traffic."""
+    return [_case(ask, town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]
