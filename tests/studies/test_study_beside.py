@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from perigee_studies import beside, frames, made, pages
-from perigee_studies.figures import leo_cc_evidence
+from perigee_studies.figures import leo_cc_cases, leo_cc_evidence
 from perigee_studies.model import Ask, Case, Evidence, Experiment, Outcome, Size, Tables, Theirs
 from perigee_studies.registry import experiments
 from perigee_studies.verdicts import DIFFERS, REPRODUCED, Verdict, near
@@ -143,7 +143,7 @@ def test_explanations_of_the_testbed_quote_what_the_variants_did():
     def runs(values: list[dict[str, object]], **more: object) -> Tables:
         return {"runs": pd.DataFrame([{**v, **more} for v in values])}
 
-    flows = [{"cc": cc, "flows": n, "inflation": float(n)} for cc in ("leocc", "bbr3") for n in leo_cc_evidence.FLOWS]
+    flows = [{"cc": cc, "flows": n, "inflation": float(n)} for cc in ("leocc", "bbr3") for n in leo_cc_cases.FLOWS]
     variants = pd.concat([runs(flows, variant=v)["runs"] for v in leo_cc_evidence.EFFICIENCY])
     variants["inflation"] += 0.5
     found = leo_cc_evidence.explain_efficiency(runs(flows), {"runs": variants})
@@ -152,9 +152,7 @@ def test_explanations_of_the_testbed_quote_what_the_variants_did():
 
 
 def test_variants_have_their_runs_also_where_the_size_has_fewer():
-    from perigee_studies.figures.leo_cc_fairness import efficiency_cases
-
-    ask = Ask()
+    ask, efficiency_cases = Ask(), leo_cc_cases.efficiency_cases
     points = {(c.cc, c.labels["flows"]) for c in efficiency_cases(ask)}
     found = beside.repeated(efficiency_cases, ask, 4)
     assert {(c.cc, c.labels["flows"]) for c in found} == points

@@ -20,7 +20,7 @@ from perigee_studies.figures import (
     hypatia_published,
     hypatia_routes,
     hypatia_tables,
-    leo_cc_fairness,
+    leo_cc_common,
     orbcc_constellation_cases,
     orbcc_hard_handover,
     orbcc_two_flows,
@@ -45,7 +45,7 @@ def test_starts_and_outages_are_those_of_the_studies() -> None:
     assert [len(outages[n]) for n in (5, 10, 20)] == [16, 16, 16]
     assert outages[5][:4] == [62, 117, 53, 77]
     assert orbcc_two_flows.queue_packets(50) == 431
-    assert leo_cc_fairness.bdp_bytes(100) == 1310720
+    assert leo_cc_common.bdp_bytes(100) == 1310720
 
 
 def outcome(columns: dict[str, Any], step_s: float = 1.0, **labels: Any) -> Outcome:

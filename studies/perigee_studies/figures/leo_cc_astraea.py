@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from perigee_studies import frames
 from perigee_studies.beside import repeated
+from perigee_studies.figures import leo_cc_cases as figure
 from perigee_studies.figures import leo_cc_evidence as evidence
 from perigee_studies.model import Evidence
 
@@ -47,60 +48,52 @@ def _variants(cases: Sequence[Case], runs: int, names: Sequence[str], where: Cal
 
 def responsiveness_cases(ask: Ask) -> list[Case]:
     """With notices of changes, or with a 10 s memory of the minimum RTT; without loss."""
-    from perigee_studies.figures.leo_cc_responsiveness import cases
-
-    return _variants(cases(loss=False)(ask), SCHEDULES, (TOLD, WINDOW), lambda c: True)
+    return _variants(figure.responsiveness_cases(ask, losses=(False,)), SCHEDULES, (TOLD, WINDOW), lambda c: True)
 
 
 def inter_cases(ask: Ask) -> list[Case]:
     """Flows that start together, over 1 BDP without cuts."""
-    from perigee_studies.figures.leo_cc_fairness import inter_cases as figure
-
     return _variants(
-        repeated(figure, ask, RUNS), RUNS, (AT_ONCE,), lambda c: (c.labels["queue_bdp"], c.labels["cuts"]) == (1.0, 0)
+        repeated(figure.inter_cases, ask, RUNS),
+        RUNS,
+        (AT_ONCE,),
+        lambda c: (c.labels["queue_bdp"], c.labels["cuts"]) == (1.0, 0),
     )
 
 
 def intra_cases(ask: Ask) -> list[Case]:
     """The longer RTTs of its training: with a common start, without cuts, or with notices."""
-    from perigee_studies.figures.leo_cc_fairness import intra_cases as figure
-
     return _variants(
-        repeated(figure, ask, RUNS), RUNS, (AT_ONCE, CALM, TOLD), lambda c: c.labels["rtt_ms"] in EQUAL_RTTS_MS
+        repeated(figure.intra_cases, ask, RUNS),
+        RUNS,
+        (AT_ONCE, CALM, TOLD),
+        lambda c: c.labels["rtt_ms"] in EQUAL_RTTS_MS,
     )
 
 
 def parking_cases(ask: Ask) -> list[Case]:
     """Six bottlenecks and RTTs above 120 ms, without the guard and without cuts."""
-    from perigee_studies.figures.leo_cc_fairness import SHALLOW_RTT_MS
-    from perigee_studies.figures.leo_cc_fairness import parking_cases as figure
 
     def long(c: Case) -> bool:
-        return c.labels["bottlenecks"] == 6 and int(c.labels["rtt_ms"]) > SHALLOW_RTT_MS
+        return c.labels["bottlenecks"] == 6 and int(c.labels["rtt_ms"]) > figure.SHALLOW_RTT_MS
 
-    return _variants(repeated(figure, ask, RUNS), RUNS, (ALONE, CALM), long)
+    return _variants(repeated(figure.parking_cases, ask, RUNS), RUNS, (ALONE, CALM), long)
 
 
 def efficiency_cases(ask: Ask) -> list[Case]:
     """Twenty flows that start within a second."""
-    from perigee_studies.figures.leo_cc_fairness import efficiency_cases as figure
-
-    mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "astraea" and c.labels["flows"] == 20]
+    mine = [c for c in repeated(figure.efficiency_cases, ask, RUNS) if c.cc == "astraea" and c.labels["flows"] == 20]
     return [evidence.starting_within_a_second(c) for c in mine]
 
 
 def single_cases(ask: Ask) -> list[Case]:
     """With notices of changes, on the paths on which it is not far below the capacity."""
-    from perigee_studies.figures.leo_cc_leoem import one_cases as figure
-
-    return _variants(repeated(figure, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, STILL))
+    return _variants(repeated(figure.one_cases, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, STILL))
 
 
 def fairness_cases(ask: Ask) -> list[Case]:
     """Two flows, with notices of changes."""
-    from perigee_studies.figures.leo_cc_leoem import two_cases as figure
-
-    return _variants(repeated(figure, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, PAIRS))
+    return _variants(repeated(figure.two_cases, ask, RUNS), RUNS, (TOLD,), lambda c: _on(c, PAIRS))
 
 
 def _on(case: Case, paths: Sequence[str]) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from perigee_studies import frames
 from perigee_studies.beside import repeated
+from perigee_studies.figures import leo_cc_cases as figure
+from perigee_studies.figures.leo_cc_cases import FLOWS, SHALLOW_RTT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from perigee_studies.model import Ask, Case, Tables
 
 RUNS = 4
-FLOWS = (5, 10, 20)
 OWN, TOLD, FIRST, CALM, AT_ONCE, ACCESS = "own", "told", "first", "calm", "at once", "access"
 FRAMES, BURSTS = "no bucket", "bursts of 64 kB"
 EFFICIENCY: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, object]]] = {
@@ -38,7 +39,6 @@ PARKING: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], Mapping[str, obj
     BURSTS: (("bbr3", "leocc"), (1.0,), {"tcp.tso_segments": 44}),
 }
 """Variants by name: schemes, queue lengths in BDP, settings."""
-SHALLOW_RTT_MS = 120
 INET, LINUX = "simulator's", "Linux"
 INTRA: Mapping[str, Mapping[str, object]] = {INET: {"cc.bbr3.variant": "inet"}, LINUX: {"tcp.profile": "linux"}}
 """Variants by name: BBRv3 of the OrbCC study's simulator; the entire transport of Linux 6.12."""
@@ -46,10 +46,8 @@ INTRA: Mapping[str, Mapping[str, object]] = {INET: {"cc.bbr3.variant": "inet"}, 
 
 def efficiency_cases(ask: Ask) -> list[Case]:
     """Variants of the first runs of `leo-cc/efficiency`."""
-    from perigee_studies.figures.leo_cc_fairness import efficiency_cases as figure
-
     out = []
-    some = repeated(figure, ask, RUNS)
+    some = repeated(figure.efficiency_cases, ask, RUNS)
     for name, (cc, counts, sets) in EFFICIENCY.items():
         for c in (c for c in some if c.cc == cc and c.labels["flows"] in counts):
             out.append(starting_within_a_second(c) if name == AT_ONCE else _variant(c, name, sets))
@@ -64,10 +62,8 @@ def starting_within_a_second(case: Case) -> Case:
 
 def parking_cases(ask: Ask) -> list[Case]:
     """Variants of `leo-cc/parking-lot` over three bottlenecks, 120 ms, also with shallow queues."""
-    from perigee_studies.figures.leo_cc_fairness import parking_cases as figure
-
     out = []
-    found = repeated(figure, ask, RUNS)
+    found = repeated(figure.parking_cases, ask, RUNS)
     some = [c for c in found if (c.labels["bottlenecks"], c.labels["rtt_ms"]) == (3, SHALLOW_RTT_MS)]
     for name, (ccs, queues, sets) in PARKING.items():
         for c in (c for c in some if c.cc in ccs and c.labels["queue_bdp"] in queues):
@@ -149,9 +145,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
 
 def intra_cases(ask: Ask) -> list[Case]:
     """BBRv3's runs of `leo-cc/intra-rtt` as in OrbCC's simulator, and with Linux's transport."""
-    from perigee_studies.figures.leo_cc_fairness import intra_cases as figure
-
-    mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "bbr3"]
+    mine = [c for c in repeated(figure.intra_cases, ask, RUNS) if c.cc == "bbr3"]
     return [_variant(c, name, sets) for name, sets in INTRA.items() for c in mine]
 
 

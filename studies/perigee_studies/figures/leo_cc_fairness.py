@@ -18,6 +18,14 @@ from perigee_studies import beside, frames, style
 from perigee_studies.figures import leo_cc_astraea as astraea
 from perigee_studies.figures import leo_cc_evidence as evidence
 from perigee_studies.figures import leo_cc_vivace as vivace
+from perigee_studies.figures.leo_cc_cases import (
+    FLOWS,
+    SHALLOW_RTT_MS,
+    efficiency_cases,
+    inter_cases,
+    intra_cases,
+    parking_cases,
+)
 from perigee_studies.figures.leo_cc_common import (
     ALIKE,
     BARS,
@@ -27,10 +35,9 @@ from perigee_studies.figures.leo_cc_common import (
     RATIO,
     SCHEMES,
     VERY_HIGH,
-    bdp_bytes,
 )
 from perigee_studies.kinds import Kind
-from perigee_studies.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
+from perigee_studies.model import Evidence, Experiment, Outcome, Tables
 from perigee_studies.verdicts import Verdict, count, near, order, smallest, value, within
 
 if TYPE_CHECKING:
@@ -38,10 +45,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-KEEP = Keep(("goodput_bps",))
-RTTS_MS = tuple(range(20, 201, 20))
-FLOWS = (5, 10, 20)
-SHALLOW_RTT_MS = 120
 HALF = 0.5
 """Approximate ratio of two Cubic or SaTCP flows with unequal RTTs in Fig. 4, "in many cases"."""
 PROPORTIONAL = {3: 1 / 3, 6: 1 / 6}
@@ -53,86 +56,6 @@ LONG = {
 }
 """Values for statements of the text on Fig. 6: Vivace's long flow over six bottlenecks collapses
 almost completely, and Astraea's has little above 120 ms."""
-
-
-def _rtts(ask: Ask) -> list[int]:
-    return ask.pick((20, 100, 200), (20, 60, 100, 140, 200), RTTS_MS)
-
-
-def inter_cases(ask: Ask) -> list[Case]:
-    """RTTs x queues x runs x schemes; with and without cuts at 1 BDP."""
-    out = []
-    for q, cuts in ask.pick(
-        [(1.0, 0)], [(0.2, 0), (1.0, 0), (4.0, 0), (1.0, 1)], [(0.2, 0), (1.0, 0), (4.0, 0), (1.0, 1)]
-    ):
-        for rtt_ms in _rtts(ask):
-            for run in range(1, ask.count(1, 2, 5) + 1):
-                sets: dict[str, object] = {
-                    "source.dumbbell.rtt": ["20 ms", f"{rtt_ms} ms"],
-                    "port.bottleneck.queue": f"{bdp_bytes(rtt_ms, q)} B",
-                    "schedule.first": "15 s" if cuts else "199 s",
-                }
-                labels = {"rtt_ms": rtt_ms, "queue_bdp": q, "cuts": cuts, "run": run}
-                out += [Case("leo-cc/two-flows.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
-
-
-def intra_cases(ask: Ask) -> list[Case]:
-    """RTTs x runs x schemes, with cuts."""
-    out = []
-    for rtt_ms in _rtts(ask):
-        for run in range(1, ask.count(1, 2, 5) + 1):
-            sets = {"source.dumbbell.rtt": f"{rtt_ms} ms", "port.bottleneck.queue": f"{bdp_bytes(rtt_ms)} B"}
-            labels = {"rtt_ms": rtt_ms, "queue_bdp": 1.0, "cuts": 1, "run": run}
-            out += [Case("leo-cc/two-flows.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
-
-
-def parking_cases(ask: Ask) -> list[Case]:
-    """Three and six bottlenecks.
-
-    In addition, queues that are shallower than in the study's text, at one RTT.
-    """
-    out = []
-    rtts = ask.pick((100,), RTTS_MS[1::2], RTTS_MS)
-    points = [(n, rtt_ms, 1.0) for n in (3, 6) for rtt_ms in rtts]
-    points += [(3, SHALLOW_RTT_MS, q) for q in ask.pick((), (0.2, 0.4), (0.2, 0.4, 0.6))]
-    for n, rtt_ms, q in points:
-        for run in range(1, ask.count(1, 2, 5) + 1):
-            flows = [{"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": "0 s" if k else "50 s"} for k in range(n + 1)]
-            sets = {
-                "source.parking_lot.bottlenecks": n,
-                "source.parking_lot.rtt": f"{rtt_ms} ms",
-                "port.bottleneck.queue": f"{bdp_bytes(rtt_ms, q)} B",
-                "flow": flows,
-            }
-            labels = {"bottlenecks": n, "rtt_ms": rtt_ms, "queue_bdp": q, "run": run}
-            out += [Case("leo-cc/parking-lot.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
-    return out
-
-
-def efficiency_cases(ask: Ask) -> list[Case]:
-    """5, 10 and 20 flows that start evenly over 100 s and last 150 s."""
-    out = []
-    for n in FLOWS:
-        for run in range(1, ask.count(1, 3, 5) + 1):
-            starts = [100 * k / (n - 1) for k in range(n)]
-            flows = [
-                {"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": f"{s:.6f} s", "stop": f"{s + 150:.6f} s"}
-                for k, s in enumerate(starts, 1)
-            ]
-            sets = {
-                "source.dumbbell.pairs": n,
-                "port.bottleneck.queue": f"{bdp_bytes(50, 5)} B",
-                "run.duration": f"{ask.count(150, 250, 250)} s",
-                "flow": flows,
-            }
-            if ask.size.value == "quick":
-                sets["flow"] = [{k: v for k, v in f.items() if k != "stop"} for f in flows]
-            keep = Keep(("goodput_bps", "srtt_ns", "rtt_ns", "retransmits"))
-            labels = {"flows": n, "run": run}
-            out += [Case("leo-cc/efficiency.toml", cc, labels, run, sets, keep) for cc in ask.schemes(SCHEMES)]
-    return out
 
 
 def _pair(o: Outcome) -> dict[str, Any]:

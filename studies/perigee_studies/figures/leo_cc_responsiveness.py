@@ -17,41 +17,19 @@ from perigee_studies import beside, frames, style
 from perigee_studies.figures import leo_cc_astraea as astraea
 from perigee_studies.figures import leo_cc_moments as moments
 from perigee_studies.figures import orbcc_responsiveness as orbcc
+from perigee_studies.figures.leo_cc_cases import responsiveness_cases
 from perigee_studies.figures.leo_cc_common import DEVIATIONS, SCHEMES, lowest_over_base
 from perigee_studies.kinds import Kind
-from perigee_studies.model import Ask, Case, Experiment, Outcome, Tables
+from perigee_studies.model import Experiment, Outcome, Tables
 from perigee_studies.verdicts import Verdict, count, order, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
-FILE = "leo-cc/responsiveness.toml"
 HALF = 0.5
 """Approximate ratio of Astraea's goodput to the optimum in Fig. 3a."""
-
-
-def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
-    """Run k of the study has seed k; with loss, also OrbCC's relatives without loss."""
-
-    def make(ask: Ask) -> list[Case]:
-        sets: dict[str, object] = {"schedule.loss": True} if loss else {}
-        if ask.size.value == "quick":
-            sets["run.duration"] = "100 s"
-        runs = sorted({*range(1, ask.count(3, 10, 50) + 1), *([2] if ask.size.value == "quick" else [moments.RUN])})
-        return [
-            Case(FILE, cc, {"run": run, "loss": int(loss)}, run, sets, orbcc.KEEP)
-            for run in runs
-            for cc in ask.schemes(SCHEMES)
-        ]
-
-    return make
-
-
-def both(ask: Ask) -> list[Case]:
-    """Cases with and without loss, since a figure needs both."""
-    return [*cases(loss=False)(ask), *cases(loss=True)(ask)]
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
@@ -176,7 +154,7 @@ EXPERIMENTS = [
         title="Responsiveness, without and with random loss",
         figure="Fig. 3",
         schemes=SCHEMES,
-        cases=both,
+        cases=responsiveness_cases,
         tables=tables,
         verdicts=verdicts,
         draw=draw,
@@ -187,7 +165,7 @@ EXPERIMENTS = [
             "135 s, a sharp rise at 150 s and a larger one near 190 s, as the text says (the code draws run 2).",
         ),
         explained={"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
-        evidence=beside.together(astraea.RESPONSIVENESS, moments.evidence(both)),
+        evidence=beside.together(astraea.RESPONSIVENESS, moments.evidence(responsiveness_cases)),
         metrics="""Goodput of a run: plain mean of its seconds, Mbit/s. Share: goodput over the mean rate of the run's
 schedule, median over schedules; what loss costs: the difference of the shares without and with loss of the same run,
 mean over runs. Moments: the changes of rate and RTT every 15 s; "190 s" is that of 195 s. A flow is back in the first

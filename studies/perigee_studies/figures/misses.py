@@ -19,6 +19,7 @@ from perigee_studies.figures import orbcc_constellation as sky
 from perigee_studies.figures import orbcc_epochs as epochs
 from perigee_studies.figures import orbcc_evidence as orbcc
 from perigee_studies.figures.hypatia_cases import TABLES_PER_ACK
+from perigee_studies.figures.leo_cc_cases import FLOWS, SHALLOW_RTT_MS
 from perigee_studies.figures.leo_cc_common import ALIKE, HIGH
 from perigee_studies.figures.orbcc_constellation_cases import CROSSING
 from perigee_studies.figures.orbcc_responsiveness import CUBIC_MBPS
@@ -178,7 +179,7 @@ def _repeated(saved: Tables) -> int:
 def parking(tables: Mapping[str, Tables]) -> Finding:
     """BBRv3 and LeoCC over three bottlenecks: the queue's depth, bursts and token bucket."""
     runs, other = _two(tables, "leo-cc/parking-lot")
-    where = {"bottlenecks": 3, "rtt_ms": testbed.SHALLOW_RTT_MS}
+    where = {"bottlenecks": 3, "rtt_ms": SHALLOW_RTT_MS}
     said, decided = [], []
     for cc, name in (("bbr3", "BBRv3"), ("leocc", "LeoCC")):
         deep, shallow = (_mean(runs, "ratio", cc=cc, queue_bdp=q, **where) for q in (1.0, 0.2))
@@ -225,7 +226,7 @@ def probes(tables: Mapping[str, Tables]) -> Finding:
     """LeoCC's delay by interpretation of its probes."""
     runs, other = _two(tables, "leo-cc/efficiency")
     own, ours = (
-        [_mean(f, "inflation", cc="leocc", flows=n, **w) for n in testbed.FLOWS]
+        [_mean(f, "inflation", cc="leocc", flows=n, **w) for n in FLOWS]
         for f, w in ((other, {"variant": testbed.OWN}), (runs, {}))
     )
     told = _mean(other, "inflation", variant=testbed.TOLD, cc="leocc")
