@@ -121,7 +121,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('slow_start = "serach"', "search"),
+        ('slow_start = "searchh"', "search"),
         ("slow_start_params = { css_rounds = 3 }", "named start"),
         ('slow_start = "search"\nslow_start_params = { css_rounds = 3 }', "rule, threshold, window, after"),
         ('slow_start = "careful"\nslow_start_params = { saved_window = "1 MB" }', "saved_rtt"),
