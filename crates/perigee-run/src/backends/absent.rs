@@ -6,7 +6,7 @@ use perigee_backend::{Backend, BackendError};
 
 /// Programs on real hosts, of which this build has none.
 #[derive(Clone, Debug, Default)]
-pub struct HostPrograms;
+pub struct HostPrograms {}
 
 pub mod linux {
     /// Registry entry of Linux hosts in virtual time.
