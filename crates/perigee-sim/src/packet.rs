@@ -47,6 +47,8 @@ pub struct Packet {
     pub telemetry: u32,
     /// Data: echoed timestamp in milliseconds; 0 = none.
     pub echo_ms: u32,
+    /// At a port with background traffic: its bytes between the previous packet and this one.
+    pub lead: u32,
     pub ip_bytes: u16,
     pub kind: PacketKind,
     /// Number of links crossed.

@@ -13,6 +13,7 @@
 //! * [`leoem`] (with [`leoem_outages`]), [`mahimahi`]: recorded paths, rates and delays;
 //!   [`line_error`]: errors of their parsers.
 
+pub mod background;
 pub mod crossing;
 pub mod fading;
 pub mod graphml;

@@ -121,6 +121,7 @@ impl Beside {
         let pairs = |inner: PairId| self.by_inner.get(&inner).into_iter().flatten().copied();
         let one = match change {
             Change::Rate(port, rate) => Change::Rate(self.port(*port), *rate),
+            Change::Background(port, traffic) => Change::Background(self.port(*port), traffic.clone()),
             Change::Delay(link, delay) => Change::Delay(self.link(*link), *delay),
             Change::Loss(link, loss) => Change::Loss(self.link(*link), *loss),
             Change::Lose(link, packets) => Change::Lose(self.link(*link), *packets),

@@ -323,6 +323,7 @@ fn collect(t: &Timeline) -> Noted {
         for c in &chunk.changes {
             let other = match &c.change {
                 Change::Rate(p, rate) => Some(("rate", format!("{} {rate}", port(*p)))),
+                Change::Background(p, b) => Some(("background", format!("{} {b:?}", port(*p)))),
                 Change::Loss(l, share) => Some(("loss", format!("{} {share}", link(*l)))),
                 Change::Lose(l, n) => Some(("loss", format!("{} {n} packets", link(*l)))),
                 Change::Down(l, _) => Some(("down", link(*l))),

@@ -94,7 +94,7 @@ impl Follower {
             Change::NextHop { at, to, link: None } => {
                 self.hops.remove(&(*at, *to));
             }
-            Change::Loss(..) | Change::Lose(..) | Change::Note(_) => {}
+            Change::Background(..) | Change::Loss(..) | Change::Lose(..) | Change::Note(_) => {}
         }
     }
 

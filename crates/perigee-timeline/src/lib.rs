@@ -17,6 +17,7 @@
 //! time span.
 
 pub mod applications;
+mod background;
 mod dama;
 pub mod diff;
 mod discipline;
@@ -27,6 +28,7 @@ pub mod view;
 pub mod workload;
 
 pub use applications::*;
+pub use background::{Background, Elastic};
 pub use dama::Dama;
 pub use discipline::Discipline;
 pub use model::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports, links, routes, and their changes.
 
-use crate::{Dama, Discipline};
+use crate::{Background, Dama, Discipline};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -303,6 +303,8 @@ pub enum Routing {
 pub enum Change {
     /// A port's rate; zero blocks it.
     Rate(PortId, BitRate),
+    /// Background traffic of a port, from this instant on.
+    Background(PortId, Arc<Background>),
     /// A link's delay, from this instant on.
     Delay(LinkId, Delay),
     /// A link's random loss.

@@ -234,7 +234,7 @@ impl Seen {
 
     fn change(&self, c: &Timed, h: &Header) -> Result<(), TimelineError> {
         match &c.change {
-            Change::Rate(p, _) if p.ix() >= self.port_node.len() => {
+            Change::Rate(p, _) | Change::Background(p, _) if p.ix() >= self.port_node.len() => {
                 invalid(format!("port {} does not exist", p.0))
             }
             Change::Delay(l, d) => self.link(*l).and_then(|_| self.values(*d, 0.0)),
@@ -259,6 +259,7 @@ impl Seen {
                 note.pair.map_or(Ok(()), |pair| known_pair(h, pair).map(|_| ()))
             }
             Change::Rate(..) => Ok(()),
+            Change::Background(_, b) => b.check().or_else(invalid),
         }
     }
 

@@ -65,6 +65,7 @@ impl Contents {
 fn kind(change: &Change) -> &'static str {
     match change {
         Change::Rate(..) => "rate",
+        Change::Background(..) => "background",
         Change::Delay(..) => "delay",
         Change::Loss(..) | Change::Lose(..) => "loss",
         Change::Down(..) => "down",

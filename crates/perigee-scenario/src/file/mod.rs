@@ -15,6 +15,7 @@
 
 pub mod aliases;
 pub mod apps;
+pub mod background;
 pub mod bursts;
 pub mod case;
 pub mod cells;

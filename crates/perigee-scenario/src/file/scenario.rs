@@ -3,6 +3,7 @@
 //! building the network.
 
 use crate::file::aliases;
+use crate::file::background::Background;
 use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::{ChangeSpec, When};
@@ -59,6 +60,8 @@ pub struct Scenario {
     pub handover: Handover,
     /// `[bursts]`.
     pub bursts: Option<Bursts>,
+    /// `[[background]]`.
+    pub background: Vec<Background>,
     /// `[notices]`; `None` = no notices.
     pub notices: Option<perigee_timeline::Notices>,
     /// `[hosts]`.
@@ -221,7 +224,11 @@ impl Reader<'_> {
         let of_flows =
             schedule_files.chain(scheme_files(&top.cc, &flows)).chain(matrices).chain(read_by_programs);
         let of_demand = demand.iter().flat_map(|d| d.files.clone());
-        let files = of_the_network.chain(of_flows).chain(of_demand).collect();
+        for entry in &top.background {
+            entry.steps().err().into_iter().for_each(|p| self.problems.push(p));
+        }
+        let of_background = top.background.iter().filter_map(|b| b.file.clone());
+        let files = of_the_network.chain(of_flows).chain(of_demand).chain(of_background).collect();
         Some(Scenario {
             name: name.into(),
             title: top.title.unwrap_or_else(|| name.into()),
@@ -234,6 +241,7 @@ impl Reader<'_> {
             jitter,
             handover: top.handover,
             bursts: top.bursts,
+            background: top.background,
             notices: top.notices.notices(),
             hosts: top.hosts,
             telemetry: top.telemetry,

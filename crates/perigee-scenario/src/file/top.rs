@@ -3,6 +3,7 @@
 //! page of the guide are all made from the tables of these types, so a key that is added to one
 //! exists everywhere.
 
+use crate::file::background::Background;
 use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::Change;
@@ -43,6 +44,7 @@ parameters! {
     jitter: Option<JitterKeys> = one();
     handover: Handover = one();
     bursts: Option<Bursts> = one();
+    background: Vec<Background> = list("[[background]]: many users as a fluid, which fill ports like packets");
     notices: NoticeSpec = one();
     telemetry: Telemetry = one();
     tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it");

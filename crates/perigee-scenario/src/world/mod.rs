@@ -3,7 +3,8 @@
 //!
 //! * [`from_source`]: the [`network`] of each kind of source: [`small`] ones with their [`changes`]
 //!   and [`jitter`], recorded (`replay`) and [`saved`] ones, [`sky`], `own_network`. [`ports`],
-//!   `radio`: rates and queues; [`dama`]: capacity on request; [`fading`]: bursts and weather.
+//!   `radio`: rates and queues; [`dama`]: capacity on request; [`fading`]: bursts and weather;
+//!   [`background`]: users as a fluid at ports.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
 //! * [`assembly`]: the complete world; [`shared`]: one timeline for all schemes; [`estimate`]: cost
 //!   of a run.
@@ -12,6 +13,7 @@
 //!   pairs ([`timeline_paths`]: of other networks).
 
 pub mod assembly;
+pub mod background;
 pub mod changes;
 pub mod dama;
 pub mod demand;

@@ -41,6 +41,7 @@ impl Egress {
             content: NONE,
             telemetry: NONE,
             echo_ms: 0,
+            lead: 0,
             ip_bytes: ip_bytes as u16,
             kind,
             hops: 0,

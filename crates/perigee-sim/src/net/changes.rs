@@ -106,6 +106,7 @@ impl Net {
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
         self.leave_fast_path(p, now);
+        self.advance_load(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
         if let Some(bucket) = &mut port.bucket {
@@ -240,7 +241,11 @@ impl Net {
         let flight = std::mem::take(&mut self.links[link as usize].flight);
         flight.iter().for_each(|f| self.drop_at(f.packet, link, DropCause::Outage));
         self.links[link as usize].last_arrival = now;
+        self.advance_load(p, now);
         let port = &mut self.ports[p as usize];
+        if let Some(load) = port.load.as_mut().filter(|_| !port.shared) {
+            load.clear();
+        }
         let mut lost = Vec::new();
         for queue in [&mut port.waiting, &mut port.probes] {
             lost.extend(queue.iter().filter(|w| self.packets.get(w.packet).link == link));

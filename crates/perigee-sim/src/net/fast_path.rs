@@ -43,9 +43,9 @@ impl PortState {
 
     /// Services that start before this instant can be arranged.
     #[inline]
-    fn horizon(&self, now: Nanos, lookahead_until: Nanos) -> Nanos {
+    pub(super) fn horizon(&self, now: Nanos, lookahead_until: Nanos) -> Nanos {
         let next = now + Nanos(1);
-        if self.no_lookahead {
+        if self.no_lookahead && !self.load.as_ref().is_some_and(|l| l.looks_ahead) {
             next
         } else {
             next.max(lookahead_until)
@@ -68,7 +68,7 @@ impl PortState {
 
     /// Arranges the service, from `start` on, of a waiting packet of `size` bytes.
     #[inline]
-    fn arrange(&mut self, start: Nanos, size: u32) {
+    pub(super) fn arrange(&mut self, start: Nanos, size: u32) {
         self.scheduled.push(Begun { start, bytes: size });
         self.packets += 1;
         self.bytes += u64::from(size);
@@ -108,7 +108,7 @@ impl LinkState {
     /// Dequeues a packet of `size` bytes, which enters service at `at`. Returns its arrival at the
     /// far end.
     #[inline]
-    fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
+    pub(super) fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
         port.done = port.finish(at, size);
         if port.bucket.is_some() {
             self.wait_ns += u128::from((port.done - at).0);
@@ -222,7 +222,7 @@ impl Net {
 
     /// Adds a packet with a known arrival to those in flight.
     #[inline]
-    fn join_flight(&mut self, h: u32, link: u32, arrival: Nanos) {
+    pub(super) fn join_flight(&mut self, h: u32, link: u32, arrival: Nanos) {
         if self.links[link as usize].join(Flying { arrival, packet: h }) {
             self.schedule.set_link(link, arrival);
         }
@@ -235,6 +235,9 @@ impl Net {
         let l = &mut self.links[link as usize];
         let p = l.port;
         l.entered += 1;
+        if self.ports[p as usize].load.is_some() {
+            return self.enqueue_loaded(now, h, link);
+        }
         if !self.ports[p as usize].predictable {
             return self.enqueue_slow(now, h, link);
         }
@@ -367,10 +370,12 @@ impl Net {
             }
             let l = &mut self.links[link as usize];
             l.wait_ns += (at - next.since).0 as u128;
-            if port.no_lookahead && port.meter.is_some() {
+            let mut begins = at;
+            if port.no_lookahead {
                 let packet = self.packets.get(next.packet);
-                if packet.telemetry != NONE {
-                    note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
+                begins = l.pass_lead(port, packet, at);
+                if port.meter.is_some() && packet.telemetry != NONE {
+                    note_dequeue(port, packet, &mut self.stacks, &self.tx_units, begins);
                 }
             }
             if at > t {
@@ -378,7 +383,7 @@ impl Net {
             } else {
                 port.in_service = next.bytes;
             }
-            let arrival = l.start_service(port, next.packet, next.bytes, at);
+            let arrival = l.start_service(port, next.packet, next.bytes, begins);
             if l.join(Flying { arrival, packet: next.packet }) && shared {
                 self.schedule.set_link(link, arrival);
             }

@@ -12,12 +12,15 @@
 //! and packets may cross many hops without an event.
 
 pub mod aqm;
+mod background;
 mod bucket;
 mod changes;
 mod cut;
 mod dama;
+mod elastic;
 mod fast_path;
 mod flight;
+mod loaded;
 mod metering;
 mod prefetch;
 mod processing;
@@ -29,6 +32,7 @@ mod totals;
 use crate::observe::{DropCause, CAUSES};
 use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};
 use crate::schedule::{Schedule, Source};
+use background::Load;
 use bucket::Bucket;
 pub(crate) use cut::Handed;
 use flight::{Flight, Flying};
@@ -95,6 +99,8 @@ pub struct PortState {
     work: u128,
     /// Transmission in granted slots only; such a port is never predictable.
     slots: Option<Box<Slots>>,
+    /// Background traffic. Packets enter such a port by events of their own (`no_lookahead`).
+    load: Option<Box<Load>>,
 }
 
 /// State of a link. Fields used for every packet are in the first two cache lines.
@@ -200,6 +206,15 @@ impl PortState {
             (true, false) => serving,
         };
         (self.bytes + u64::from(head), self.packets + u64::from(head > 0))
+    }
+    /// From now on, a meter must observe the queue at each dequeue.
+    fn expect_telemetry(&mut self) {
+        if self.meter.is_some() {
+            self.no_lookahead = true;
+            if let Some(load) = &mut self.load {
+                load.looks_ahead = false;
+            }
+        }
     }
     /// If predictable: whether a packet in service leaves at `now` or later. (No packet leaves at
     /// time zero, which means "never used".)
@@ -349,7 +364,7 @@ impl Net {
     /// their queues.
     pub fn expect_telemetry_anywhere(&mut self) {
         self.metered_data = true;
-        self.ports.iter_mut().for_each(|p| p.no_lookahead |= p.meter.is_some());
+        self.ports.iter_mut().for_each(PortState::expect_telemetry);
     }
 
     /// The same, for telemetry that enters while the simulation runs.
@@ -364,7 +379,7 @@ impl Net {
     pub fn expect_telemetry(&mut self, now: Nanos, link: u32) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         port.settle(now);
-        port.no_lookahead |= port.meter.is_some();
+        port.expect_telemetry();
     }
 
     /// Adds new ports and links.
@@ -403,6 +418,7 @@ impl Net {
                 meter: p.spec.metered.then(|| Box::new(Meter::of(p.spec.queue.integer_meter))),
                 aqm,
                 slots: p.spec.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.spec.rate))),
+                load: None,
             });
         }
         for l in links {

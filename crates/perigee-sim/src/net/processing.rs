@@ -88,6 +88,7 @@ mod tests {
             content: NONE,
             telemetry: NONE,
             echo_ms: 0,
+            lead: 0,
             ip_bytes: 1500,
             kind,
             hops: 0,

@@ -152,9 +152,12 @@ impl Net {
         let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
         let size = packet.ip_bytes as u32 + port.framing;
+        let l = &mut self.links[packet.link as usize];
         if !port.head_waits() {
-            self.links[packet.link as usize].wait_ns += (at - packet.enqueued).0 as u128;
+            l.wait_ns += (at - packet.enqueued).0 as u128;
         }
+        let lead = port.load.as_ref().map_or(0, |_| packet.lead);
+        let at = if lead > 0 { l.pass_lead(port, packet, at) } else { at };
         if packet.telemetry != NONE {
             note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
         }
@@ -169,7 +172,7 @@ impl Net {
         }
         match &mut port.bucket {
             Some(bucket) => bucket.take_later(u64::from(size)),
-            None => port.work = size as u128 * 8 * NS_PER_S as u128,
+            None => port.work = (u128::from(size) + u128::from(lead)) * 8 * NS_PER_S as u128,
         }
         port.done = Nanos::MAX;
     }

@@ -55,12 +55,20 @@ impl Net {
     /// Bytes (with framing) and packets waiting at a port at `now`, up to which it has advanced.
     pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
         let port = &self.ports[p as usize];
+        if let Some(load) = &port.load {
+            return (load.at(now, port.rate).0, port.packets);
+        }
         let serving = match port.serving {
             NONE => 0,
             _ if port.predictable => 0,
             h => u32::from(self.packets.get(h).ip_bytes) + port.framing,
         };
         port.queued(now, serving)
+    }
+    /// Background bytes that a port has carried by `now`; 0 = it has none.
+    pub fn background_bytes(&self, p: u32, now: Nanos) -> u64 {
+        let port = &self.ports[p as usize];
+        port.load.as_ref().map_or(0, |load| load.at(now, port.rate).1 as u64)
     }
     /// Whether packets entered, crossed or were dropped at a link since the previous call.
     pub fn take_activity(&mut self, link: u32) -> bool {

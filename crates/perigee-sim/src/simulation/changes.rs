@@ -118,6 +118,10 @@ impl Simulation<'_> {
     fn apply<O: Observer>(&mut self, now: Nanos, change: &Change, obs: &mut O) -> bool {
         match change {
             Change::Rate(p, rate) => self.net.set_rate(now, p.0, *rate),
+            Change::Background(p, traffic) => {
+                self.net.set_background(now, p.0, traffic);
+                return false;
+            }
             Change::Delay(l, delay) => self.net.set_delay(now, l.0, *delay),
             Change::Path(pair, links) => {
                 self.routes.set_path(*pair, links.as_deref());

@@ -123,7 +123,7 @@ impl Simulation<'_> {
         }
         let l = &self.net.links[link as usize];
         let before = &mut self.links_before[link as usize];
-        let used_bps = before.rate.next_bps(now, totals.tx_bytes);
+        let used_bps = before.rate.next_bps(now, totals.tx_bytes + self.net.background_bytes(p, now));
         let [drops_queue, drops_random, drops_outage, drops_no_route] = totals.dropped;
         obs.link(&LinkRow {
             t_ns: now.0,

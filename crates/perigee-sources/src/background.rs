@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Background traffic of ports as a fluid, added to any source of chunks as changes of the timeline.
+
+use perigee_timeline::*;
+use perigee_units::{BitRate, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Bytes of a packet of elastic flows.
+const PACKET: u32 = 1500;
+
+/// Ports of an entry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ports {
+    /// By name; `*` stands for any text.
+    Named(Vec<String>),
+    /// By number in the header.
+    Numbered(BTreeSet<u32>),
+}
+
+/// Amount of inelastic traffic.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Amount {
+    /// A rate.
+    Rate(BitRate),
+    /// A share of the rate that the port has when it appears.
+    Load(f64),
+}
+
+/// Traffic from an instant on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Step {
+    /// Start.
+    pub at: Nanos,
+    /// Inelastic traffic.
+    pub amount: Amount,
+    /// Number of elastic flows.
+    pub flows: u32,
+}
+
+/// Background traffic of some ports.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// Its ports; each has all of this traffic.
+    pub on: Ports,
+    /// Bytes in which inelastic traffic arrives at once.
+    pub burst: u32,
+    /// RTT of elastic flows without the queue of the port.
+    pub rtt: Nanos,
+    /// Rate that an elastic flow does not exceed.
+    pub most: Option<BitRate>,
+    /// RTTs in which an elastic flow recovers from a loss.
+    pub recovery: Option<f64>,
+    /// Amounts, in order of time.
+    pub steps: Vec<Step>,
+}
+
+impl Entry {
+    fn is_on(&self, number: u32, name: &str) -> bool {
+        match &self.on {
+            Ports::Named(names) => names.iter().any(|pattern| matches(pattern, name)),
+            Ports::Numbered(numbers) => numbers.contains(&number),
+        }
+    }
+
+    fn step_at(&self, t: Nanos) -> Option<&Step> {
+        self.steps[..self.steps.partition_point(|s| s.at <= t)].last()
+    }
+}
+
+/// Whether a name is that of a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
+    let Some(rest) = name.strip_prefix(before) else { return false };
+    (0..=rest.len()).any(|i| rest.is_char_boundary(i) && matches(after, &rest[i..]))
+}
+
+/// A source with background traffic added to it.
+pub struct Loaded<S> {
+    inner: S,
+    check: fn(&Port) -> Result<(), String>,
+    entries: Vec<Entry>,
+    /// Number of ports so far.
+    ports: u32,
+    /// Entries, and rate at its start, of each port with background.
+    of_port: BTreeMap<PortId, (Vec<usize>, BitRate)>,
+    /// Ports that have no traffic yet.
+    new: Vec<PortId>,
+}
+
+impl<S: ChunkSource> Loaded<S> {
+    /// Adds the entries to the chunks that follow a header. `check` rejects ports that cannot have
+    /// background traffic, with a reason.
+    ///
+    /// # Errors
+    /// A port with background that is rejected, or that has elastic flows of two entries.
+    pub fn new(
+        inner: S,
+        header: &Header,
+        entries: Vec<Entry>,
+        check: fn(&Port) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        let mut loaded = Loaded { inner, check, entries, ports: 0, of_port: BTreeMap::new(), new: Vec::new() };
+        loaded.meet(&header.ports)?;
+        Ok(loaded)
+    }
+
+    /// Entries without a port so far.
+    pub fn unused(&self) -> Vec<usize> {
+        let used: BTreeSet<usize> = self.of_port.values().flat_map(|(e, _)| e.iter().copied()).collect();
+        (0..self.entries.len()).filter(|i| !used.contains(i)).collect()
+    }
+
+    fn meet(&mut self, ports: &[Port]) -> Result<(), String> {
+        for port in ports {
+            let (number, id) = (self.ports, PortId(self.ports));
+            self.ports += 1;
+            let own: Vec<usize> =
+                (0..self.entries.len()).filter(|&i| self.entries[i].is_on(number, &port.name)).collect();
+            if own.is_empty() {
+                continue;
+            }
+            (self.check)(port)?;
+            let elastic = |i: &&usize| self.entries[**i].steps.iter().any(|s| s.flows > 0);
+            if own.iter().filter(elastic).count() > 1 {
+                return Err(format!("two entries of background have elastic flows at port {:?}", port.name));
+            }
+            self.of_port.insert(id, (own, port.spec.rate));
+            self.new.push(id);
+        }
+        Ok(())
+    }
+
+    /// Traffic of a port at an instant.
+    fn traffic(&self, own: &[usize], rate: BitRate, t: Nanos) -> Background {
+        let (mut inelastic, mut bursts, mut elastic) = (0.0, 0.0, None);
+        for entry in own.iter().map(|&i| &self.entries[i]) {
+            let Some(step) = entry.step_at(t) else { continue };
+            let bps = match step.amount {
+                Amount::Rate(rate) => rate.0 as f64,
+                Amount::Load(share) => share * rate.0 as f64,
+            };
+            inelastic += bps;
+            bursts += bps * f64::from(entry.burst);
+            if step.flows > 0 {
+                elastic = Some((entry, step.flows));
+            }
+        }
+        let left = (rate.0 as f64 - inelastic).max(0.0);
+        let elastic = elastic.map(|(entry, flows)| {
+            let wanted = entry.most.map_or(f64::INFINITY, |most| most.0 as f64 * f64::from(flows));
+            Elastic {
+                flows,
+                rtt: entry.rtt,
+                start: BitRate(left.min(wanted) as u64),
+                most: entry.most,
+                recovery: entry.recovery,
+                packet: PACKET,
+            }
+        });
+        let burst = if inelastic > 0.0 { (bursts / inelastic).round() as u32 } else { 0 };
+        Background { inelastic: BitRate(inelastic as u64), burst, elastic }
+    }
+
+    /// Changes within a chunk.
+    fn changes(&mut self, start: Nanos, end: Nanos) -> Vec<Timed> {
+        let new: BTreeSet<PortId> = std::mem::take(&mut self.new).into_iter().collect();
+        let mut out = Vec::new();
+        for (port, (own, rate)) in &self.of_port {
+            let steps = own.iter().flat_map(|&i| &self.entries[i].steps).map(|s| s.at);
+            let mut times: BTreeSet<Nanos> = steps.filter(|t| (start..end).contains(t)).collect();
+            let begins = |i: &usize| self.entries[*i].step_at(start).is_some();
+            if new.contains(port) && own.iter().any(begins) {
+                times.insert(start);
+            }
+            for at in times {
+                let traffic = Arc::new(self.traffic(own, *rate, at));
+                out.push(Timed { at, change: Change::Background(*port, traffic) });
+            }
+        }
+        out
+    }
+}
+
+impl<S: ChunkSource> ChunkSource for Loaded<S> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        let Some(chunk) = self.inner.next_chunk()? else { return Ok(None) };
+        self.meet(&chunk.ports)?;
+        let more = self.changes(chunk.start, chunk.end);
+        if more.is_empty() {
+            return Ok(Some(chunk));
+        }
+        let mut chunk = Arc::unwrap_or_clone(chunk);
+        chunk.changes.extend(more);
+        // Stable: at one instant, the changes of the source come first.
+        chunk.changes.sort_by_key(|c| c.at);
+        Ok(Some(Arc::new(chunk)))
+    }
+}
+
+/// Reads amounts over time: CSV with columns `t_s`, `rate_mbps` and, if wanted, `flows`, in order of
+/// time.
+///
+/// # Errors
+/// An invalid line, with its number.
+pub fn read_steps(text: &str) -> Result<Vec<Step>, String> {
+    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let columns = match lines.next().map(|(_, head)| head.trim()) {
+        Some("t_s,rate_mbps") => 2,
+        Some("t_s,rate_mbps,flows") => 3,
+        _ => return Err("its first line must be t_s,rate_mbps or t_s,rate_mbps,flows".into()),
+    };
+    let mut steps: Vec<Step> = Vec::new();
+    for (n, line) in lines {
+        let wrong = |why: &str| format!("line {}: {why}: {line:?}", n + 1);
+        let cells: Vec<f64> = line.split(',').filter_map(|c| c.trim().parse().ok()).collect();
+        if cells.len() != columns || line.split(',').count() != columns {
+            return Err(wrong(&format!("{columns} numbers are expected")));
+        }
+        let flows = cells.get(2).copied().unwrap_or(0.0);
+        if !(0.0..=1e9).contains(&cells[0]) || !(0.0..=1e9).contains(&cells[1]) || !(0.0..=1e9).contains(&flows)
+        {
+            return Err(wrong("numbers from 0 to 1e9 are expected"));
+        }
+        let at = Nanos::from_secs_f64(cells[0]);
+        if steps.last().is_some_and(|s| s.at >= at) {
+            return Err(wrong("not later than the line before"));
+        }
+        let rate = BitRate((cells[1] * 1e6).round() as u64);
+        steps.push(Step { at, amount: Amount::Rate(rate), flows: flows.round() as u32 });
+    }
+    match steps.is_empty() {
+        true => Err("it has no rows".into()),
+        false => Ok(steps),
+    }
+}
