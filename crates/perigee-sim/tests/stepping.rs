@@ -8,6 +8,7 @@ use perigee_sources::topology::*;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use proptest::prelude::*;
+use std::sync::Arc;
 use support::*;
 
 /// A network with its changes and flows, small enough for thousands of runs.
@@ -28,6 +29,23 @@ struct Case {
     host_jitter_us: u64,
     changes: Vec<(u64, u8, u64)>,
     seed: u64,
+}
+
+/// Background traffic that depends on a number.
+fn background(n: u64) -> Background {
+    let elastic = Elastic {
+        flows: (n % 40) as u32 + 1,
+        rtt: ms(n % 60 + 1),
+        start: BitRate(n * 10_000),
+        most: (n % 3 == 0).then_some(BitRate(n * 3_000)),
+        recovery: (n % 5 == 0).then_some(20.0),
+        packet: 1514,
+    };
+    Background {
+        inelastic: BitRate(n % 4 * n * 10_000),
+        burst: (n % 9 * 1000) as u32,
+        elastic: (n % 2 == 0).then_some(elastic),
+    }
 }
 
 /// Makes the last links of all flows leave from one port, which resembles the bottleneck.
@@ -66,7 +84,7 @@ fn case() -> impl Strategy<Value = Case> {
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
     let host_jitter = prop_oneof![2 => Just(0), 1 => 1u64..3_000];
-    let changes = prop::collection::vec((0u64..1500, 0u8..6, 0u64..1000), 0..8);
+    let changes = prop::collection::vec((0u64..1500, 0u8..8, 0u64..1000), 0..8);
     (network, loss, drop, rest, host_jitter, changes, 1u64..1000).prop_map(
         |(n, loss, drop, r, j, changes, seed)| Case {
             shape: n.0,
@@ -130,6 +148,9 @@ impl Case {
                 2 => Change::Delay(hop.link, Delay { base: ms(n % 50), slope: n as i64 * 1_000 - 400_000 }),
                 3 => Change::Down(hop.link, mode),
                 4 => Change::Up(hop.link),
+                6 | 7 if self.burst == 0 && self.dama.is_none() && !self.probe_priority => {
+                    Change::Background(hop.port, Arc::new(background(n)))
+                }
                 _ => Change::Lose(hop.link, (n % 4) as u32),
             };
             support::change(ms(at), what)

@@ -100,7 +100,8 @@ impl<S: ChunkSource> Loaded<S> {
         entries: Vec<Entry>,
         check: fn(&Port) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let mut loaded = Loaded { inner, check, entries, ports: 0, of_port: BTreeMap::new(), new: Vec::new() };
+        let mut loaded =
+            Loaded { inner, check, entries, ports: 0, of_port: BTreeMap::new(), new: Vec::new() };
         loaded.meet(&header.ports)?;
         Ok(loaded)
     }
@@ -218,7 +219,9 @@ pub fn read_steps(text: &str) -> Result<Vec<Step>, String> {
             return Err(wrong(&format!("{columns} numbers are expected")));
         }
         let flows = cells.get(2).copied().unwrap_or(0.0);
-        if !(0.0..=1e9).contains(&cells[0]) || !(0.0..=1e9).contains(&cells[1]) || !(0.0..=1e9).contains(&flows)
+        if !(0.0..=1e9).contains(&cells[0])
+            || !(0.0..=1e9).contains(&cells[1])
+            || !(0.0..=1e9).contains(&flows)
         {
             return Err(wrong("numbers from 0 to 1e9 are expected"));
         }

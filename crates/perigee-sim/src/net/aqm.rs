@@ -42,7 +42,7 @@ pub fn build(
 impl PortState {
     /// Discipline of a managed port with its queues, and the port state passed to it.
     fn managed(&mut self, now: Nanos) -> (&mut dyn Discipline, queue::Port) {
-        let bytes = self.load.as_ref().map_or(self.bytes, |load| load.at(now, self.rate).0);
+        let bytes = self.load.as_ref().map_or(self.bytes, |load| load.at(now).0);
         let port = queue::Port { now, rate: self.rate, bytes };
         (self.aqm.as_deref_mut().expect("only managed ports come here"), port)
     }
@@ -52,7 +52,7 @@ impl PortState {
     pub(super) fn told(&self, now: Nanos) -> (u64, BitRate) {
         let framing = u64::from(self.framing);
         if let Some(load) = &self.load {
-            return (load.at(now, self.rate).0, self.rate);
+            return (load.at(now).0, self.rate);
         }
         match self.aqm.as_ref().and_then(|d| d.own()) {
             Some(own) => {

@@ -46,9 +46,12 @@ pub struct Load {
     at: Nanos,
     /// Unfinished bytes of packets and background.
     work: f64,
-    /// Those of them up to the latest packet.
-    assigned: f64,
-    /// Share of the background that was lost in the latest interval between packets.
+    /// Rate of the port, and end of the service of the latest packet at that rate.
+    rate: BitRate,
+    end: Nanos,
+    /// While the rate is zero: unfinished bytes up to the latest packet.
+    held: f64,
+    /// Share of the background that was lost since the latest packet.
     loss: f64,
     /// Background bytes served or waiting since the start.
     carried: f64,
@@ -68,8 +71,9 @@ pub enum Admission {
 }
 
 impl Load {
-    /// A port without background traffic, so far, and without work; `key`: of its draws.
-    pub fn new(limit: QueueLimit, now: Nanos, key: u64) -> Self {
+    /// A port without background traffic, so far, that works on packets until `end`; `key`: of its
+    /// draws.
+    pub fn new(limit: QueueLimit, rate: BitRate, now: Nanos, end: Nanos, key: u64) -> Self {
         let limit = match limit {
             // The packet in transmission does not count.
             QueueLimit::Bytes(n) => n as f64 + PACKET / 2.0,
@@ -81,8 +85,10 @@ impl Load {
             elastic: None,
             limit,
             at: now,
-            work: 0.0,
-            assigned: 0.0,
+            work: end.saturating_sub(now).as_secs_f64() * rate.bytes_per_s(),
+            rate,
+            end,
+            held: 0.0,
             loss: 0.0,
             carried: 0.0,
             key: mix(key ^ DRAWS),
@@ -95,19 +101,38 @@ impl Load {
     /// state if their number stays the same.
     pub fn set(&mut self, traffic: &Background) {
         self.inelastic = traffic.inelastic.bytes_per_s();
-        self.burst = f64::from(traffic.burst.max(1));
+        self.burst = f64::from(traffic.burst);
         self.elastic = traffic.elastic.as_ref().map(|e| match self.elastic.take() {
             Some(flows) => flows.changed(e),
             None => Flows::new(e, self.at),
         });
     }
 
-    /// Advances to `now`, at a constant `rate`.
-    pub fn advance(&mut self, now: Nanos, rate: BitRate) {
+    /// The port has another rate from `now` on.
+    pub fn set_rate(&mut self, now: Nanos, rate: BitRate) {
+        self.advance(now);
+        let assigned = self.assigned();
+        self.rate = rate;
+        match rate.0 {
+            0 => self.held = assigned,
+            _ => self.end = now + Nanos::from_secs_f64(assigned / rate.bytes_per_s()),
+        }
+    }
+
+    /// Unfinished bytes up to the latest packet.
+    fn assigned(&self) -> f64 {
+        match self.rate.0 {
+            0 => self.held,
+            _ => self.end.saturating_sub(self.at).as_secs_f64() * self.rate.bytes_per_s(),
+        }
+    }
+
+    /// Advances to `now`.
+    pub fn advance(&mut self, now: Nanos) {
         if now <= self.at {
             return;
         }
-        let rate = rate.bytes_per_s();
+        let rate = self.rate.bytes_per_s();
         let (mut offered, mut lost) = (0.0, 0.0);
         while self.at < now {
             let until = self.elastic.as_ref().map_or(now, |e| e.due().min(now));
@@ -134,11 +159,14 @@ impl Load {
         let elastic = self.elastic.as_ref().map_or(0.0, Flows::bytes_per_s);
         let offered = (self.inelastic + elastic) * d;
         let served = rate * d;
-        let variance = self.inelastic * self.burst * d;
+        let of_elastic = self.elastic.as_ref().map_or(0.0, |e| e.variance(d));
+        let variance = self.inelastic * self.burst * d + of_elastic;
         let mut step = offered - served;
         if variance > 0.0 {
+            let noise = libm::sqrt(variance) * self.normal();
+            let more = self.elastic.as_mut().map_or(0.0, |e| e.compensate(d, noise * of_elastic / variance));
             // No fewer than no bytes arrive.
-            step = (step + libm::sqrt(variance) * self.normal()).max(-served);
+            step = (step + noise - more).max(-served);
         }
         let near = FAR * libm::sqrt(variance);
         let (work, after) = (self.work, self.work + step);
@@ -152,7 +180,6 @@ impl Load {
         };
         let lost = over.min((step + served).max(0.0));
         self.work = (after + idle - lost).max(0.0);
-        self.assigned = (self.assigned - served).max(0.0).min(self.work);
         if let Some(e) = &mut self.elastic {
             // All of the aggregate loses the same share.
             let share = if offered > 0.0 { elastic * d / offered } else { 0.0 };
@@ -174,36 +201,37 @@ impl Load {
 
     /// A packet of `size` bytes arrives at the instant of the latest advance.
     pub fn admit(&mut self, size: u32) -> Admission {
-        if self.work > self.limit || (self.loss > 0.0 && self.uniform() < self.loss) {
+        let loss = std::mem::take(&mut self.loss);
+        if self.work > self.limit || (loss > 0.0 && self.uniform() < loss) {
             return Admission::Full;
         }
-        let lead = (self.work - self.assigned).max(0.0).min(f64::from(u32::MAX)) as u32;
+        let assigned = self.assigned();
+        self.work = self.work.max(assigned);
+        let lead = (self.work - assigned + 0.5).min(f64::from(u32::MAX)) as u32;
         self.work += f64::from(size);
-        self.assigned += f64::from(lead) + f64::from(size);
-        // Packets that follow at once find what this one has left.
-        self.loss = 0.0;
+        if self.rate.0 == 0 {
+            self.held += f64::from(lead) + f64::from(size);
+        } else {
+            // Rounded as the port does.
+            let service = self.rate.time_for(u64::from(lead)) + self.rate.time_for(u64::from(size));
+            self.end = self.end.max(self.at).saturating_add(service);
+        }
         Admission::Lead(lead)
-    }
-
-    /// The work up to the latest packet takes the port this long: corrects rounding.
-    pub fn settle(&mut self, ahead: Nanos, rate: BitRate) {
-        self.assigned = ahead.as_secs_f64() * rate.bytes_per_s();
-        self.work = self.work.max(self.assigned);
     }
 
     /// Everything waiting is lost.
     pub fn clear(&mut self) {
-        (self.work, self.assigned) = (0.0, 0.0);
+        (self.work, self.held, self.end) = (0.0, 0.0, self.at);
     }
 
     /// Expected unfinished bytes, and background bytes carried, at `now`.
-    pub fn at(&self, now: Nanos, rate: BitRate) -> (u64, f64) {
+    pub fn at(&self, now: Nanos) -> (u64, f64) {
         let d = now.saturating_sub(self.at).as_secs_f64();
         let elastic = self.elastic.as_ref().map_or(0.0, Flows::bytes_per_s);
         let offered = (self.inelastic + elastic) * d;
-        let work = self.work + offered - rate.bytes_per_s() * d;
+        let work = self.work + offered - self.rate.bytes_per_s() * d;
         let over = (work - self.limit.max(self.work)).max(0.0);
-        ((work - over).max(0.0) as u64, self.carried + (offered - over).max(0.0))
+        ((work - over + 0.5).max(0.0) as u64, self.carried + (offered - over).max(0.0))
     }
 
     fn uniform(&mut self) -> f64 {
@@ -215,5 +243,99 @@ impl Load {
     fn normal(&mut self) -> f64 {
         let (a, b) = (1.0 - self.uniform(), self.uniform());
         libm::sqrt(-2.0 * libm::log(a)) * libm::cos(2.0 * std::f64::consts::PI * b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_timeline::Elastic;
+
+    /// 1 byte/µs.
+    const RATE: BitRate = BitRate::from_mbit(8);
+
+    fn load(limit: u64, inelastic_mbit: f64, burst: u32, elastic: Option<Elastic>) -> Load {
+        let mut load = Load::new(QueueLimit::Bytes(limit), RATE, Nanos::ZERO, Nanos::ZERO, 1);
+        load.set(&Background { inelastic: BitRate((inelastic_mbit * 1e6) as u64), burst, elastic });
+        load
+    }
+
+    fn admit(load: &mut Load, us: u64, size: u32) -> Admission {
+        load.advance(Nanos::from_micros(us));
+        load.admit(size)
+    }
+
+    #[test]
+    fn background_between_two_packets_is_ahead_of_the_second() {
+        let mut load = load(1_000_000, 2.0, 0, None);
+        // A quarter of the rate: no queue of its own; during the service of a packet it accumulates.
+        assert_eq!(admit(&mut load, 1_000, 1000), Admission::Lead(0));
+        assert_eq!(admit(&mut load, 1_400, 1000), Admission::Lead(100));
+        // Done at 1000 + 1000 + 100 + 1000; of 425 bytes since then, all wait behind the packet.
+        assert_eq!(admit(&mut load, 3_100, 1000), Admission::Lead(425));
+        assert_eq!(load.at(Nanos::from_micros(3_100)).0, 1425);
+        assert_eq!(admit(&mut load, 9_000, 1000), Admission::Lead(0));
+    }
+
+    #[test]
+    fn waiting_times_are_those_of_a_queue_in_heavy_traffic() {
+        // Independent packets of 1500 bytes at a load of 0.8: ρ b / (2 (1 - ρ)) = 3000 bytes.
+        let mut load = load(10_000_000, 6.4, 1500, None);
+        let n = 40_000;
+        let lead = |k: u64, load: &mut Load| match admit(load, k * 50_000, 0) {
+            Admission::Lead(bytes) => f64::from(bytes),
+            Admission::Full => panic!("full"),
+        };
+        let mean = (1..=n).map(|k| lead(k, &mut load)).sum::<f64>() / n as f64;
+        assert!((mean / 3000.0 - 1.0).abs() < 0.03, "{mean}");
+    }
+
+    #[test]
+    fn an_overloaded_port_loses_what_exceeds_its_rate() {
+        for burst in [0, 1500] {
+            let mut load = load(50_000, 10.0, burst, None);
+            let full = (1_000..21_000).filter(|k| admit(&mut load, k * 7_001, 100) == Admission::Full);
+            let share = full.count() as f64 / 20_000.0;
+            // (10 + 0.1 - 8) / 10.1 Mbit/s
+            assert!((share / 0.208 - 1.0).abs() < 0.06, "{burst}: {share}");
+        }
+    }
+
+    #[test]
+    fn elastic_flows_take_what_is_left_and_yield() {
+        let elastic = Elastic {
+            flows: 5,
+            rtt: Nanos::from_millis(40),
+            start: BitRate::from_mbit(1),
+            most: None,
+            recovery: None,
+            packet: 1500,
+        };
+        let carried = |inelastic: f64| {
+            let mut load = load(40_000, inelastic, 1500, Some(elastic.clone()));
+            load.advance(Nanos::from_secs(30));
+            let before = load.at(Nanos::from_secs(30)).1;
+            load.advance(Nanos::from_secs(90));
+            (load.at(Nanos::from_secs(90)).1 - before) / 60.0 / 1e6
+        };
+        assert!((0.9..=1.0).contains(&carried(0.0)), "{}", carried(0.0));
+        assert!((0.9..=1.0).contains(&carried(5.0)), "{}", carried(5.0));
+        // With a limit of 100 kbit/s for each.
+        let capped = Elastic { most: Some(BitRate(400_000)), ..elastic };
+        let mut load = load(40_000, 0.0, 0, Some(capped));
+        load.advance(Nanos::from_secs(60));
+        assert!(load.at(Nanos::from_secs(60)).0 < 3_000, "half of the rate: no queue to speak of");
+        assert!((load.at(Nanos::from_secs(60)).1 / 60.0 - 250_000.0).abs() < 10_000.0);
+    }
+
+    #[test]
+    fn a_rate_of_zero_keeps_the_order() {
+        let mut load = load(1_000_000, 0.8, 0, None);
+        load.set_rate(Nanos::from_millis(10), BitRate(0));
+        assert_eq!(admit(&mut load, 20_000, 1000), Admission::Lead(1000));
+        assert_eq!(admit(&mut load, 30_000, 1000), Admission::Lead(1000));
+        load.set_rate(Nanos::from_millis(30), RATE);
+        // 4000 bytes until 34 ms, and 400 behind them.
+        assert_eq!(admit(&mut load, 34_000, 1000), Admission::Lead(400));
     }
 }

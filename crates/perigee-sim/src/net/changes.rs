@@ -106,9 +106,11 @@ impl Net {
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
         self.leave_fast_path(p, now);
-        self.advance_load(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
+        if let Some(load) = &mut port.load {
+            load.set_rate(now, rate);
+        }
         if let Some(bucket) = &mut port.bucket {
             bucket.set_rate(now, port.rate, rate);
         }
@@ -241,9 +243,9 @@ impl Net {
         let flight = std::mem::take(&mut self.links[link as usize].flight);
         flight.iter().for_each(|f| self.drop_at(f.packet, link, DropCause::Outage));
         self.links[link as usize].last_arrival = now;
-        self.advance_load(p, now);
         let port = &mut self.ports[p as usize];
         if let Some(load) = port.load.as_mut().filter(|_| !port.shared) {
+            load.advance(now);
             load.clear();
         }
         let mut lost = Vec::new();

@@ -28,27 +28,22 @@ impl Net {
     pub fn set_background(&mut self, now: Nanos, p: u32, traffic: &Background) {
         self.advance(p, before(now));
         self.leave_fast_path(p, now);
-        self.advance_load(p, now);
         let key = self.seed ^ name_key(&self.port_names[p as usize]);
         let port = &mut self.ports[p as usize];
-        let metered = self.metered_data && port.meter.is_some();
-        let limit = port.limit;
-        let load = port.load.get_or_insert_with(|| {
-            let mut load = Load::new(limit, now, key);
-            load.looks_ahead = !port.no_lookahead && !metered;
-            Box::new(load)
-        });
+        let load = match &mut port.load {
+            Some(load) => load,
+            None => {
+                let begun = if port.done == Nanos::MAX { now } else { port.done };
+                let waiting = if port.rate.0 > 0 { port.rate.time_for(port.bytes) } else { Nanos::ZERO };
+                let mut load = Load::new(port.limit, port.rate, now, begun + waiting, key);
+                load.looks_ahead = !port.no_lookahead && !(self.metered_data && port.meter.is_some());
+                port.no_lookahead = true;
+                port.load.insert(Box::new(load))
+            }
+        };
+        load.advance(now);
         load.set(traffic);
-        port.no_lookahead = true;
         self.enter_fast_path(p);
-    }
-
-    /// Advances the background of a port, if it has any, to `now`.
-    pub(super) fn advance_load(&mut self, p: u32, now: Nanos) {
-        let port = &mut self.ports[p as usize];
-        if let Some(load) = &mut port.load {
-            load.advance(now, port.rate);
-        }
     }
 
     /// Handles the arrival of a packet at a port with background traffic.
@@ -62,10 +57,7 @@ impl Net {
         let packet = self.packets.get_mut(h);
         let port = &mut self.ports[p as usize];
         let Some(load) = &mut port.load else { return };
-        load.advance(now, port.rate);
-        if port.waiting.is_empty() && port.done != Nanos::MAX {
-            load.settle(port.done.saturating_sub(now), port.rate);
-        }
+        load.advance(now);
         let size = u32::from(packet.ip_bytes) + port.framing;
         let Admission::Lead(lead) = load.admit(size) else {
             return self.drop_at(h, link, DropCause::Queue);

@@ -56,7 +56,7 @@ impl Net {
     pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
         let port = &self.ports[p as usize];
         if let Some(load) = &port.load {
-            return (load.at(now, port.rate).0, port.packets);
+            return (load.at(now).0, port.packets);
         }
         let serving = match port.serving {
             NONE => 0,
@@ -68,7 +68,7 @@ impl Net {
     /// Background bytes that a port has carried by `now`; 0 = it has none.
     pub fn background_bytes(&self, p: u32, now: Nanos) -> u64 {
         let port = &self.ports[p as usize];
-        port.load.as_ref().map_or(0, |load| load.at(now, port.rate).1 as u64)
+        port.load.as_ref().map_or(0, |load| load.at(now).1 as u64)
     }
     /// Whether packets entered, crossed or were dropped at a link since the previous call.
     pub fn take_activity(&mut self, link: u32) -> bool {
