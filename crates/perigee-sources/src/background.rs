@@ -200,40 +200,127 @@ impl<S: ChunkSource> ChunkSource for Loaded<S> {
 }
 
 /// Reads amounts over time: CSV with columns `t_s`, `rate_mbps` and, if wanted, `flows`, in order of
-/// time.
+/// time; or the same of many ports, with the column `port` before them.
 ///
 /// # Errors
 /// An invalid line, with its number.
-pub fn read_steps(text: &str) -> Result<Vec<Step>, String> {
+pub fn read_steps(text: &str) -> Result<Vec<(Option<String>, Vec<Step>)>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let columns = match lines.next().map(|(_, head)| head.trim()) {
-        Some("t_s,rate_mbps") => 2,
-        Some("t_s,rate_mbps,flows") => 3,
-        _ => return Err("its first line must be t_s,rate_mbps or t_s,rate_mbps,flows".into()),
+    let (named, columns) = match lines.next().map(|(_, head)| head.trim()) {
+        Some("t_s,rate_mbps") => (false, 2),
+        Some("t_s,rate_mbps,flows") => (false, 3),
+        Some("port,t_s,rate_mbps") => (true, 2),
+        Some("port,t_s,rate_mbps,flows") => (true, 3),
+        _ => {
+            return Err(
+                "its first line must be t_s,rate_mbps with, if wanted, port before and flows after".into()
+            )
+        }
     };
-    let mut steps: Vec<Step> = Vec::new();
+    let mut found: BTreeMap<Option<String>, Vec<Step>> = BTreeMap::new();
     for (n, line) in lines {
         let wrong = |why: &str| format!("line {}: {why}: {line:?}", n + 1);
-        let cells: Vec<f64> = line.split(',').filter_map(|c| c.trim().parse().ok()).collect();
-        if cells.len() != columns || line.split(',').count() != columns {
-            return Err(wrong(&format!("{columns} numbers are expected")));
-        }
-        let flows = cells.get(2).copied().unwrap_or(0.0);
-        if !(0.0..=1e9).contains(&cells[0])
-            || !(0.0..=1e9).contains(&cells[1])
-            || !(0.0..=1e9).contains(&flows)
-        {
-            return Err(wrong("numbers from 0 to 1e9 are expected"));
-        }
-        let at = Nanos::from_secs_f64(cells[0]);
-        if steps.last().is_some_and(|s| s.at >= at) {
+        let (port, rest) = match line.split_once(',') {
+            Some((port, rest)) if named => (Some(port.trim().to_string()), rest),
+            _ => (None, line),
+        };
+        let step = step(rest, columns).map_err(|why| wrong(&why))?;
+        let steps = found.entry(port).or_default();
+        if steps.last().is_some_and(|s| s.at >= step.at) {
             return Err(wrong("not later than the line before"));
         }
-        let rate = BitRate((cells[1] * 1e6).round() as u64);
-        steps.push(Step { at, amount: Amount::Rate(rate), flows: flows.round() as u32 });
+        steps.push(step);
     }
-    match steps.is_empty() {
+    match found.is_empty() {
         true => Err("it has no rows".into()),
-        false => Ok(steps),
+        false => Ok(found.into_iter().collect()),
+    }
+}
+
+fn step(cells: &str, columns: usize) -> Result<Step, String> {
+    let cells: Vec<Option<f64>> = cells.split(',').map(|c| c.trim().parse().ok()).collect();
+    let in_range = |c: &Option<f64>| c.is_some_and(|x| (0.0..=1e9).contains(&x));
+    if cells.len() != columns || !cells.iter().all(in_range) {
+        return Err(format!("{columns} numbers from 0 to 1e9 are expected"));
+    }
+    let value = |i: usize| cells.get(i).copied().flatten().unwrap_or(0.0);
+    let rate = BitRate((value(1) * 1e6).round() as u64);
+    Ok(Step {
+        at: Nanos::from_secs_f64(value(0)),
+        amount: Amount::Rate(rate),
+        flows: value(2).round() as u32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(on: &str, steps: &str) -> Vec<Entry> {
+        let of = |(port, steps): (Option<String>, Vec<Step>)| Entry {
+            on: Ports::Named(vec![port.unwrap_or(on.into())]),
+            burst: 1500,
+            rtt: Nanos::from_millis(50),
+            most: None,
+            recovery: None,
+            steps,
+        };
+        read_steps(steps).unwrap().into_iter().map(of).collect()
+    }
+
+    fn changes(entries: Vec<Entry>) -> Result<Vec<(u64, u32, u64, u32)>, String> {
+        let port = |name: &str| Port { name: name.into(), node: NodeId(0), spec: PortSpec::default() };
+        let header = Header { ports: vec![port("a"), port("b")], ..Header::default() };
+        let second = |n| Nanos::from_secs(n);
+        let chunks = [(0, vec![]), (10, vec![port("b2")]), (20, vec![])].map(|(start, ports)| {
+            let (start, end) = (second(start), second(start + 10));
+            Arc::new(Chunk { start, end, ports, ..Chunk::default() })
+        });
+        let timeline = Timeline { header: header.clone(), chunks: chunks.to_vec() };
+        let mut loaded = Loaded::new(timeline.reader(), &header, entries, |_| Ok(()))?;
+        let mut found = Vec::new();
+        while let Some(chunk) = loaded.next_chunk()? {
+            for c in &chunk.changes {
+                let Change::Background(port, b) = &c.change else { panic!("another change") };
+                let flows = b.elastic.as_ref().map_or(0, |e| e.flows);
+                found.push((c.at.0 / 1_000_000_000, port.0, b.inelastic.0 / 1_000_000, flows));
+            }
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn rows_hold_until_the_next_and_from_the_start_of_later_ports() {
+        let found = changes(entry("b*", "t_s,rate_mbps,flows\n2,10,0\n5,20,7\n25,0,0\n")).unwrap();
+        let b = [(2, 1, 10, 0), (5, 1, 20, 7), (25, 1, 0, 0)];
+        let b2 = [(10, 2, 20, 7), (25, 2, 0, 0)];
+        let mut all = [&b[..], &b2[..]].concat();
+        all.sort_unstable();
+        assert_eq!(found, all);
+    }
+
+    #[test]
+    fn entries_on_one_port_add_up() {
+        let two = [
+            entry("a", "t_s,rate_mbps\n0,10\n"),
+            entry("", "port,t_s,rate_mbps,flows\nb,0,1,0\na,1,5,3\nc,0,9,9\n"),
+        ];
+        assert_eq!(changes(two.concat()).unwrap(), [(0, 0, 10, 0), (0, 1, 1, 0), (1, 0, 15, 3)]);
+        let elastic = entry("a", "t_s,rate_mbps,flows\n0,10,1\n");
+        assert!(changes([elastic.clone(), elastic].concat()).unwrap_err().contains("two entries"));
+    }
+
+    #[test]
+    fn damaged_files_are_rejected_with_the_line() {
+        for (text, why) in [
+            ("t,rate\n", "first line"),
+            ("t_s,rate_mbps\n", "no rows"),
+            ("t_s,rate_mbps\n0,-1\n", "line 2"),
+            ("t_s,rate_mbps\n0,1\n0,2\n", "line 3: not later"),
+            ("port,t_s,rate_mbps,flows\na,0,1\n", "3 numbers"),
+        ] {
+            let found = read_steps(text).unwrap_err();
+            assert!(found.contains(why), "{found}");
+        }
     }
 }

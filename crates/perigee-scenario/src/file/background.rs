@@ -27,12 +27,12 @@ parameters! {
     recovery: Option<f64> = optional(Kind::Number(1.0, 1e6), "RTTs in which one of these flows regains the rate that a loss took from it, the time constant of their response; default: as Cubic, from the window"), only FLOWS;
     start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only NO_FILE;
     stop: Option<Nanos> = optional(ANY_TIME, "when it stops; default: the end"), only NO_FILE;
-    file: Option<PathBuf> = optional(Kind::File, "amounts over time instead: CSV with the columns t_s, rate_mbps and, if wanted, flows; each row holds until the next one");
+    file: Option<PathBuf> = optional(Kind::File, "amounts over time instead: CSV with the columns t_s, rate_mbps and, if wanted, flows; each row holds until the next one. With a column port before them it has the amounts of many ports, in place of on");
 }
 
 impl Background {
-    /// Amounts over time.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, Problem> {
+    /// Amounts over time; with the name of a port, if the file has those of many.
+    pub(crate) fn steps(&self) -> Result<Vec<(Option<String>, Vec<Step>)>, Problem> {
         let c = &self.written;
         if let Some(file) = &self.file {
             let wrong = |why: String| c.problem("file", why);
@@ -56,6 +56,6 @@ impl Background {
             }
             steps.push(Step { at: stop, amount: Amount::Rate(BitRate(0)), flows: 0 });
         }
-        Ok(steps)
+        Ok(vec![(None, steps)])
     }
 }
