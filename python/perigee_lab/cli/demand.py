@@ -140,6 +140,32 @@ def report_(
     print(f"report: {page}")
 
 
+@command.command()
+def background(
+    out: RecordArg,
+    file: Annotated[Path, typer.Option("--out", help="Table to write (CSV).")],
+    time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Start, such as 20h; default: the busiest interval.")
+    ] = None,
+    length: Annotated[str, typer.Option(metavar="TIME", help="Length.")] = "60s",
+) -> None:
+    """Write the loads of a time as background of a scenario with packets.
+
+    Prints the section for the scenario, and the start of its sky.
+    """
+    from datetime import timedelta
+
+    from perigee_lab.cli.options import seconds
+    from perigee_lab.demand import background as loads_
+
+    record = _open(out)
+    found = loads_.loads(record, None if time is None else seconds(time), seconds(length))
+    with writing(file):
+        found.write(file)
+    print(found.section(file.name), end="")
+    print(f"# {timedelta(seconds=found.from_s)} after the start of {record.start['name']}")
+
+
 def _time(text: str | None, default_s: float) -> float:
     from perigee_lab.cli.options import seconds
 

@@ -96,7 +96,8 @@ impl Net {
             NONE => 0,
             s => self.packets.get(s).ip_bytes as u64 + port.framing as u64,
         };
-        let fits = port.has_room(self.packets.get(h).kind, u64::from(seen.bytes), serving);
+        let fits =
+            port.load.is_some() || port.has_room(self.packets.get(h).kind, u64::from(seen.bytes), serving);
         if port.has_own_queues() {
             port.packets += 1;
             port.bytes += u64::from(seen.bytes);

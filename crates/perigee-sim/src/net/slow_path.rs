@@ -43,7 +43,8 @@ impl Net {
             NONE => 0,
             s => self.packets.get(s).ip_bytes as u64 + port.framing as u64,
         };
-        if !port.has_room(packet.kind, size, serving) {
+        // A port with background traffic has admitted the packet.
+        if port.load.is_none() && !port.has_room(packet.kind, size, serving) {
             return self.drop_at(h, link, DropCause::Queue);
         }
         port.append(Waiting { since: now, packet: h, bytes: size as u32 }, packet.kind);

@@ -15,6 +15,8 @@ use perigee_units::Nanos;
 #[derive(Clone, Copy, Default)]
 pub(super) struct LinkBefore {
     rate: ByteRate,
+    /// Background bytes carried: an expectation, which later losses may correct downwards.
+    background: u64,
     dropped: [u64; CAUSES],
 }
 
@@ -123,7 +125,8 @@ impl Simulation<'_> {
         }
         let l = &self.net.links[link as usize];
         let before = &mut self.links_before[link as usize];
-        let used_bps = before.rate.next_bps(now, totals.tx_bytes + self.net.background_bytes(p, now));
+        before.background = before.background.max(self.net.background_bytes(p, now));
+        let used_bps = before.rate.next_bps(now, totals.tx_bytes + before.background);
         let [drops_queue, drops_random, drops_outage, drops_no_route] = totals.dropped;
         obs.link(&LinkRow {
             t_ns: now.0,
