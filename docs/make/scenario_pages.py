@@ -33,7 +33,12 @@ PAGES = (
     ("handover", "Handovers and notices", "Effects of handovers, and who is notified.", ("[handover]", "[notices]")),
     ("telemetry", "Telemetry", "In-network telemetry for the schemes that use it.", ("[telemetry]",)),
     ("app", "Applications", "Traffic of a flow: the keys of each value of `app`.", ("[[flow]] app",)),
-    ("flow", "Flows", "Sender, receiver, scheme and schedule of a flow.", ("[[flow]]",)),
+    (
+        "flow",
+        "Flows",
+        "Sender, receiver, scheme and schedule of a flow; many users as a fluid.",
+        ("[[flow]]", "[[background]]"),
+    ),
     ("expect", "Expectations", "Bounds that results must meet, by metric.", ("[[expect]]", "[case]")),
     (
         "demand",

@@ -192,11 +192,13 @@ table! {
         link: u32,
         /// Number of the port that feeds it.
         port: u32,
-        /// Bytes waiting at the port, framing included; the packet in transmission does not count.
+        /// Bytes waiting at the port, framing included; the packet in transmission does not count. With background
+        /// traffic at the port: of both, and the packet in transmission counts.
         queue_bytes: u64,
         /// Packets waiting at the port.
         queue_packets: u64,
-        /// Bits that left on the link since its previous row, over that time and the port's present rate.
+        /// Bits that left on the link since its previous row, over that time and the port's present rate;
+        /// background traffic included.
         utilisation: f64,
         /// Rate of the port.
         rate_bps: u64,
