@@ -58,6 +58,7 @@ def test_packets_share_ports_with_the_users_of_a_demand(cli: Cli, tmp_path: Path
         (tmp_path / f"{name}.toml").write_text(FRONT + more)
         cli("run", str(tmp_path / f"{name}.toml"), "--out", str(tmp_path / name), "--no-report")
     used = {
-        name: pd.read_parquet(tmp_path / name / "links.parquet")["utilisation"].max() for name in ("alone", "among")
+        name: pd.read_parquet(tmp_path / name / "cubic/seed1/links.parquet")["utilisation"].max()
+        for name in ("alone", "among")
     }
     assert used["among"] > used["alone"] + 0.1, used
