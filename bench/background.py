@@ -144,7 +144,7 @@ def _ran(text: str, out: Path, seeds: int) -> Path:
     file = out.with_suffix(".toml")
     file.write_text(text, encoding="utf-8")
     command = [str(Path(sys.executable).with_name("perigee")), "run", str(file), "--out", str(out), "--no-report"]
-    subprocess.run([*command, "--runs", str(seeds)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "--runs", str(seeds)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     (out / "complete").touch()
     return out
 
@@ -182,6 +182,10 @@ def _numbers(out: Path, scheme: str) -> Numbers:
     return Numbers(float(np.mean(rates)), spread, mean, float(high - low), hops, cpu)
 
 
+def _spread(value: float, spread: float) -> str:
+    return f"{value:.1f}" if np.isnan(spread) else f"{value:.1f} ± {spread:.1f}"
+
+
 def _percent(fluid: float, packets: float) -> str:
     return f"{100 * (fluid / packets - 1):+.1f} %"
 
@@ -197,13 +201,17 @@ def table(names: list[str], seeds: int, keep: Path) -> None:
         )
         for scheme in SCHEMES:
             a, b = _numbers(packets, scheme), _numbers(fluid, scheme)
-            print(
-                f"| {case.title} | {scheme} | {a.goodput_mbps:.1f} ± {a.goodput_spread:.1f}, {b.goodput_mbps:.1f} ± "
-                f"{b.goodput_spread:.1f} | {_percent(b.goodput_mbps, a.goodput_mbps)} | {a.rtt_ms:.1f}, {b.rtt_ms:.1f} "
-                f"| {_percent(b.rtt_ms, a.rtt_ms)} | {a.jitter_ms:.1f}, {b.jitter_ms:.1f} "
-                f"| {_percent(b.jitter_ms, a.jitter_ms)} | 1/{a.hops / b.hops:.0f} | 1/{a.cpu_s / b.cpu_s:.0f} |",
-                flush=True,
+            cells = (
+                f"{_spread(a.goodput_mbps, a.goodput_spread)}, {_spread(b.goodput_mbps, b.goodput_spread)}",
+                _percent(b.goodput_mbps, a.goodput_mbps),
+                f"{a.rtt_ms:.1f}, {b.rtt_ms:.1f}",
+                _percent(b.rtt_ms, a.rtt_ms),
+                f"{a.jitter_ms:.1f}, {b.jitter_ms:.1f}",
+                _percent(b.jitter_ms, a.jitter_ms),
+                f"1/{a.hops / b.hops:.0f}",
+                f"1/{a.cpu_s / b.cpu_s:.0f}",
             )
+            print(f"| {case.title} | {scheme} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:

@@ -38,6 +38,9 @@ pub struct Step {
     pub flows: u32,
 }
 
+/// Amounts over time, and the port that they are for, if the file names any.
+pub type StepsOf = (Option<String>, Vec<Step>);
+
 /// Background traffic of some ports.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
@@ -204,7 +207,7 @@ impl<S: ChunkSource> ChunkSource for Loaded<S> {
 ///
 /// # Errors
 /// An invalid line, with its number.
-pub fn read_steps(text: &str) -> Result<Vec<(Option<String>, Vec<Step>)>, String> {
+pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     let (named, columns) = match lines.next().map(|(_, head)| head.trim()) {
         Some("t_s,rate_mbps") => (false, 2),
@@ -257,7 +260,7 @@ mod tests {
     use super::*;
 
     fn entry(on: &str, steps: &str) -> Vec<Entry> {
-        let of = |(port, steps): (Option<String>, Vec<Step>)| Entry {
+        let of = |(port, steps): StepsOf| Entry {
             on: Ports::Named(vec![port.unwrap_or(on.into())]),
             burst: 1500,
             rtt: Nanos::from_millis(50),

@@ -84,7 +84,9 @@ def loads(record: Record, from_s: float | None, length_s: float) -> Loads:
     links["t_s"] = np.maximum(links["t_s"] - from_s, 0.0)
     links["rate_mbps"] = (links["mean_bps"] - elastic) / 1e6
     links["flows"] = elastic / flow_bps
-    rows = links[links["port"] != ""].groupby(["port", "t_s"], as_index=False)[["rate_mbps", "flows"]].sum()
+    # Beams to cells with a comma in their name are left out: the scenario reads plain CSV.
+    kept = (links["port"] != "") & ~links["port"].str.contains('[,"]')
+    rows = links[kept].groupby(["port", "t_s"], as_index=False)[["rate_mbps", "flows"]].sum()
     rows["flows"] = rows["flows"].round().astype(int)
     paths = record.table("paths")
     paths = paths[(paths["t_s"] >= from_s) & (paths["t_s"] < from_s + length_s)]

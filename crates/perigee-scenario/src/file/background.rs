@@ -7,7 +7,7 @@ use crate::file::grammar::Only;
 use crate::file::kind::Kind;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
-use perigee_sources::background::{read_steps, Amount, Step};
+use perigee_sources::background::{read_steps, Amount, Step, StepsOf};
 use perigee_units::{files, BitRate, Nanos};
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ parameters! {
 
 impl Background {
     /// Amounts over time; with the name of a port, if the file has those of many.
-    pub(crate) fn steps(&self) -> Result<Vec<(Option<String>, Vec<Step>)>, Problem> {
+    pub(crate) fn steps(&self) -> Result<Vec<StepsOf>, Problem> {
         let c = &self.written;
         if let Some(file) = &self.file {
             let wrong = |why: String| c.problem("file", why);

@@ -7,7 +7,7 @@ use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
 use crate::world::network::Network;
 use perigee_queue::info;
-use perigee_sources::background::{Entry, Loaded, Ports};
+use perigee_sources::background::{Entry, Loaded, Ports, StepsOf};
 use perigee_timeline::Port;
 
 /// Adds background traffic to a network, if the scenario has any.
@@ -46,7 +46,7 @@ fn of(spec: &Background, net: &Network) -> Result<Vec<Entry>, Problem> {
         true => Ports::Numbered(net.bottlenecks.iter().copied().collect()),
         false => Ports::Named(spec.on.clone()),
     };
-    let entry = |(port, steps): (Option<String>, _)| Entry {
+    let entry = |(port, steps): StepsOf| Entry {
         on: port.map_or(on.clone(), |name| Ports::Named(vec![name])),
         burst: u32::try_from(spec.burst.0).unwrap_or(u32::MAX),
         rtt: spec.rtt,

@@ -36,7 +36,7 @@ impl Net {
                 let begun = if port.done == Nanos::MAX { now } else { port.done };
                 let waiting = if port.rate.0 > 0 { port.rate.time_for(port.bytes) } else { Nanos::ZERO };
                 let mut load = Load::new(port.limit, port.rate, now, begun + waiting, key);
-                load.looks_ahead = !port.no_lookahead && !(self.metered_data && port.meter.is_some());
+                load.looks_ahead = !(port.no_lookahead || (self.metered_data && port.meter.is_some()));
                 port.no_lookahead = true;
                 port.load.insert(Box::new(load))
             }
