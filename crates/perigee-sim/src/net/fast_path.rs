@@ -235,11 +235,14 @@ impl Net {
         let l = &mut self.links[link as usize];
         let p = l.port;
         l.entered += 1;
-        if self.ports[p as usize].load.is_some() {
-            return self.enqueue_loaded(now, h, link);
-        }
-        if !self.ports[p as usize].predictable {
-            return self.enqueue_slow(now, h, link);
+        let port = &self.ports[p as usize];
+        if !port.can_look_ahead() {
+            if port.load.is_some() {
+                return self.enqueue_loaded(now, h, link);
+            }
+            if !port.predictable {
+                return self.enqueue_slow(now, h, link);
+            }
         }
         self.catch_up(p, now);
         let port = &mut self.ports[p as usize];
