@@ -32,15 +32,16 @@ def command(
     """Explain what limited the senders of a run.
 
     Shares of each flow's time by limit: handshake, application, receive window, send buffer,
-    congestion window (start, recovery, steady), pacing, outage, timeout. Of --cc and seeds, the
-    first seed of each scheme.
+    congestion window (start, recovery, steady), pacing, outage, timeout. The first
+    record of each scheme is shown; with --flow, the first that has the flow.
     """
-    from perigee_lab.results.why import limits, limits_of_flow, text
+    from perigee_lab.results.why import text
 
+    if csv and as_json:
+        stop("--csv and --json cannot be used together: give one of them")
     if not 0.001 <= every <= 1e6:
         stop(f"--every must be from 0.001 to 1000000 seconds; found {every:g}")
-    runs = _chosen(folder, cc)
-    found = [(run, [limits_of_flow(run, flow)] if flow is not None else limits(run)) for run in runs]
+    found = _found(_chosen(folder, cc), flow)
     if not any(flows for _, flows in found):
         stop(f"{folder} has no flow over TCP or QUIC that started")
     if as_json:
@@ -49,6 +50,30 @@ def command(
         print(text.as_csv([row for run, flows in found for f in flows for row in text.rows(run, f, every)]), end="")
     else:
         print("\n\n".join(_shown(run, flows) for run, flows in found if flows))
+
+
+def _found(runs: list[Run], flow: str | None) -> list[tuple[Run, list[FlowLimits]]]:
+    """The limits of the first run of each scheme; those of one flow in the first that has it.
+
+    Raises RecordError if no run has the flow.
+    """
+    from perigee_lab.results.run import Results
+    from perigee_lab.results.why import NoFlowError, limits, limits_of_flow
+
+    if flow is None:
+        return [(run, limits(run)) for run in Results(runs).firsts()]
+    found: dict[str, tuple[Run, list[FlowLimits]]] = {}
+    lacking: list[NoFlowError] = []
+    for run in runs:
+        if run.cc in found:
+            continue
+        try:
+            found[run.cc] = (run, [limits_of_flow(run, flow)])
+        except NoFlowError as error:
+            lacking.append(error)
+    if lacking and not found:
+        raise lacking[0]
+    return list(found.values())
 
 
 def _shown(run: Run, flows: list[FlowLimits]) -> str:
@@ -60,13 +85,20 @@ def _shown(run: Run, flows: list[FlowLimits]) -> str:
 
 
 def _chosen(folder: Path, cc: str | None) -> list[Run]:
-    """The first run of each scheme, or of those named. Raises CommandError."""
+    """The runs of all schemes, or of those named. Raises CommandError."""
     from perigee_lab.cli.options import names_of
-    from perigee_lab.results.run import Results, find_records
+    from perigee_lab.results.cells import CELLS, INDEX
+    from perigee_lab.results.run import find_records
+    from perigee_lab.runs.archive import is_archive
 
-    firsts = Results(find_records(folder)).firsts()
+    if (folder / INDEX).exists():
+        stop(f"{folder} is a sweep: give the folder of one of its cells, {folder}/{CELLS}/NAME")
+    if is_archive(folder) and folder.is_file():
+        stop(f"{folder} is an archive: run it with `perigee run {folder}`, and give the folder of the record")
+    runs = find_records(folder)
+    schemes = list(dict.fromkeys(r.cc for r in runs))
     names = names_of("--cc", cc)
-    missing = [n for n in names if n not in {r.cc for r in firsts}]
+    missing = [n for n in names if n not in schemes]
     if missing:
-        stop(f"no run of {missing[0]!r} in {folder}; there are {', '.join(r.cc for r in firsts)}")
-    return [r for r in firsts if not names or r.cc in names]
+        stop(f"no run of {missing[0]!r} in {folder}; there are {', '.join(schemes)}")
+    return [r for r in runs if not names or r.cc in names]

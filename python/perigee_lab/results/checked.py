@@ -122,7 +122,7 @@ def reading(path: Path) -> Iterator[Path]:
     except UnreadableError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror}: {AGAIN}") from None
     except (OSError, ValueError, KeyError, MemoryError, pa.ArrowException) as error:
-        what = " ".join(str(error).split())[:200] or type(error).__name__
+        what = " ".join(str(error).split())[:200].rstrip(".: ") or type(error).__name__
         raise RecordError(f"{path} cannot be read: {names.visible(what)}: {AGAIN}") from error
 
 
@@ -151,7 +151,7 @@ def consistent(folder: Path | None) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         if folder is None:
             raise
-        what = names.visible(" ".join(f"{type(error).__name__}: {error}".split())[:120])
+        what = names.visible(" ".join(f"{type(error).__name__}: {error}".split())[:120].rstrip(".: "))
         raise RecordError(f"{folder}: its tables and manifest contradict each other ({what}): {AGAIN}") from error
 
 

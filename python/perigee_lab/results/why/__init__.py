@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
     from perigee_lab.results.run import Run
 
-__all__ = ["FlowLimits", "limits", "limits_of_flow"]
+__all__ = ["FlowLimits", "NoFlowError", "limits", "limits_of_flow"]
+
+
+class NoFlowError(RecordError):
+    """A record has no such flow, or no sender of it."""
 
 
 def limits(run: Run, flows: Collection[int] | None = None) -> list[FlowLimits]:
@@ -56,12 +60,12 @@ def _beside(before: Mapping[int, int], wanted: set[int]) -> set[int]:
 
 
 def limits_of_flow(run: Run, flow: str | int) -> FlowLimits:
-    """The limits of a flow, by name or by number from 1. Raises RecordError."""
+    """The limits of a flow, by name or by number from 1. Raises RecordError, and NoFlowError if there is none."""
     names = run.table("flow_totals").column("name").to_pylist()
     number = names.index(flow) if flow in names else int(flow) - 1 if str(flow).isdecimal() else -1
     if not 0 <= number < len(names):
-        raise RecordError(f"there is no flow {str(flow)!r}; there are {len(names)}: {', '.join(names[:8])}")
+        raise NoFlowError(f"there is no flow {str(flow)!r}; there are {len(names)}: {', '.join(names[:8])}")
     found = limits(run, {number})
     if not found:
-        raise RecordError(f"flow {names[number]!r} has no sender over TCP or QUIC, or never started")
+        raise NoFlowError(f"flow {names[number]!r} has no sender over TCP or QUIC, or never started")
     return found[0]
