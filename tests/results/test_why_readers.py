@@ -1,24 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Errors and choices of the command for limits of senders."""
+"""Remedies that cure, damaged accounts, long samples, shared paths, hosts, and the command's errors on limits."""
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import perigee_lab as perigee
 from conftest import Cli
+from perigee_lab.common.files import RecordError
 from perigee_lab.results.run import Run
 from perigee_lab.results.sender_limits import NAMES
+from perigee_lab.results.why.text import headline
 from why_cases import case
+
+Table = pa.Table
 
 
 def run_of(flow: str = "", cc: str = "cubic", **how: object) -> Run:
     """A run over one bottleneck."""
     made = case("reader", cc, (), flow=flow, **how)  # type: ignore[arg-type]
     return perigee.loads(made.toml).run(made.cc)
+
+
+def as_backend(run: Run, backend: str, **changed: Table) -> Run:
+    """The record as of another backend, with some tables changed."""
+    tables = {name: changed.get(name, run.table(name)) for name in run.manifest.tables}
+    return Run(replace(run.manifest, backend=backend), None, tables)
+
+
+# ---- hosts ---------------------------------------------------------------------------------------
+
+
+def test_the_handshake_of_a_host_ends_within_a_sample() -> None:
+    run = run_of(rtt="250 ms")
+    table = run.table("limits").to_pandas()
+    first = table["t_ns"].idxmin()
+    counted = table.filter(like="_ns").drop(columns="t_ns").loc[first].sum()
+    # Kernels count the time in which they were not busy, from the previous sample on.
+    table.loc[first, "application_ns"] += int(run.manifest.sample_ns - counted)
+    table["pacing_ns"] = np.nan
+    schema = run.table("limits").schema
+    hosts = as_backend(run, "linux", limits=pa.Table.from_pandas(table, schema=schema, preserve_index=False))
+    expected, found = run.why()[0].totals(), hosts.why()[0].totals()
+    assert found["handshake"] == pytest.approx(expected["handshake"], abs=1e-3)
+    assert found["application"] == pytest.approx(expected["application"], abs=1e-3)
+
+
+@pytest.mark.parametrize(("cc", "claimed"), [("orbcc", False), ("cubic", True)])
+def test_an_infinite_threshold_is_no_start_for_a_scheme_without_one(cc: str, claimed: bool) -> None:
+    run = run_of(cc=cc)
+    flows, events = run.table("flows"), run.table("events")
+    for name, empty in (("mode", ""), ("ssthresh_bytes", None)):
+        column = pa.array([empty] * flows.num_rows, flows.schema.field(name).type)
+        flows = flows.set_column(flows.column_names.index(name), name, column)
+    flows = flows.set_column(
+        flows.column_names.index("ca_state"), "ca_state", pa.array(["open"] * flows.num_rows, pa.string())
+    )
+    kept = events.filter(pc.invert(pc.is_in(events["kind"].cast(pa.string()), pa.array(["mode", "ca-state"]))))
+    (of,) = as_backend(run, "linux", flows=flows, events=kept).why()
+    assert (of.totals()["window_start"] > 5) == claimed
+
+
+# ---- accounts and arguments ----------------------------------------------------------------------
+
+
+def damaged(run: Run, column: str, value: object) -> Run:
+    """The record with another value in the third row of its accounts."""
+    table = run.table("limits")
+    values = table.column(column).to_pylist()
+    values[2] = value
+    changed = table.set_column(
+        table.column_names.index(column), column, pa.array(values, table.schema.field(column).type)
+    )
+    return as_backend(run, run.manifest.backend, limits=changed)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [
+        ("application_ns", 10_000_000_000, r"row 3: flow 0 accounts for 10\S* s within 0.1 s"),
+        ("receive_window_ns", None, "row 3: receive_window_ns has no value"),
+        ("flow", 7, "row 3: flow 7 is none of the 1 flows"),
+    ],
+)
+def test_damaged_accounts_are_an_error_with_file_row_and_value(
+    tmp_path: Path, cli: Cli, column: str, value: object, what: str
+) -> None:
+    run = damaged(run_of(duration=3), column, value)
+    with pytest.raises(RecordError, match=what):
+        run.why()
+    run.save(tmp_path / "out")
+    done = cli("why", "out")
+    assert done.returncode == 2
+    assert re.search(rf"limits\.parquet is damaged: {what}", done.stderr)
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [0, -1, 1e-9, 1e7, float("nan"), float("inf")])
+def test_a_width_outside_of_the_bounds_is_an_error(width: float) -> None:
+    (of,) = run_of(duration=2).why()
+    with pytest.raises(ValueError, match=r"width_s must be from 0\.001 to 1e\+06 seconds; found"):
+        of.over_time(width)
+
+
+def test_a_flow_without_an_established_connection_is_in_its_handshake() -> None:
+    (of,) = run_of("start = '1.99 s'", duration=2).why()
+    assert headline(of) == "100 % of 10 ms: handshake"
+    assert of.totals()["handshake"] == pytest.approx(0.01)
 
 
 def test_records_without_a_flow_are_skipped_if_another_has_it(cli: Cli, tmp_path: Path) -> None:

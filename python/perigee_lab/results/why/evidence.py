@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perigee_lab.results.metrics import WITHOUT_TCP
+from perigee_lab.results.why.accounts import ACCOUNTS, by_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,8 +26,6 @@ VALUES = (
     "rtt_ns", "base_rtt_ns", "path_rate_bps", "sent_packets", "retransmits", "lost_packets", "timeouts",
 )  # fmt: skip
 TEXTS = ("ca_state", "mode")
-ACCOUNTS = ("application_ns", "receive_window_ns", "send_buffer_ns", "congestion_window_ns", "pacing_ns")
-"""Columns of the table `limits`, in the order of `amounts.BASES`."""
 OWN = ("cc_", "linux.", "capture.", "log.")
 PLAIN_MSS = 1448
 
@@ -62,6 +61,8 @@ class Evidence:
     """Columns of the scheme, the backend or the import, without those that are empty."""
     accounts: Floats | None
     """Nanoseconds by limit since the previous row; None = the record has none of this flow."""
+    sent_data: bool
+    """Whether it ever sent data; False = not even its handshake was complete."""
     events: tuple[Event, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Floats:
@@ -109,9 +110,10 @@ def evidence(run: Run, chosen: set[int] | None = None) -> Iterator[Evidence]:
     if not totals:
         return
     wanted = {t["flow"] for t in totals}
-    rows, accounts, events = _rows(run, wanted), _accounts(run, wanted), _events(run)
+    rows, accounts, events = _rows(run, wanted), by_flow(run, wanted), _events(run)
     for t in totals:
-        yield _of_flow(run, t, rows.get(t["flow"]), accounts.get(t["flow"]), events)
+        made = _of_flow(run, t, rows.get(t["flow"]), accounts.get(t["flow"]), events)
+        yield _without_handshake(made)
 
 
 def _of_flow(
@@ -140,8 +142,27 @@ def _of_flow(
         texts={c: [x or "" for x in columns[c].to_pylist()] if c in columns else [""] * len(times) for c in TEXTS},
         own={c: v for c, v in extra.items() if not np.isnan(v).all()},
         accounts=_aligned(accounts, times),
+        sent_data=t.get("data_sent") != 0,
         events=own,
     )
+
+
+def _without_handshake(e: Evidence) -> Evidence:
+    """The evidence with accounts of a host that start with the established connection.
+
+    The kernel counts the time in which it was not busy, so that of the handshake belongs to no
+    limit of the interval in which the handshake ends.
+    """
+    if e.accounts is None or e.backend == "simulator":
+        return e
+    counted = np.flatnonzero(np.nansum(e.accounts, axis=1) > 0)
+    if not len(counted):
+        return e
+    first, accounts = counted[0], e.accounts.copy()
+    known = [ev.t_ns for ev in e.of_kind("handshake")]
+    before = max(0, known[0] - int(e.starts_ns[first])) if known else accounts[first, 0]
+    accounts[first, 0] = max(0.0, accounts[first, 0] - before)
+    return replace(e, accounts=accounts)
 
 
 def _is_handshake_of(event: Event, name: str) -> bool:
@@ -159,10 +180,6 @@ def _floats(column: Any, rows: int) -> Floats:
 def _rows(run: Run, wanted: set[int]) -> dict[int, Any]:
     """Rows by flow."""
     return _by_flow(run, "flows", wanted)
-
-
-def _accounts(run: Run, wanted: set[int]) -> dict[int, Any]:
-    return _by_flow(run, "limits", wanted) if "limits" in run.manifest.tables else {}
 
 
 def _by_flow(run: Run, name: str, wanted: set[int]) -> dict[int, Any]:

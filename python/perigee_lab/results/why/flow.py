@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Times = npt.NDArray[np.int64]
 
 SECOND_NS = 1_000_000_000
+WIDTHS_S = (0.001, 1e6)
+"""Shortest and longest bin."""
 GAP = 5
 """Times between rows above this multiple of the sampling interval, and above two round trips, are unknown."""
 
@@ -54,10 +56,14 @@ class FlowLimits:
         """Shares in each bin of `width_s` in which the flow lived: `t_s`, `length_s`, limits by name.
 
         Bins start at multiples of the width; the first and the last may be cut by the flow's life.
+        Raises ValueError for a width outside of `WIDTHS_S`.
         """
+        least, most = WIDTHS_S
+        if not least <= width_s <= most:
+            raise ValueError(f"width_s must be from {least:g} to {most:g} seconds; found {width_s:g}")
         if len(self.edges_ns) < 2:
             return []
-        width = max(1, round(width_s * 1e9))
+        width = round(width_s * 1e9)
         edges = _with_grid(self.edges_ns, width)
         mids, lengths = (edges[1:] + edges[:-1]) // 2, np.diff(edges)
         shares = self.shares[np.searchsorted(self.edges_ns, mids, side="right") - 1]

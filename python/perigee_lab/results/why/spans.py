@@ -14,6 +14,8 @@ from perigee_lab.results.why.amounts import doubles, peaks_in_flight
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from perigee_lab.results.run import Run
     from perigee_lab.results.why.evidence import Event, Evidence
 
@@ -23,6 +25,8 @@ START_MODES = {
     "conservative slow start", "rapid start",
 }  # fmt: skip
 REDUCED = {"cwr", "recovery", "loss"}
+NO_THRESHOLD = ("orbcc", "leotcp", "hpcc", "copa", "vivace", "pcc", "astraea")
+"""Schemes that do not divide slow start from the rest by a threshold."""
 REGAINED = 0.95
 """Share of the window before a reduction that counts as regained."""
 QUEUED = 0.05
@@ -44,6 +48,8 @@ def handshake(e: Evidence) -> Span:
             return e.begin_ns, e.end_ns
         first = counted[0]
         return e.begin_ns, max(e.begin_ns, int(e.t_ns[first] - np.nansum(e.accounts[first])))
+    if not e.measured and not e.sent_data:
+        return e.begin_ns, e.end_ns
     there = np.flatnonzero(~np.isnan(e["cwnd_bytes"]))
     if e.measured or not len(there):
         return e.begin_ns, e.begin_ns
@@ -291,12 +297,20 @@ def starts(e: Evidence, established_ns: int) -> list[Span]:
         within = gain > 2
     elif e.cc.startswith(("bbr", "leocc")):
         within = np.zeros(len(modes), dtype=bool)
-    else:
+    elif not _without_threshold(e, endless):
         # A log without a threshold may not know it.
         within = within | (endless & (doubles(peaks_in_flight(e, "cwnd_bytes")) if e.backend == "log" else True))
     if np.isnan(e["cwnd_bytes"]).all():
         within = doubles(peaks_in_flight(e))
     return merged(list(zip(e.starts_ns[within].tolist(), e.t_ns[within].tolist(), strict=True)))
+
+
+def _without_threshold(e: Evidence, endless: npt.NDArray[np.bool_]) -> bool:
+    """Whether a scheme has no threshold of slow start, so that an infinite one shows nothing."""
+    if e.cc.rpartition(":")[2].lower().startswith(NO_THRESHOLD):
+        return True
+    reduced = np.array([state in REDUCED for state in e.texts["ca_state"]], dtype=bool)
+    return bool((reduced & endless).any())
 
 
 def _by_mode(e: Evidence, established_ns: int, changes: list[tuple[int, bool]]) -> list[Span]:

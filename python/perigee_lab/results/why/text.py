@@ -24,6 +24,8 @@ LETTERS = dict(zip(NAMES, "h.rbsRwpox?", strict=True))
 MOST_COLUMNS = 72
 LEAST = 0.005
 """Shares below this are not listed."""
+SHORT_S = 1.0
+"""Lives shorter than this are shown in milliseconds."""
 REASONS = {"loss": "the loss", "timeout": "the timeout", "mark": "the congestion marks"}
 
 
@@ -41,7 +43,7 @@ def _of_flow(f: FlowLimits, label: str) -> list[str]:
     lines = [quoting.terminal(f"{title}: {headline(f)}")]
     shares = sorted(((s / life, name) for name, s in totals.items()), reverse=True)
     lines += [
-        f"  {100 * share:5.1f} %  {totals[name]:8.2f} s  {LETTERS[name]}  {described(f, name)}"
+        f"  {100 * share:5.1f} %  {_time(totals[name], life)}  {LETTERS[name]}  {described(f, name)}"
         for share, name in shares
         if share >= LEAST
     ]
@@ -52,7 +54,12 @@ def headline(f: FlowLimits) -> str:
     """The largest limit of a flow in a sentence: share, length of life, details."""
     totals, life = f.totals(), f.end_s - f.begin_s
     name = max(totals, key=lambda n: totals[n])
-    return f"{100 * totals[name] / max(life, 1e-9):.0f} % of {life:.1f} s: {described(f, name)}"
+    length = f"{life:.1f} s" if life >= SHORT_S else f"{1e3 * life:.3g} ms"
+    return f"{100 * totals[name] / max(life, 1e-9):.0f} % of {length}: {described(f, name)}"
+
+
+def _time(seconds: float, life: float) -> str:
+    return f"{seconds:8.2f} s" if life >= SHORT_S else f"{1e3 * seconds:8.2f} ms"
 
 
 def described(f: FlowLimits, name: str) -> str:
