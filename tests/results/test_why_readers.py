@@ -36,6 +36,72 @@ def as_backend(run: Run, backend: str, **changed: Table) -> Run:
     return Run(replace(run.manifest, backend=backend), None, tables)
 
 
+# ---- remedies ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "flow", ["tcp.rmem = 2097152\ntcp.rmem_max = 2097152", "tcp.receive_buffer = 2000000", "tcp.truesize = 4352\n"
+             "tcp.rmem = 2097152\ntcp.rmem_max = 2097152"],
+)  # fmt: skip
+def test_the_remedy_for_a_receive_window_cures(flow: str) -> None:
+    path = {"rtt": "600 ms", "rate": "50 Mbit", "duration": 25}
+    (note,) = [n for n in run_of(flow, **path).why()[0].notes if n.startswith("flow control")]
+    found = re.search(r"(tcp\.\w+) = (\d+)", note)
+    assert found is not None, note
+    key, value = found.groups()
+    cured = run_of(
+        "\n".join(x for x in flow.splitlines() if not x.startswith(f"{key} ")) + f"\n{key} = {value}", **path
+    )
+    assert not [n for n in cured.why()[0].notes if "raise" in n]
+    frame = cured.to_pandas("flows")
+    assert frame[frame["t_ns"] > 20e9]["goodput_bps"].mean() >= 0.95 * 50e6 * 1448 / 1500
+
+
+def test_there_is_no_remedy_where_other_flows_fill_the_path() -> None:
+    run = run_of("tcp.receive_buffer = 30000\n[[flow]]\ncc = 'cubic'", queue="3 bdp")
+    (note,) = [n for n in run.why(1)[0].notes if n.startswith("flow control")]
+    assert "raise" not in note
+    assert "with other flows, which carry" in note
+
+
+def test_on_linux_a_value_is_given_for_each_key() -> None:
+    run = as_backend(run_of("tcp.receive_buffer = 40000"), "linux")
+    (note,) = [n for n in run.why()[0].notes if n.startswith("flow control")]
+    assert "to 152 kB or more" in note, "20 Mbit/s over 60 ms and a packet"
+    assert "half may be window: 303 kB" in note
+    assert "SO_RCVBUF, which Linux doubles: 152 kB" in note
+
+
+def test_the_remedy_for_a_window_that_grows_too_slowly_is_a_larger_first_buffer() -> None:
+    path = {"rtt": "600 ms", "rate": "50 Mbit", "duration": 6}
+    grown = "tcp.rmem_max = 67108864\ntcp.rmem = "
+    (note,) = [n for n in run_of(f"{grown}20000", **path).why()[0].notes if n.startswith("flow control")]
+    found = re.search(r"tcp\.rmem = (\d+)", note)
+    assert found is not None, note
+    cured = run_of(f"{grown}{found[1]}", **path).why()[0]
+    assert cured.totals()["receive_window"] == 0.0
+
+
+# ---- shared paths, long samples ------------------------------------------------------------------
+
+
+def test_a_path_that_flows_fill_together_is_full() -> None:
+    for of in run_of("\n[[flow]]\ncc = 'cubic'").why():
+        (note,) = [n for n in of.notes if "carried" in n]
+        assert re.search(r"carried \d+ % of the path's rate, other flows \d+ %: the path is full", note), note
+    (alone,) = run_of().why()
+    assert not [n for n in alone.notes if "other flows" in n]
+
+
+def test_samples_that_are_long_against_the_rtt_are_a_warning() -> None:
+    toml = case("samples", "cubic", (), rtt="300 ms", rate="50 Mbit", duration=40).toml
+    lossy = toml.replace("framing = 0", "framing = 0\nloss = 0.0002", 1)
+    long, short = (perigee.loads(lossy, {"run.sample": sample}).run("cubic").why()[0] for sample in ("5 s", "100 ms"))
+    (note,) = [n for n in long.notes if n.startswith("warning: its samples of 5 s")]
+    assert "run.sample" in note
+    assert not [n for n in short.notes if n.startswith("warning")]
+
+
 # ---- hosts ---------------------------------------------------------------------------------------
 
 

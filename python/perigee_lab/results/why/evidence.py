@@ -11,6 +11,7 @@ import numpy as np
 
 from perigee_lab.results.metrics import WITHOUT_TCP
 from perigee_lab.results.why.accounts import ACCOUNTS, by_flow
+from perigee_lab.results.why.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,8 +62,14 @@ class Evidence:
     """Columns of the scheme, the backend or the import, without those that are empty."""
     accounts: Floats | None
     """Nanoseconds by limit since the previous row; None = the record has none of this flow."""
+    others_bps: Floats
+    """Goodput of the other flows over the same slowest port."""
+    payload_share: float
+    """Payload of a full packet over its bytes on the slowest port."""
     sent_data: bool
     """Whether it ever sent data; False = not even its handshake was complete."""
+    tcp: Mapping[str, Any]
+    """Settings of its transport; empty if the manifest has none."""
     events: tuple[Event, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Floats:
@@ -111,9 +118,10 @@ def evidence(run: Run, chosen: set[int] | None = None) -> Iterator[Evidence]:
         return
     wanted = {t["flow"] for t in totals}
     rows, accounts, events = _rows(run, wanted), by_flow(run, wanted), _events(run)
+    shared = Shared(run, wanted)
     for t in totals:
         made = _of_flow(run, t, rows.get(t["flow"]), accounts.get(t["flow"]), events)
-        yield _without_handshake(made)
+        yield _without_handshake(replace(made, others_bps=shared.others_bps(made)))
 
 
 def _of_flow(
@@ -142,9 +150,19 @@ def _of_flow(
         texts={c: [x or "" for x in columns[c].to_pylist()] if c in columns else [""] * len(times) for c in TEXTS},
         own={c: v for c, v in extra.items() if not np.isnan(v).all()},
         accounts=_aligned(accounts, times),
+        others_bps=np.zeros(len(times)),
+        payload_share=t["payload_share"] or PLAIN_MSS / 1500,
         sent_data=t.get("data_sent") != 0,
+        tcp=_settings(run, flow),
         events=own,
     )
+
+
+def _settings(run: Run, flow: int) -> Mapping[str, Any]:
+    """Settings of a flow's transport; the manifest has those of the first hundred flows."""
+    flows = run.manifest.get("flows", [])
+    found = flows[flow].get("tcp") if flow < len(flows) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _without_handshake(e: Evidence) -> Evidence:

@@ -10,6 +10,7 @@ import numpy as np
 
 from perigee_lab.results.sender_limits import INDEX, NAMES, WINDOW
 from perigee_lab.results.why.amounts import RECEIVE, SEND, amounts, receive_window_bytes
+from perigee_lab.results.why.evidence import PLAIN_MSS
 from perigee_lab.results.why.spans import START_MODES
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ STALE = 0.1
 """Relative difference between belief and path from which on a belief is reported."""
 FULL_PATH = 0.88
 """Payload over the rate of the slowest port from which on it counts as full: headers take some 5 %."""
+ACHIEVED = 0.95
+"""Part of the achievable goodput from which on a larger receive window is no remedy."""
+LEAST_OTHERS = 0.02
+"""Smallest part of a path's rate for which other flows are named."""
+PLAIN_TRUESIZE = 2176
+LEAST_DOUBT = 0.05
+"""Part of a flow's life by which the division of recovery and steady may be wrong without a warning."""
 SUPPLIED = 0.5
 """A leg whose sender has nothing to send for a smaller share of its time gets its data fast enough."""
 LEAST_SHARE = 0.05
@@ -35,7 +43,7 @@ LEAST_SHARE = 0.05
 
 def notes(e: Evidence, limits: FlowLimits, next_leg: FlowLimits | None = None) -> list[str]:
     """Sentences on a flow; `next_leg`: the flow that forwards its data from a proxy."""
-    found = [_flow_control(e, limits, next_leg), _send_buffer(e, limits)]
+    found = [_samples(e, limits), _flow_control(e, limits, next_leg), _send_buffer(e, limits)]
     bound = _bound_by_control(e, limits)
     if bound.any():
         found += [
@@ -75,20 +83,51 @@ def _flow_control(e: Evidence, limits: FlowLimits, next_leg: FlowLimits | None) 
         found += f": {_bytes(window)} per round trip of {rtt / 1e6:.0f} ms are {_rate(window * 8e9 / rtt)}"
     rate = _mean(e["path_rate_bps"], bound)
     needed = rate * (_mean(e["base_rtt_ns"], bound) or rtt) / 8e9
-    if 0 < needed <= window:
-        return f"{found}; that fills the path of {_rate(rate)}, and more would only wait in its queue"
-    return f"{found}; raise {_knob(e) if next_leg is None else 'the buffer of its proxy (via_buffer)'}" + (
-        f" to {_bytes(needed)} or more for {_rate(rate)}" if needed > 0 else ""
-    )
+    own, others = _used(e, bound)
+    if 0 < needed <= window or own + others >= ACHIEVED * e.payload_share:
+        beside = f" with other flows, which carry {_percent(others)} of its rate" if others >= LEAST_OTHERS else ""
+        return f"{found}; that fills the path of {_rate(rate)}{beside}, and more would only wait in its queue"
+    if next_leg is not None:
+        what = "the buffer of its proxy (via_buffer)" + (f" to {_bytes(needed)} or more" if needed > 0 else "")
+    else:
+        what = _knob(e, needed)
+    return f"{found}; raise {what}" + (f" for {_rate(rate)}" if needed > 0 else "")
 
 
-def _knob(e: Evidence) -> str:
-    """The setting behind the receive window."""
+def _knob(e: Evidence, needed: float) -> str:
+    """The setting behind the receive window, with a value for a window of some bytes (0: unknown)."""
+    least = f" to {_bytes(needed)} or more" if needed > 0 else ""
     if e.backend == "log" or any(ev.text.endswith("QUIC") for ev in e.events):
-        return "initial_max_data and initial_max_stream_data of the receiver (QUIC)"
-    if e.backend == "simulator":
+        return f"initial_max_data and initial_max_stream_data of the receiver (QUIC){least}"
+    if e.backend != "simulator":
+        if not least:
+            return "the receive window (net.ipv4.tcp_rmem, SO_RCVBUF)"
+        memory = f"the maximum of net.ipv4.tcp_rmem is memory, of which half may be window: {_bytes(2 * needed)}"
+        return f"the receive window{least} ({memory}; SO_RCVBUF, which Linux doubles: {_bytes(needed)})"
+    capped = any(e.tcp.get(key) for key in ("receive_buffer", "buffer_bytes", "buffer_factor"))
+    if not least:
         return "the receive window (tcp.rmem_max, tcp.receive_buffer)"
-    return "the receive window (net.ipv4.tcp_rmem, SO_RCVBUF)"
+    if capped:
+        return f"the receive window{least} (tcp.receive_buffer = {_round_up(needed)})"
+    needed_memory = _round_up(needed / _window_share(e))
+    # A buffer that may grow that far grows too slowly: a new one offers half at once.
+    grows = int(e.tcp.get("rmem_max") or 0) >= needed_memory
+    value = f"tcp.rmem = {2 * needed_memory}" if grows else f"tcp.rmem_max = {needed_memory}"
+    return f"the receive window{least} ({value}, memory of which a part is window)"
+
+
+def _window_share(e: Evidence) -> float:
+    """Part of the memory of a simulated receiver that is window, in 256ths as in Linux."""
+    mss, truesize = e.tcp.get("mss"), e.tcp.get("truesize")
+    if not (isinstance(mss, int) and isinstance(truesize, int) and mss > 0 and truesize > 0):
+        mss, truesize = PLAIN_MSS, PLAIN_TRUESIZE
+    return max(1, mss * 256 // truesize) / 256
+
+
+def _round_up(n: float) -> int:
+    """The next number of two digits and zeros."""
+    unit = int(10 ** max(0, math.floor(math.log10(n)) - 1))
+    return math.ceil(n / unit) * unit
 
 
 def _send_buffer(e: Evidence, limits: FlowLimits) -> str:
@@ -107,17 +146,43 @@ def _send_buffer(e: Evidence, limits: FlowLimits) -> str:
 
 def _use(e: Evidence, bound: Bools) -> str:
     """Use of the path while the scheme was the limit."""
-    lengths = (e.t_ns - e.starts_ns).astype(float)
     known = bound & ~np.isnan(e["path_rate_bps"]) & ~np.isnan(e["goodput_bps"])
-    offered = float((e["path_rate_bps"] * lengths)[known].sum())
-    if offered <= 0 or _seconds(e, known) < LEAST_SHARE * (e.end_ns - e.begin_ns) / 1e9:
+    if not (e["path_rate_bps"][known] > 0).any() or _seconds(e, known) < LEAST_SHARE * (e.end_ns - e.begin_ns) / 1e9:
         return ""
-    used = float((e["goodput_bps"] * lengths)[known].sum()) / offered
+    used, others = _used(e, known)
     carried = f"while window or pacing limited it, it carried {_percent(used)} of the path's rate"
-    if used >= FULL_PATH:
+    if others >= LEAST_OTHERS:
+        carried += f", other flows {_percent(others)}"
+    if used + others >= FULL_PATH:
         return f"{carried}: the path is full"
     window, path = _mean(e["cwnd_bytes"], known), _mean(e["path_rate_bps"] * e["base_rtt_ns"] / 8e9, known)
     return f"{carried}; the window held {_bytes(window)}, the path {_bytes(path)}" if 0 < window < path else carried
+
+
+def _used(e: Evidence, rows: Bools) -> tuple[float, float]:
+    """Parts of the path's rate that the flow and others carried in these rows; 0 if unknown."""
+    known = rows & ~np.isnan(e["path_rate_bps"]) & ~np.isnan(e["goodput_bps"])
+    lengths = (e.t_ns - e.starts_ns).astype(float)[known]
+    offered = float((e["path_rate_bps"][known] * lengths).sum())
+    if offered <= 0:
+        return 0.0, 0.0
+    own, others = (float((bps[known] * lengths).sum()) / offered for bps in (e["goodput_bps"], e.others_bps))
+    return own, others
+
+
+def _samples(e: Evidence, limits: FlowLimits) -> str:
+    """A warning where samples are too long to show when reductions are made good."""
+    rtt = _mean(e["srtt_ns"], ~np.isnan(e["srtt_ns"]))
+    totals = limits.totals()
+    # Each end of a recovery is that of a sample.
+    most = sum(1 + r.again for r in limits.episodes) * e.sample_ns / 1e9
+    doubt = min(most, totals["window_recovery"] + totals["window_steady"]) / max(1e-9, limits.end_s - limits.begin_s)
+    if not 0 < rtt < e.sample_ns or doubt < LEAST_DOUBT:
+        return ""
+    return (
+        f"warning: its samples of {e.sample_ns / 1e9:g} s are longer than its round trips of {rtt / 1e6:.0f} ms: "
+        f"{_percent(doubt)} of its time may be steady instead of recovery; a shorter run.sample divides them better"
+    )
 
 
 def _min_rtt(e: Evidence, bound: Bools) -> str:
@@ -177,7 +242,7 @@ def _cubic(e: Evidence, limits: FlowLimits) -> str:
 
 def _restarts(e: Evidence, limits: FlowLimits) -> str:
     """Returns of a scheme to its startup, or visits of PROBE_RTT, while established."""
-    kinds = {"startup": "restart", "start": "restart", "probe_rtt": "visit of PROBE_RTT", "frozen": "freeze"}
+    kinds = {"startup": "restart", "start": "restart", "probe_rtt": "visit", "frozen": "freeze"}
     modes = [(ev.t_ns, ev.text) for ev in e.of_kind("mode")]
     triggered = e.own.get("cc_trigger")
     found = []
@@ -185,9 +250,8 @@ def _restarts(e: Evidence, limits: FlowLimits) -> str:
         times = [t / 1e9 for t, text in modes if text == mode and t / 1e9 > limits.begin_s + 1]
         if times:
             shown = ", ".join(f"{t:.1f}" for t in times[:4]) + (", …" if len(times) > 4 else "")
-            found.append(
-                f"{kinds[mode]} at {shown} s ({len(times)} in all)" if times[1:] else f"{kinds[mode]} at {shown} s"
-            )
+            what = f"{kinds[mode]}{'s' if times[1:] else ''}{' of PROBE_RTT' if mode == 'probe_rtt' else ''}"
+            found.append(f"{what} at {shown} s" + (f" ({len(times)} in all)" if times[1:] else ""))
     if not found:
         return ""
     why = " after reconfigurations that it detected" if triggered is not None and (triggered > 0).any() else ""
