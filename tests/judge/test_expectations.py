@@ -199,6 +199,17 @@ def test_check_finds_what_a_run_would(tmp_path: Path, cli: Cli) -> None:
     assert "'none': no such flow" in done.stderr
 
 
+def test_an_expectation_for_a_scheme_that_is_not_compared_is_named(tmp_path: Path, cli: Cli) -> None:
+    text = SMALL + '[[expect]]\nmetric = "goodput"\nat_least = "1 Mbit"\ncc = "bbr3"\n'
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    of_file = cli("run", "s.toml", "--no-report", "--out", "o")
+    assert of_file.returncode != 0
+    assert "expect.cc = 'bbr3' is not compared" in of_file.stderr
+    chosen = cli("run", "s.toml", "--cc", "cubic", "--no-report", "--out", "o")
+    assert chosen.returncode == 0
+    assert "not checked, as bbr3 is not compared: goodput ≥ 1 Mbit/s" in chosen.stderr
+
+
 def test_shares_above_one_need_a_unit() -> None:
     with pytest.raises(perigee.ScenarioError, match="at_least"):
         perigee.loads(BBR + '[[expect]]\nmetric = "share"\nat_least = 90\n')

@@ -113,6 +113,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
     path = PATH.format(rtt=100, rate=50, queue=4, duration=1)
     run = perigee.loads(path, {"run.slow_start": "search"}).run("bbr3")
     assert "slow_start" not in run.manifest["flows"][0]
+    assert any("bbr3 keeps its own start" in warning for warning in run.manifest["warnings"])
     own = path.replace('cc = "*"', 'cc = "bbr3"\nslow_start = "search"')
     with pytest.raises(_core.ScenarioError, match=r"bbr3 has its own start.*own, careful"):
         perigee.loads(own).run()
@@ -126,6 +127,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
         ('slow_start = "search"\nslow_start_params = { css_rounds = 3 }', "rule, threshold, window, after"),
         ('slow_start = "careful"\nslow_start_params = { saved_window = "1 MB" }', "saved_rtt"),
         ("[slow_start.fast]\nx = 1", "classic, hystart"),
+        ('slow_start = "hystart++"\nslow_start_params = { min_rtt_thresh = "20 ms" }', "above max_rtt_thresh = 16 ms"),
     ],
 )
 def test_mistakes_are_named_with_what_is_allowed(more: str, said: str) -> None:

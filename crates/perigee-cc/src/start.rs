@@ -135,8 +135,10 @@ impl StartInfo {
     /// See [`Params::new`]; also parameters that need another one.
     pub fn params(&self, given: BTreeMap<String, Value>) -> Result<Params, String> {
         let params = Params::new(self.params, given).map_err(|e| e.to_string())?;
-        if self.id == "careful" {
-            careful::check(&params)?;
+        match self.id {
+            "careful" => careful::check(&params)?,
+            "hystart++" => hystart_plus_plus::HyStartPlusPlus::check(&params)?,
+            _ => {}
         }
         Ok(params)
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Warnings about the numbers of a run.
 
-use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
+use perigee_cc::{info, start_info, CongestionControl, ConnInit, TelemetryNeed};
 use perigee_record::RunOutcome;
 use perigee_scenario::World;
 use perigee_sim::FlowSetup;
 use perigee_units::Nanos;
+use std::collections::BTreeSet;
 
 /// Number of warnings of one kind that are listed; the others are counted.
 const LISTED: usize = 3;
@@ -53,6 +54,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
             format!("flow {:?} runs {scheme}, which needs telemetry, and got none: no port of its path is metered", name(i))
         }),
     );
+    out.extend(kept_starts(world, cc));
     let blank = setups.iter().enumerate().filter(|(i, s)| bulk(i) && lacks_policy(s));
     several(
         &mut out,
@@ -71,6 +73,16 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
 fn lacks_policy(setup: &FlowSetup) -> bool {
     let Some((info, params)) = setup.scheme.builtin() else { return false };
     info.files().iter().any(|f| !params.has_file(f.name)) && params.choice("trained") == "none"
+}
+
+/// Schemes that keep their own start because they cannot have that of the run.
+fn kept_starts(world: &World, cc: &str) -> Vec<String> {
+    let id = &world.scenario.run.slow_start;
+    let Some(start) = start_info(id) else { return Vec::new() };
+    let flows = world.flows.iter().filter(|flow| flow.has_start_of_run());
+    let schemes: BTreeSet<&str> = flows.map(|flow| world.scheme_of(flow, cc)).collect();
+    let unsuited = schemes.into_iter().filter(|cc| !info(cc).is_some_and(|scheme| start.suits(scheme)));
+    unsuited.map(|cc| format!("{cc} keeps its own start: it cannot have run.slow_start = {id:?}")).collect()
 }
 
 fn tiny_queues(world: &World, out: &mut Vec<String>) {

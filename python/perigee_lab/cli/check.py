@@ -64,7 +64,7 @@ def command(
         world = loaded.core.world(loaded.core.seed)
         for name in names:
             world.check(name, classes, on)
-        expectations.check_all(expectations.of(loaded.core), world, names)
+        expectations.check_all(expectations.of(loaded.core), world, names, of_file=not asked)
         real = world.real_flows(names[0], on) if at.has_hosts else []
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate(on)

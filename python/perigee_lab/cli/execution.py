@@ -73,7 +73,7 @@ def run_command(
 
     def planned() -> Plan:
         plan = Plan.of(scenario, cc, pcap=pcap, backend=backend, command=recorded(sys.argv))
-        judge.check_all(expectations, plan.first.world(), plan.jobs[0].schemes)
+        judge.check_all(expectations, plan.first.world(), plan.jobs[0].schemes, of_file=not cc)
         return plan
 
     return _run(planned, asked, expectations)
@@ -181,7 +181,16 @@ def _run(made: Callable[[], Plan], asked: Asked, expectations: Sequence[Expectat
         _print_results(results, folder, report=report)
         for r in strangers:
             print(f"left out of summary and report, as it is of another scenario: {r.folder}")
+    _name_unchecked(chosen, plan.jobs[0].schemes)
     return conclude_expectations(plan.jobs[0].scenario, findings, asked.outlets, quiet=as_json)
+
+
+def _name_unchecked(expectations: Sequence[Expectation], compared: Sequence[str]) -> None:
+    for e in expectations:
+        missing = judge.uncompared(e, compared)
+        if missing and len(missing) == len(e.keys["cc"]):
+            who = ", ".join(missing)
+            print(f"{e.place}: not checked, as {who} is not compared: {e.title} {e.bound()}", file=sys.stderr)
 
 
 def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:

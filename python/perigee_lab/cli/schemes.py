@@ -19,7 +19,9 @@ def command(
         typer.Argument(metavar="SCHEME|FILE", help="A scheme, or a Python file: its classes, without running it."),
     ] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
-    starts: Annotated[bool, typer.Option("--starts", help="List the starts (slow_start) instead.")] = False,
+    starts: Annotated[
+        bool, typer.Option("--starts", help="List the starts (slow_start) instead, all or those of a scheme.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the congestion controls and their parameters."""
@@ -30,7 +32,9 @@ def command(
         return
     every = json.loads(_core.schemes())
     found = json.loads(_core.starts()) if starts else every
-    if what is not None:
+    if starts and what is not None and (schemes := [s for s in every if s["id"] == what]):
+        found = [s for s in found if s["id"] in schemes[0]["starts"]]
+    elif what is not None:
         found = [s for s in found if s["id"] == what] or _missing(what, found)
         params = True
     if as_json:

@@ -126,11 +126,33 @@ def of(core: _core.Scenario) -> list[Expectation]:
     return found
 
 
-def check_all(expectations: Collection[Expectation], world: _core.World, compared: Collection[str]) -> None:
-    """Raises ExpectationError for flows, schemes and states that a run with these schemes cannot have."""
+def check_all(
+    expectations: Collection[Expectation], world: _core.World, compared: Collection[str], *, of_file: bool = True
+) -> None:
+    """Raises ExpectationError for flows, schemes and states that a run with these schemes cannot have.
+
+    `of_file`: the scenario itself names the compared schemes, so it has none to spare.
+    """
     check_flows(expectations, world)
     check_schemes(expectations, compared)
+    if of_file:
+        _refuse_uncompared(expectations, compared)
     check_states(expectations, compared)
+
+
+def uncompared(e: Expectation, compared: Collection[str]) -> list[str]:
+    """Schemes of an expectation that are not compared."""
+    names = {cc.removeprefix("python:") for cc in compared} | set(compared)
+    return [cc for cc in e.keys.get("cc", ()) if cc not in names]
+
+
+def _refuse_uncompared(expectations: Collection[Expectation], compared: Collection[str]) -> None:
+    for e in expectations:
+        if missing := uncompared(e, compared):
+            raise ExpectationError(
+                f"{e.place}: expect.cc = {missing[0]!r} is not compared (compared: {', '.join(compared)}): "
+                "add it to run.cc, or correct it"
+            )
 
 
 def check_flows(expectations: Collection[Expectation], world: _core.World) -> None:
@@ -174,7 +196,7 @@ def check_states(expectations: Collection[Expectation], compared: Collection[str
         for key in ("state", "previous"):
             state = e.keys.get(key)
             if state is not None and state not in known:
-                near = difflib.get_close_matches(state, known, 1)
+                near = difflib.get_close_matches(state.lower(), known, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
                 raise ExpectationError(f"{e.place}: expect.{key} = {state!r} is no state of a scheme{hint}")
 
@@ -192,6 +214,6 @@ def _check_column(e: Expectation) -> None:
     if name is None:
         return
     if name not in BY_NAME or "run" not in BY_NAME[name].rows or name in WORDS:
-        raise ExpectationError(
-            f"{e.place}: expect.column = {name!r} is no column of numbers in rows of runs: `perigee columns` lists them"
-        )
+        near = difflib.get_close_matches(name, [n for n, c in BY_NAME.items() if "run" in c.rows and n not in WORDS], 1)
+        hint = f"did you mean {near[0]!r}?" if near else "`perigee columns` lists them"
+        raise ExpectationError(f"{e.place}: expect.column = {name!r} is no column of numbers in rows of runs: {hint}")

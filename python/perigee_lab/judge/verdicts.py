@@ -174,6 +174,8 @@ def _why_unknown(e: Expectation, runs: Sequence[Run]) -> str:
         return f"no samples of {e.keys['variable']}" + (f" in state {e.keys['state']}" if "state" in e.keys else "")
     if e.is_white_box and not any(r.rows("events") and _modes(r) for r in runs):
         return "the scheme exposes no states"
+    if "state" in e.keys:
+        return f"the scheme has no state {e.keys['state']!r}"
     return "the record has no value of it in the window"
 
 

@@ -104,6 +104,16 @@ pub struct HyStartPlusPlus {
 }
 
 impl HyStartPlusPlus {
+    /// # Errors
+    /// Thresholds in the wrong order: the rise that counts lies between them.
+    pub(super) fn check(p: &Params) -> Result<(), String> {
+        let (min, max) = (p.time("min_rtt_thresh"), p.time("max_rtt_thresh"));
+        match min > max {
+            true => Err(format!("min_rtt_thresh = {min} is above max_rtt_thresh = {max}")),
+            false => Ok(()),
+        }
+    }
+
     /// A start of a new connection.
     pub fn new(p: &Params) -> Self {
         HyStartPlusPlus {

@@ -70,6 +70,10 @@ impl FlowPlan {
     pub fn app(&self) -> App {
         self.spec.app
     }
+    /// Whether it uses the start of the run, not one of its own.
+    pub fn has_start_of_run(&self) -> bool {
+        self.spec.app.is_tcp() && self.spec.slow_start.is_none()
+    }
     /// Load offered to the network.
     fn offered(&self) -> Offered {
         Offered { forward: self.pair.forward, bottleneck: self.bottleneck, app: self.spec.app }
