@@ -176,7 +176,7 @@ class _Build:
         for patch in self.recipe.patches:
             self._patch(patch, ours=True)
         added = self.tree / SOURCES
-        added.mkdir(exist_ok=True)
+        added.mkdir(parents=True, exist_ok=True)
         for path in self.recipe.sources:
             shutil.copyfile(path, added / path.name)
         for patch in self.recipe.extra_patches:
