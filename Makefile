@@ -67,7 +67,7 @@ gateway: $(VENV)/maturin  ## Build the gateway that splits connections (perigee 
 	install -m 755 target/release/perigee-gateway target/release/perigee-delay-line $(BIN)/
 
 hosts: kernel  ## The tests of real hosts
-	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_exec.py
+	$(BIN)/python -m pytest -q tests/hosts/test_hosts*.py tests/hosts/test_why_hosts.py tests/hosts/test_exec.py
 
 ebpf:  ## OrbCC for Linux's own TCP (needs clang), into build/orbcc
 	$(MAKE) --no-print-directory -C orbcc
