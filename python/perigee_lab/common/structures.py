@@ -105,6 +105,17 @@ def _hints(kind: type) -> dict[str, Any]:
 _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
 
 
+def json_problem(error: Exception) -> str:
+    """The reason why a text is no JSON, in one line."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is no UTF-8"
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        return "it has an integer of thousands of digits"
+    return str(error)
+
+
 def kind_of(found: Any) -> str:
     """The type of a JSON value, for a message."""
     kinds = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}

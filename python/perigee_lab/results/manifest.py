@@ -18,7 +18,7 @@ from typing import Any
 
 from perigee_lab.common.files import RecordError
 from perigee_lab.common.reading import read_text
-from perigee_lab.common.structures import Reader, kind_of
+from perigee_lab.common.structures import Reader, json_problem, kind_of
 from perigee_lab.results.format_1 import same_ports
 
 MANIFEST = "manifest.json"
@@ -171,18 +171,25 @@ class Manifest(Mapping[str, Any]):
 def read(path: Path) -> Manifest:
     """Reads a manifest. Raises ManifestError."""
     try:
-        found = json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
-        # JSON accepts lone surrogates, UTF-8 does not.
-        json.dumps(found, ensure_ascii=False).encode()
+        text = read_text(path)
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror or error}: {REMEDY}") from None
     except UnicodeDecodeError as error:
         raise ManifestError(f"{path} is damaged: byte {error.start} is no UTF-8: {REMEDY}") from None
+    return of_text(text, path)
+
+
+def of_text(text: str, path: Path, remedy: str = REMEDY) -> Manifest:
+    """Parses the text of a manifest; `path` and `remedy` are for messages. Raises ManifestError."""
+    try:
+        found = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        # JSON accepts lone surrogates, UTF-8 does not.
+        json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ManifestError(f"{path} is damaged: it holds half a character: {REMEDY}") from None
+        raise ManifestError(f"{path} is damaged: it holds half a character: {remedy}") from None
     except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{path} is damaged: it is no JSON ({error}): {REMEDY}") from None
-    return parsed(found, path)
+        raise ManifestError(f"{path} is damaged: it is no JSON ({json_problem(error)}): {remedy}") from None
+    return parsed(found, path, remedy)
 
 
 def _finite(text: str) -> float:
@@ -193,14 +200,14 @@ def _finite(text: str) -> float:
     return found
 
 
-def parsed(found: Any, path: Path) -> Manifest:
-    """Validates a manifest's JSON; `path` is for messages. Raises ManifestError."""
+def parsed(found: Any, path: Path, remedy: str = REMEDY) -> Manifest:
+    """Validates a manifest's JSON; `path` and `remedy` are for messages. Raises ManifestError."""
     if not isinstance(found, dict):
-        raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {REMEDY}")
+        raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {remedy}")
     made = found.get("record_format")
     if isinstance(made, int) and made > max(FORMATS):
         raise ManifestError(f"{path}: record_format {made} is of a later version of Perigee; this one reads {FORMATS}")
-    reader = Reader(path, lambda text: ManifestError(f"{text}: the manifest is damaged; {REMEDY}"))
+    reader = Reader(path, lambda text: ManifestError(f"{text}: the manifest is damaged; {remedy}"))
     manifest = reader.structure(Manifest, {**found, "data": found})
     _check(manifest, reader)
     return manifest

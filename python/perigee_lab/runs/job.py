@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, write_text
 from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
-from perigee_lab.common.structures import Reader
+from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions.closure import closure
 from perigee_lab.extensions.congestion import file_of
 from perigee_lab.results.record import comparable
@@ -225,7 +225,9 @@ def read(path: Path) -> list[Job]:
     except OSError as error:
         raise JobError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise JobError(f"{path} is no file of jobs: {error}: save it again with perigee run --dry --save-job") from None
+        raise JobError(
+            f"{path} is no file of jobs: {json_problem(error)}: save it again with perigee run --dry --save-job"
+        ) from None
     return parsed(found, path)
 
 
