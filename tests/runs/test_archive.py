@@ -9,17 +9,17 @@ import shutil
 import stat
 import struct
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from archives import RATES, parts, rebuilt, zipped
 from conftest import SMALL, Cli
 from perigee_lab.common.errors import PerigeeError
 from perigee_lab.runs import archive as archives
 from perigee_lab.runs import packing
-from perigee_lab.runs.archive import INDEX, JOBS, ArchiveError, open_archive
+from perigee_lab.runs.archive import JOBS, ArchiveError, open_archive
 
 HELPER = "FACTOR = 1\n"
 MINE = """
@@ -31,7 +31,6 @@ class Mine(CongestionControl):
     def on_ack(self, cx, window, ack):
         window.cwnd += 100 * FACTOR
 """
-RATES = "t_s,rate_mbps\n0,10\n1,5\n2,8\n"
 
 
 class Project:
@@ -93,7 +92,11 @@ def test_an_archive_verifies_and_runs_without_the_files_that_it_was_made_of(
     done = cli("verify", packed, "--trust", "--json")
     assert (done.returncode, project.has_run()) == (0, True), done.stdout + done.stderr
     assert [(f["cc"], f["problems"]) for f in json.loads(done.stdout)] == [("cubic", []), ("mine.py:Mine", [])]
-    assert cli("verify", packed, "--no-rerun").returncode == 0, "what runs nothing needs no consent"
+    done = cli("verify", packed, "--no-rerun")
+    assert done.returncode == 5, "what runs nothing needs no consent, and compares nothing"
+    assert done.stdout.splitlines()[0] == "cubic seed 1: no tables in it: nothing was compared"
+    done = cli("verify", packed, "--no-rerun", "--json")
+    assert (done.returncode, [f["compared"] for f in json.loads(done.stdout)]) == (5, [False, False])
     done = cli("run", packed, "--trust", "--out", "again")
     assert done.returncode == 0, done.stderr
     assert hashes(tmp_path / "again") == hashes(tmp_path / "kept")
@@ -114,7 +117,7 @@ def test_consent_holds_for_the_content_wherever_it_is(packed: Path, project: Pro
     assert cli("verify", "moved.perigee").returncode == 0
     assert project.has_run()
     changed = MINE.format(mark=str(project.mark)).encode() + b"\n# another\n"
-    _rebuilt(tmp_path / "moved.perigee", packed, {"files/0/code/mine.py": changed})
+    rebuilt(tmp_path / "moved.perigee", packed, {"files/0/code/mine.py": changed})
     done = cli("verify", packed)
     assert (done.returncode, project.has_run()) == (2, False), done.stderr
     assert cli("trust", "moved.perigee", "--forget").returncode == 0
@@ -135,7 +138,7 @@ def test_records_travel_with_their_tables(packed: Path, tmp_path: Path, cli: Cli
     assert (tmp_path / "y/records/cubic/seed1/flows.parquet").exists()
     assert cli("verify", "y.perigee", "--no-rerun").returncode == 0
     flows = (tmp_path / "y/records/cubic/seed1/links.parquet").read_bytes()
-    _rebuilt(tmp_path / "y.perigee", tmp_path / "z.perigee", {"records/cubic/seed1/flows.parquet": flows})
+    rebuilt(tmp_path / "y.perigee", tmp_path / "z.perigee", {"records/cubic/seed1/flows.parquet": flows})
     done = cli("verify", "z.perigee", "--no-rerun")
     assert (done.returncode, "flows" in done.stdout) == (3, True), done.stdout + done.stderr
 
@@ -145,7 +148,7 @@ def test_a_changed_result_is_found_by_the_second_run(packed: Path, tmp_path: Pat
         manifest = json.loads(file.read("records/cubic/seed1/manifest.json"))
     manifest["tables"]["flows"]["sha256"] = "0" * 64
     text = json.dumps(manifest).encode()
-    _rebuilt(packed, tmp_path / "z.perigee", {"records/cubic/seed1/manifest.json": text})
+    rebuilt(packed, tmp_path / "z.perigee", {"records/cubic/seed1/manifest.json": text})
     done = cli("verify", "z.perigee", "--trust")
     assert (done.returncode, "cubic seed 1: table flows differs" in done.stdout) == (3, True), done.stdout
 
@@ -238,32 +241,6 @@ def test_what_an_archive_fixes_cannot_be_set(packed: Path, cli: Cli, words: tupl
 # ---- foreign archives ----------------------------------------------------------------------------
 
 
-def _rebuilt(source: Path, target: Path, changed: dict[str, bytes]) -> None:
-    """An archive with other contents under the same names, and an index that fits them."""
-    with zipfile.ZipFile(source) as file:
-        content = {n: file.read(n) for n in file.namelist()}
-    content |= changed
-    index = json.loads(content.pop(INDEX))
-    index["entries"] = [
-        {"name": n, "size": len(d), "sha256": hashlib.sha256(d).hexdigest()} for n, d in content.items()
-    ]
-    _zipped(target, content, index)
-
-
-def _zipped(
-    target: Path,
-    content: dict[str, bytes],
-    index: dict[str, Any],
-    edit: Callable[[zipfile.ZipInfo], None] = lambda _: None,
-) -> None:
-    with zipfile.ZipFile(target, "w") as file:
-        for name, data in {**content, INDEX: json.dumps(index).encode()}.items():
-            info = zipfile.ZipInfo(name)
-            info.external_attr = 0o100600 << 16
-            edit(info)
-            file.writestr(info, data)
-
-
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive of a job without code."""
@@ -277,15 +254,24 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "j.perigee"
 
 
-def _parts(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
-    with zipfile.ZipFile(path) as file:
-        content = {n: file.read(n) for n in file.namelist()}
-    return content, json.loads(content.pop(INDEX))
-
-
 def _with(index: dict[str, Any], name: str, data: bytes) -> dict[str, Any]:
     entry = {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     return {**index, "entries": [*index["entries"], entry]}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("files/" + "n" * 300, "has a part of more than 255 bytes"),
+        ("files/d/", "is a folder; only files are read"),
+        ("files//x", "has an empty part, '.' or '..'"),
+        ("files/" + "d/" * 60 + "x", "is too long"),
+    ],
+)
+def test_a_bad_name_is_refused_with_its_reason(plain: Path, name: str, why: str) -> None:
+    with pytest.raises(ArchiveError) as refused:
+        archives.check_name(name, plain)
+    assert str(refused.value).endswith(why)
 
 
 NAMES = (
@@ -298,10 +284,10 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_no_entry_leaves_its_folder_or_hides_another(plain: Path, tmp_path: Path, name: str) -> None:
-    content, index = _parts(plain)
+    content, index = parts(plain)
     bad = tmp_path / "in" / "bad.perigee"
     bad.parent.mkdir()
-    _zipped(bad, {**content, name: b"x"}, _with(index, name, b"x"))
+    zipped(bad, {**content, name: b"x"}, _with(index, name, b"x"))
     with pytest.raises(ArchiveError) as refused:
         open_archive(bad).unpack(bad.parent / "out")
     assert str(bad) in str(refused.value)
@@ -320,25 +306,25 @@ def test_no_entry_leaves_its_folder_or_hides_another(plain: Path, tmp_path: Path
     ],
 )
 def test_only_files_are_entries(plain: Path, tmp_path: Path, kind: str, mode: int) -> None:
-    content, index = _parts(plain)
+    content, index = parts(plain)
 
     def edit(info: zipfile.ZipInfo) -> None:
         if info.filename == "files/0/odd":
             info.external_attr = (mode | 0o777) << 16
 
-    _zipped(tmp_path / "b.perigee", {**content, "files/0/odd": b"/etc"}, _with(index, "files/0/odd", b"/etc"), edit)
+    zipped(tmp_path / "b.perigee", {**content, "files/0/odd": b"/etc"}, _with(index, "files/0/odd", b"/etc"), edit)
     with pytest.raises(ArchiveError, match="only files are read"):
         open_archive(tmp_path / "b.perigee")
 
 
 def test_sizes_are_bounded(plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content, index = _parts(plain)
+    content, index = parts(plain)
     zeros = bytes(3 << 20)
 
     def packed_small(info: zipfile.ZipInfo) -> None:
         info.compress_type = zipfile.ZIP_DEFLATED
 
-    _zipped(tmp_path / "bomb.perigee", {**content, "files/z": zeros}, _with(index, "files/z", zeros), packed_small)
+    zipped(tmp_path / "bomb.perigee", {**content, "files/z": zeros}, _with(index, "files/z", zeros), packed_small)
     with pytest.raises(ArchiveError, match="would grow more than 200 times"):
         open_archive(tmp_path / "bomb.perigee")
     monkeypatch.setattr(archives, "MOST_UNPACKED", 1000)
@@ -369,29 +355,29 @@ def test_a_directory_is_bounded_before_it_is_read(plain: Path, tmp_path: Path) -
 
 
 def test_every_entry_is_what_the_index_lists(plain: Path, tmp_path: Path) -> None:
-    content, index = _parts(plain)
+    content, index = parts(plain)
     bad = tmp_path / "b.perigee"
-    _zipped(bad, {**content, "files/0/extra": b"x"}, index)
+    zipped(bad, {**content, "files/0/extra": b"x"}, index)
     with pytest.raises(ArchiveError, match="does not list its entries"):
         open_archive(bad)
-    _zipped(bad, {**content, "files/0/rates.csv": RATES.replace("5", "6").encode()}, index)
+    zipped(bad, {**content, "files/0/rates.csv": RATES.replace("5", "6").encode()}, index)
     with pytest.raises(ArchiveError, match=r"'files/0/rates.csv' is not the file that its index lists"):
         open_archive(bad).unpack(tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    _zipped(bad, {**content, JOBS: content[JOBS] + b" "}, index)
+    zipped(bad, {**content, JOBS: content[JOBS] + b" "}, index)
     with pytest.raises(ArchiveError, match=r"jobs\.json"):
         open_archive(bad)
     found = open_archive(plain)
     shutil.copy(plain, bad)
     opened = archives.Archive(bad, found.sha256, found.index, found._jobs)
-    _rebuilt(plain, bad, {"files/0/rates.csv": b"t_s,rate_mbps\n"})
+    rebuilt(plain, bad, {"files/0/rates.csv": b"t_s,rate_mbps\n"})
     with pytest.raises(ArchiveError, match="has changed since it was opened"):
         opened.unpack(tmp_path / "out")
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../../up.csv", "~/x.csv", "files/../../x", "rates.csv"])
 def test_jobs_name_files_of_their_archive_only(plain: Path, tmp_path: Path, path: str) -> None:
-    content, _ = _parts(plain)
+    content, _ = parts(plain)
     jobs = json.loads(content[JOBS])
     for edit in ("files", "toml", "folder"):
         changed = json.loads(json.dumps(jobs))
@@ -402,7 +388,7 @@ def test_jobs_name_files_of_their_archive_only(plain: Path, tmp_path: Path, path
                 one["folder"] = path
             else:
                 one["toml"] = one["toml"].replace("files/0/rates.csv", path)
-        _rebuilt(plain, tmp_path / "b.perigee", {JOBS: json.dumps(changed).encode()})
+        rebuilt(plain, tmp_path / "b.perigee", {JOBS: json.dumps(changed).encode()})
         if edit == "toml" and path == "rates.csv":
             # Within the archive's folder, where there is no such file.
             continue

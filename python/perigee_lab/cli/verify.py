@@ -19,7 +19,8 @@ def command(
 ) -> int:
     """Run a record again and compare every bit.
 
-    Compares table hashes and re-derives summary.csv.
+    Compares table hashes and re-derives summary.csv. Exit code 3: something differs; 5: nothing was compared, as in
+    an archive without tables with --no-rerun.
     """
     from perigee_lab.runs.verify import verify_command
 

@@ -10,7 +10,7 @@ INCOMPLETE = 3
 UNMET = 4
 """An expectation of a scenario has failed."""
 UNDECIDED = 5
-"""No expectation has failed, but one is undecided or not observable."""
+"""No expectation has failed, but one is undecided or not observable; or nothing was compared."""
 STOPPED = 124
 """`perigee exec`: the end of the run stopped the program, as in timeout(1).
 

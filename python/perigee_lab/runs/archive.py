@@ -31,9 +31,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from perigee_lab.common import names
 from perigee_lab.common.files import NO_LINKS, RecordError, removed, sha256_of
 from perigee_lab.common.reading import opened
-from perigee_lab.common.structures import Reader
+from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions import trust
 from perigee_lab.extensions.trust import Permission, UntrustedError
+from perigee_lab.results import manifest as manifests
+from perigee_lab.runs import agreement
 from perigee_lab.runs import job as jobs_module
 from perigee_lab.runs.job import Job
 from perigee_lab.runs.relocation import with_paths
@@ -53,13 +55,15 @@ FILES, RECORDS = "files", "records"
 
 MOST_ENTRIES = 50_000
 MOST_INDEX = 64 << 20
-"""Limit for the index, the jobs, and the directory of the ZIP file in bytes."""
+"""Limit for the index, the jobs, the scenario, a manifest, and the directory of the ZIP file in bytes."""
+MOST_MANIFESTS = 1 << 30
+"""Limit for all manifests together in bytes."""
 MOST_ARCHIVE = 64 << 30
 MOST_UNPACKED = 64 << 30
 MOST_RATIO = 200
 """Limit for the ratio of an entry's size to that in the archive, above `FREE` bytes."""
 FREE = 1 << 20
-MOST_NAME, MOST_DEPTH = 1000, 40
+MOST_NAME, MOST_PART, MOST_DEPTH = 1000, 255, 40
 PIECE = 1 << 20
 
 # Keys with texts that are no paths, or that programs read: absolute paths of a shell's line are theirs.
@@ -189,6 +193,12 @@ def is_archive(path: Path) -> bool:
     return path.suffix == SUFFIX
 
 
+def in_place_of_a_scenario(path: Path) -> str:
+    """The message where an archive was given and something else is needed."""
+    shown = names.visible(str(path))
+    return f"{shown} is an archive: perigee run {shown} runs it, perigee verify {shown} compares it"
+
+
 def open_archive(path: Path) -> Archive:
     """Opens an archive: checks its entries, its index and its jobs.
 
@@ -202,13 +212,45 @@ def open_archive(path: Path) -> Archive:
         index = _index(path, data)
         _match(path, index, entries)
         listed = {e.name: e for e in index.entries}
-        text = _content(path, archive, entries[JOBS], MOST_INDEX)
-        if hashlib.sha256(text).hexdigest() != listed[JOBS].sha256:
-            raise ArchiveError(f"{path} is damaged: {JOBS} is not the file that the index lists")
-    found = jobs_module.parsed(_json(path, JOBS, text), Path(f"{path}/{JOBS}"))
-    for one in found:
-        check_paths(one, set(listed), path)
+        text = _listed(path, archive, entries[JOBS], listed[JOBS])
+        found = jobs_module.parsed(_json(path, JOBS, text), Path(f"{path}/{JOBS}"))
+        for one in found:
+            check_paths(one, set(listed), path)
+        _agree(path, archive, entries, index, found)
     return Archive(path, hashlib.sha256(data).hexdigest(), index, found)
+
+
+def _agree(
+    path: Path, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], index: Index, jobs: list[Job]
+) -> None:
+    """Raises ArchiveError if the manifests, the jobs, the scenario and the index contradict each other."""
+    listed = {e.name: e for e in index.entries}
+    named = agreement.manifests_of(listed, RECORDS)
+    if (size := sum(listed[n].size for n in named)) > MOST_MANIFESTS:
+        raise ArchiveError(f"{path} has {size:,} bytes of manifests, at most {MOST_MANIFESTS:,} are read")
+    recorded = []
+    for name in named:
+        manifest = _manifest(path, name, _listed(path, archive, entries[name], listed[name]))
+        check_toml(manifest.scenario_toml, path)
+        odd = next((f.path for f in manifest.files if f.path not in listed), None)
+        if odd is not None:
+            raise ArchiveError(f"{path} is damaged: {name} names {odd!r}, which is not a file of the archive")
+        recorded.append(agreement.Recorded.of(name, manifest))
+    text = _listed(path, archive, entries[SCENARIO], listed[SCENARIO])
+    why = agreement.problem(index.scenario, text, jobs, recorded)
+    if why is None and (recorded or index.tables or any(n.startswith(f"{RECORDS}/") for n in listed)):
+        why = agreement.problem_of_records(listed, RECORDS, tables=index.tables)
+    if why is not None:
+        raise ArchiveError(f"{path} is damaged: {why}")
+
+
+def _manifest(path: Path, name: str, data: bytes) -> manifests.Manifest:
+    try:
+        return manifests.of_text(data.decode(), Path(f"{path}/{name}"), "pack it again")
+    except UnicodeDecodeError as error:
+        raise ArchiveError(f"{path} is damaged: {name}: byte {error.start} is no UTF-8") from None
+    except RecordError as error:
+        raise ArchiveError(str(error)) from None
 
 
 def check_paths(job: Job, listed: set[str], path: Path) -> None:
@@ -292,8 +334,18 @@ def _damaged(path: Path, error: BaseException) -> ArchiveError | None:
     # An OSError with a file's name is from writing.
     # Offsets outside of the file are seeks to invalid places.
     if isinstance(error, kinds) or (isinstance(error, OSError) and error.errno in (None, errno.EINVAL)):
-        return ArchiveError(f"{path} is no archive of Perigee, or damaged: {error}")
+        return ArchiveError(f"{path} is no archive of Perigee, or damaged: {_in_words(error)}")
     return None
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "an entry needs more memory than there is"
+    if isinstance(error, zlib.error):
+        return "an entry cannot be decompressed"
+    if isinstance(error, (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError)):
+        return str(error)
+    return "its directory, or an entry that it lists, is outside of the file or cut off"
 
 
 def check_directory(file: BinaryIO, path: Path) -> None:
@@ -364,8 +416,12 @@ def check_name(name: str, path: Path) -> None:
         why = "is too long"
     if why is None and (name.startswith("/") or "\\" in name or ":" in parts[0]):
         why = "is no relative path"
-    if why is None and any(p in ("", ".", "..") or len(p.encode(errors="replace")) > 255 for p in parts):
+    if why is None and len(parts) > 1 and not parts[-1]:
+        why = "is a folder; only files are read"
+    if why is None and any(p in ("", ".", "..") for p in parts):
         why = "has an empty part, '.' or '..'"
+    if why is None and any(len(p.encode(errors="replace")) > MOST_PART for p in parts):
+        why = f"has a part of more than {MOST_PART} bytes"
     if why is None and (len(parts) == 1) != (name in (INDEX, JOBS, SCENARIO)):
         why = "is none of the files of an archive"
     if why is None and len(parts) > 1 and parts[0] not in (FILES, RECORDS):
@@ -389,7 +445,7 @@ def _json(path: Path, name: str, data: bytes) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"{path} is damaged: {name} is no JSON ({error})") from None
+        raise ArchiveError(f"{path} is damaged: {name} is no JSON ({json_problem(error)})") from None
 
 
 def _match(path: Path, index: Index, entries: dict[str, zipfile.ZipInfo]) -> None:
@@ -398,8 +454,9 @@ def _match(path: Path, index: Index, entries: dict[str, zipfile.ZipInfo]) -> Non
     if len(listed) != len(set(listed)) or {*listed, INDEX} != set(entries) or INDEX in listed:
         odd = sorted({*listed, INDEX} ^ set(entries))
         raise ArchiveError(f"{path} is damaged: its index does not list its entries ({', '.join(odd[:3]) or 'twice'})")
-    if JOBS not in listed:
-        raise ArchiveError(f"{path} is damaged: it has no {JOBS}")
+    for name in (JOBS, SCENARIO):
+        if name not in listed:
+            raise ArchiveError(f"{path} is damaged: it has no {name}")
     for e in index.entries:
         if e.size != entries[e.name].file_size or re.fullmatch(r"[0-9a-f]{64}", e.sha256) is None:
             raise ArchiveError(
@@ -414,6 +471,14 @@ def _content(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: 
         data = file.read(most + 1)
     if len(data) != info.file_size:
         raise ArchiveError(f"{path} is damaged: {info.filename} is not as long as it should be")
+    return data
+
+
+def _listed(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Entry) -> bytes:
+    """The content of a small entry, compared with the index."""
+    data = _content(path, archive, info, MOST_INDEX)
+    if hashlib.sha256(data).hexdigest() != entry.sha256:
+        raise ArchiveError(f"{path} is damaged: {entry.name} is not the file that its index lists")
     return data
 
 

@@ -26,6 +26,7 @@ from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.run import Run, find_records
 from perigee_lab.results.summary import experiment
 from perigee_lab.runs import job as jobs_module
+from perigee_lab.runs.agreement import backend_key
 from perigee_lab.runs.archive import (
     FILES,
     FORMAT,
@@ -122,6 +123,11 @@ def _check(runs: Sequence[Run], folder: Path) -> None:
         wrong = changed_files(run)
         if wrong:
             raise RecordError(f"{run.folder} cannot be packed: {'; '.join(wrong)}")
+    there = {(r.cc, r.seed) for r in runs}
+    for cc in dict.fromkeys(r.cc for r in runs):
+        for seed in sorted({r.seed for r in runs}):
+            if (cc, seed) not in there:
+                raise RecordError(f"{folder} has no run of {cc} with seed {seed}: run it into the folder (--out) first")
 
 
 # ---- records as jobs -----------------------------------------------------------------------------
@@ -141,7 +147,7 @@ def _job(run: Run, schemes: tuple[str, ...], sources: Sequence[str]) -> Job:
     of_classes = {p for c in classes.values() for p in (c.path, *(i.path for i in c.imports))}
     found = [Path(p) for p in sources if p not in of_classes]
     files = dict.fromkeys(f for p in found for f in (_needed(p), *jobs_module.imports(p)))
-    return Job(m.scenario, m.scenario_toml, ".", m.seed, schemes, tuple(files), classes, False, m.kernel_key)
+    return Job(m.scenario, m.scenario_toml, ".", m.seed, schemes, tuple(files), classes, False, backend_key(m))
 
 
 def _is_class(name: str) -> bool:
