@@ -274,6 +274,15 @@ def test_a_bad_name_is_refused_with_its_reason(plain: Path, name: str, why: str)
     assert str(refused.value).endswith(why)
 
 
+@pytest.mark.parametrize("words", [("check",), ("sweep", "--set", "run.seed=1,2"), ("judge",), ("judge", "bbr", "-")])
+def test_commands_that_need_something_else_name_those_for_archives(
+    plain: Path, cli: Cli, words: tuple[str, ...]
+) -> None:
+    done = cli("judge", "bbr", "--catalogue", plain) if words[-1] == "-" else cli(words[0], plain, *words[1:])
+    assert (done.returncode, f"perigee run {plain} runs it" in done.stderr) == (2, True), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 NAMES = (
     "/etc/passwd", "../up", "files/../../up", "files/0/../../../up", "files//x", "files/./x", "files/", "~/x", "..",
     "C:/x", "files\\..\\up", "a.txt", "other/x", "files/a\nb", "files/\x1b[2J", "files/a\u202eb",

@@ -17,6 +17,7 @@ from perigee_lab.cli.expectations import Outlets, exit_code, tally
 from perigee_lab.cli.options import ForceOption, JobsOption, JsonOption, SetOption, TrustOption, machines_of, schemes_of
 from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
+from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
 from perigee_lab.common.terminal import empty_table, table_console
@@ -57,8 +58,12 @@ def command(
     from perigee_lab.judge import catalogue as catalogues
     from perigee_lab.judge.formats import write
     from perigee_lab.judge.page import write_page
+    from perigee_lab.runs.archive import in_place_of_a_scenario, is_archive
     from perigee_lab.runs.runner import Interrupted
 
+    for word in [*what.split(","), *(catalogue or [])]:
+        if is_archive(Path(word)):
+            stop(in_place_of_a_scenario(Path(word)))
     on = chosen(name_of(backend, None, None), kernel)
     not_in_real_time(on, "and the cases of a catalogue side by side")
     Outlets(junit, tap).check()

@@ -13,6 +13,7 @@ from perigee_lab.common import names, quoting
 from perigee_lab.extensions import plugins
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.runs import shipped
+from perigee_lab.runs.archive import in_place_of_a_scenario, is_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,17 @@ def open_file(
     """Opens a file like `load`, with overrides `key=value`; `said` are those by the user."""
     path = shipped.found(path)
     refuse_name(path.stem, str(path))
+    _refuse_archive(path)
     permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
     with trusts.permitted(permission):
         return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
+
+
+def _refuse_archive(path: Path) -> None:
+    """Raises ScenarioError for an archive of runs, which is no scenario."""
+    if is_archive(path):
+        message = in_place_of_a_scenario(path)
+        raise _core.ScenarioError(message, json.dumps([{"key": "", "message": message}]))
 
 
 def refuse_name(name: str, where: str) -> None:
