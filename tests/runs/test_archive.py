@@ -178,6 +178,21 @@ def test_settings_of_a_machine_do_not_travel(project: Project, tmp_path: Path, c
     assert b"--jobs" not in content
 
 
+@pytest.mark.parametrize("name", ["../code/mine.py:Mine", "{folder}/code/mine.py:Mine"])
+def test_a_class_with_a_path_of_one_machine_is_not_packed(
+    project: Project, tmp_path: Path, cli: Cli, name: str
+) -> None:
+    scenario = project.folder / "code/s.toml"
+    name = name.format(folder=project.folder)
+    scenario.write_text(scenario.read_text().replace("mine.py:Mine", "cubic") + f'[[flow]]\ncc = "{name}"\n')
+    assert cli("run", scenario, "--cc", "cubic", "--trust", "--out", "out", "--no-report").returncode == 0
+    done = cli("verify", project.folder.parent / "out", "--trust")
+    assert "Traceback" not in done.stderr
+    done = cli("pack", "out", "-o", "x.perigee")
+    assert (done.returncode, f"{name}: an archive needs a name from the scenario's folder" in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr
+
+
 def test_an_archive_is_the_same_every_time(project: Project, tmp_path: Path, cli: Cli) -> None:
     assert cli("run", project.folder / "code/s.toml", "--trust", "--out", "out", "--no-report").returncode == 0
     for name in ("a.perigee", "b.perigee"):

@@ -184,6 +184,9 @@ def _class(name: str, sources: Sequence[str]) -> Class:
         file = code[0] if code else None
     else:
         where = Path(name.rpartition(":")[0])
+        if where.is_absolute() or ".." in where.parts:
+            # Tables have the name of the class, which would be another one in every folder.
+            raise RecordError(f"{name}: an archive needs a name from the scenario's folder, without '..' or a root")
         file = folder_of(name, [Path(p) for p in sources]) / where
     if file is None or not file.is_file():
         raise RecordError(f"{name}: none of the records' files has this class; it exists in memory only")

@@ -226,6 +226,8 @@ def again(run: Run, permission: Permission) -> tuple[_core.Scenario, dict[str, t
 def folder_of(name: str, sources: list[Path]) -> Path:
     """The folder of the file of a class `file.py:Class`, from the files in a manifest."""
     written = Path(name.rpartition(":")[0])
+    if written.is_absolute():
+        return Path()
     found = [p for p in sources if p.parts[-len(written.parts) :] == written.parts]
     return found[0].parents[len(written.parts) - 1] if found else Path()
 
