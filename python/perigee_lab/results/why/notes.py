@@ -117,7 +117,7 @@ def _knob(e: Evidence, needed: float) -> str:
 
 
 def _window_share(e: Evidence) -> float:
-    """Part of the memory of a simulated receiver that is window, in 256ths as in Linux."""
+    """Part of the memory of a simulated receiver that is window, in parts of 256 as in Linux."""
     mss, truesize = e.tcp.get("mss"), e.tcp.get("truesize")
     if not (isinstance(mss, int) and isinstance(truesize, int) and mss > 0 and truesize > 0):
         mss, truesize = PLAIN_MSS, PLAIN_TRUESIZE
