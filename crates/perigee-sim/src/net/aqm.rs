@@ -49,7 +49,7 @@ impl PortState {
 
     /// Queue state that telemetry reports: the rate and the waiting bytes, without framing; of the
     /// entire port, or of the share of it that packets with telemetry get.
-    pub(super) fn told(&self, now: Nanos) -> (u64, BitRate) {
+    pub(super) fn reported(&self, now: Nanos) -> (u64, BitRate) {
         let framing = u64::from(self.framing);
         if let Some(load) = &self.load {
             return (load.at(now).0, self.rate);

@@ -13,7 +13,7 @@ pub(super) fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut S
     if !has_stack(packet.kind) {
         return;
     }
-    let (queued, _) = port.told(now);
+    let (queued, _) = port.reported(now);
     let Some(meter) = &mut port.meter else { return };
     let head = stacks.head_mut(packet.telemetry);
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
@@ -43,7 +43,7 @@ pub(super) fn note_dequeue(
     if !has_stack(packet.kind) {
         return;
     }
-    let (queued, rate) = port.told(at);
+    let (queued, rate) = port.reported(at);
     let Some(meter) = &mut port.meter else { return };
     let head = stacks.head(packet.telemetry);
     let ip_bytes = packet.ip_bytes as u32;
@@ -55,7 +55,7 @@ pub(super) fn note_dequeue(
 /// The same for records of fixed size: data packets carry the record of the busiest port, ACKs add
 /// up their waiting times.
 fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
-    let (queued, rate) = port.told(at);
+    let (queued, rate) = port.reported(at);
     let Some(meter) = &mut port.meter else { return };
     let (switch, wait) = (switch_id(port.node), at - packet.enqueued);
     let record = meter.on_dequeue_pint(at, queued, rate, packet.ip_bytes as u32, switch);
