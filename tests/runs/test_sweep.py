@@ -14,6 +14,7 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import Begin, Cli, wait_for
+from perigee_lab.common.files import RecordError
 
 TINY = """
 [run]
@@ -183,3 +184,51 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(cli: Cli, tiny: Pa
         assert refused.returncode == 2
         assert says in refused.stderr
     assert not list(tiny.parent.glob("runs/*"))
+
+
+def test_the_values_of_a_zipped_sweep_are_run_together(cli: Cli, tiny: Path) -> None:
+    keys = ["--set", "port.bottleneck.rate=1Mbit,2Mbit,4Mbit", "--set", "source.dumbbell.rtt=20ms,10ms,10ms"]
+    shown = cli("sweep", str(tiny), *keys, "--zip", "--cc", "cubic", "--out", "z")
+    assert shown.returncode == 0, shown.stderr
+    found = [(r["port.bottleneck.rate"], r["source.dumbbell.rtt"]) for r in rows(tiny.parent / "z")]
+    assert found == [("1Mbit", "20ms"), ("2Mbit", "10ms"), ("4Mbit", "10ms")]
+    # Lines over each key, and no maps: most of their cells would be empty.
+    plots = [p.name for p in (tiny.parent / "z" / "plots").iterdir()]
+    assert plots
+    assert all(name.startswith("lines-") and "rate" in name for name in plots)
+    sweep = perigee.open_sweep(tiny.parent / "z")
+    title = sweep.plot("goodput_mbps", "rate").get_suptitle()
+    assert "rtt along" in title
+    assert len(sweep) == 3
+    with pytest.raises(RecordError, match="without y"):
+        sweep.plot("goodput_mbps", "rate", "rtt")
+    # Two cells have an RTT of 10 ms: a mean over them would mix two rates.
+    with pytest.raises(RecordError, match="several combinations"):
+        sweep.plot("goodput_mbps", "rtt")
+    # The same from a file, and in Python.
+    section = (
+        '[sweep]\nzip = true\nport.bottleneck.rate = ["1 Mbit", "1 Mbit"]\nsource.dumbbell.rtt = ["20 ms", "10 ms"]\n'
+    )
+    other = tiny.with_name("own.toml")
+    other.write_text(TINY + section, encoding="utf-8")
+    shown = cli("sweep", str(other), "--cc", "cubic", "--dry", "--json")
+    assert json.loads(shown.stdout)["cells"] == 2, shown.stderr
+
+
+def test_a_zipped_sweep_has_as_many_values_of_each_key(cli: Cli, tiny: Path) -> None:
+    keys = ["--set", "port.bottleneck.rate=1Mbit,2Mbit,4Mbit", "--set", "source.dumbbell.rtt=20ms,10ms"]
+    shown = cli("sweep", str(tiny), *keys, "--zip", "--cc", "cubic")
+    assert shown.returncode == 2
+    assert "source.dumbbell.rtt has 2 values, port.bottleneck.rate has 3" in shown.stderr
+    keys = ["--set", "port.bottleneck.rate=1Mbit,1Mbit", "--set", "source.dumbbell.rtt=20ms,20ms"]
+    shown = cli("sweep", str(tiny), *keys, "--zip", "--cc", "cubic")
+    assert shown.returncode == 2
+    assert "is given twice" in shown.stderr
+    tiny.write_text(TINY + '[sweep]\nzip = true\nrun.seed = [1, 2]\nrun.cc = ["cubic"]\n', encoding="utf-8")
+    shown = cli("check", str(tiny))
+    assert shown.returncode == 2
+    assert "sweep.run.cc: 1 values, but run.seed has 2" in shown.stderr
+    tiny.write_text(TINY + '[sweep]\nzip = "yes"\nrun.seed = [1, 2]\n', encoding="utf-8")
+    shown = cli("check", str(tiny))
+    assert shown.returncode == 2
+    assert "sweep.zip: must be true or false" in shown.stderr

@@ -133,6 +133,26 @@ fn an_outage_of_signalling_is_three_times_the_delays_to_both_satellites() {
 }
 
 #[test]
+fn forced_handovers_occur_at_their_times_even_to_the_same_satellite() {
+    let forced = Some(Recurrence { every: Nanos::from_secs(15), first: Nanos::from_secs(12) });
+    let outage = Outage::Fixed(Nanos::from_millis(80));
+    let spec = SkySpec {
+        handover: Handover { forced, outage, ..Handover::default() },
+        ..spec(Policy::LongestVisibility, Reselect::WhenLost)
+    };
+    let all = handovers(&timeline(spec.clone()));
+    let at = |k: u64| 12.0 + 15.0 * k as f64;
+    let on_time: Vec<_> = (0..39).filter(|&k| all.iter().any(|(t, _)| (t - at(k)).abs() < 1e-9)).collect();
+    assert_eq!(on_time.len(), 39, "{all:?}");
+    let same = all.iter().filter(|(_, n)| n.text.split(" -> ").all(|s| n.text.starts_with(s))).count();
+    assert!(same > 30, "{same} of {} stay with their satellite", all.len());
+    // Those of the selection itself are the same as without.
+    let without = SkySpec { handover: Handover { forced: None, ..spec.handover.clone() }, ..spec };
+    let moves = handovers(&timeline(without));
+    assert!(moves.iter().all(|(t, n)| all.iter().any(|(u, m)| t == u && n.text == m.text)), "{moves:?}");
+}
+
+#[test]
 fn recorded_outages_are_drawn_as_they_are() {
     let recorded = [30, 50, 70].map(Nanos::from_millis);
     let handover = Handover { outage: Outage::Recorded(recorded.into()), ..Handover::default() };

@@ -263,7 +263,7 @@ fn satellites_on_paths_have_tracks_every_second() {
 #[test]
 fn outages_longer_than_the_time_between_handovers_are_one() {
     for mode in [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole] {
-        let handover = Handover { outage: Outage::Fixed(Nanos::from_secs(40)), per_delay: 0.0, mode };
+        let handover = Handover { outage: Outage::Fixed(Nanos::from_secs(40)), mode, ..Handover::default() };
         let t = timeline(SkySpec { handover, ..london_new_york(300) });
         let handovers = notes(&t, NoteKind::Handover);
         let (begins, ends) = (notes(&t, NoteKind::OutageBegin), notes(&t, NoteKind::OutageEnd));

@@ -133,7 +133,12 @@ impl Scenario {
 
     /// `[sweep]`: keys, with their values in TOML and their place.
     fn sweep(&self) -> Vec<(String, Vec<String>, String)> {
-        self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
+        self.0.sweep.axes.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
+    }
+
+    /// Whether the n-th values of all keys of `[sweep]` belong together.
+    fn sweep_zip(&self) -> bool {
+        self.0.sweep.zip
     }
 
     /// `[[expect]]`: the keys of each with their values in SI units, as JSON.

@@ -35,7 +35,6 @@ from perigee_lab.common.messages import complain
 if TYPE_CHECKING:
     from perigee_lab.judge.verdicts import Finding
     from perigee_lab.results.cells import Axis, Sweep
-    from perigee_lab.runs.backends import Backend
     from perigee_lab.runs.sweep import SweepPlan
 
 RUNS = Path("runs")
@@ -47,6 +46,9 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=A,B,C", help="A key with its values; with one value, an override."),
     ] = None,
+    zip_values: Annotated[
+        bool, typer.Option("--zip", help="Run the n-th values of all keys together, not all combinations.")
+    ] = False,
     cc: CcOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
@@ -65,7 +67,7 @@ def command(
     junit: JunitOption = None,
     tap: TapOption = None,
 ) -> int:
-    """Run every combination of some values.
+    """Run every combination of some values, or with --zip their n-th values together.
 
     Values of keys (--set KEY=A,B,C) and of the scenario's [sweep]. An interrupted sweep resumes. Exit codes
     4 and 5: an expectation of the scenario has failed, or is undecided.
@@ -77,7 +79,7 @@ def command(
 
     outlets = Outlets(junit, tap)
     outlets.check()
-    single, axes = _split(sets or [])
+    single, axes = _split(sets or [], zip_values)
     single += [f"run.seed={seed}"] if seed is not None else []
     single += [f"run.runs={runs}"] if runs is not None else []
     on = chosen(name_of(backend, hosts, None), kernel)
@@ -86,9 +88,10 @@ def command(
     if out is not None:
         refuse_file(out)
     with writing(out or RUNS):
-        plan = _planned(scenario, single, axes, schemes_of(cc), on, trust=trust, quiet=as_json)
+        given: dict[str, Any] = {"backend": on, "zip_values": zip_values, "trust": trust}
+        plan = _planned(scenario, single, axes, schemes_of(cc), given, quiet=as_json)
         if dry:
-            _tell(plan, as_json=as_json)
+            _print_plan(plan, as_json=as_json)
             return 0
         name = f"{plan.index.scenario}-sweep"
         begun = None if out is not None or force else unfinished(plan, name, RUNS)
@@ -114,9 +117,9 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], out
 
     findings = _findings(plan, folder)
     if as_json:
-        told = {"out": str(folder), "keys": done.keys, "cells": done.means(usual_columns(done)), "failed": plan.failed}
-        told |= {"expectations": [f.as_data() for f in findings]} if findings else {}
-        print(json.dumps(finite(told), indent=1))
+        shown = {"out": str(folder), "keys": done.keys, "cells": done.means(usual_columns(done)), "failed": plan.failed}
+        shown |= {"expectations": [f.as_data() for f in findings]} if findings else {}
+        print(json.dumps(finite(shown), indent=1))
     else:
         print_cells(done, usual_columns(done))
         print(
@@ -154,7 +157,7 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
     return found
 
 
-def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
+def _split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
     """Overrides, and keys with several values. Commas in brackets or quotes belong to a value."""
     from perigee_lab.common.quantities import quantity
     from perigee_lab.results.cells import Axis
@@ -172,7 +175,7 @@ def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
         # Compared as text: floats cannot distinguish all seeds.
         read = [q if (q := quantity(p)).unit else p for p in parts]
         twice = [p for i, p in enumerate(parts) if read[i] in read[:i]]
-        if twice:
+        if twice and not zip_values:
             stop(f"--set {text!r}: {twice[0]} is given twice")
         if key.strip() in {a.key for a in axes}:
             stop(f"--set {key.strip()} is given twice: put all its values into one")
@@ -197,7 +200,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _planned(
-    path: Path, single: list[str], axes: list[Axis], cc: list[str], backend: Backend, *, trust: bool, quiet: bool
+    path: Path, single: list[str], axes: list[Axis], cc: list[str], given: dict[str, Any], *, quiet: bool
 ) -> SweepPlan:
     from rich.console import Console
     from rich.status import Status
@@ -205,20 +208,20 @@ def _planned(
     from perigee_lab.runs.sweep import plan_of
 
     console = Console(stderr=True)
-    given: dict[str, Any] = {"backend": backend, "trust": trust, "command": recorded(sys.argv)}
+    given = {**given, "command": recorded(sys.argv)}
     if quiet or not console.is_terminal:
         return plan_of(path, single, axes, cc, **given)
     with Status("checking cells", console=console) as status:
-        tell = lambda n, of: status.update(f"checking cells: {n} of {of}")  # noqa: E731
-        return plan_of(path, single, axes, cc, **given, progress=tell)
+        report = lambda n, of: status.update(f"checking cells: {n} of {of}")  # noqa: E731
+        return plan_of(path, single, axes, cc, **given, progress=report)
 
 
-def _tell(plan: SweepPlan, *, as_json: bool) -> None:
+def _print_plan(plan: SweepPlan, *, as_json: bool) -> None:
     shape = {a.key: a.shown() for a in plan.index.axes}
     schemes, seeds = list(plan.plans[0].jobs[0].schemes), [j.seed for j in plan.plans[0].jobs]
     if as_json:
-        told = {"keys": shape, "cells": len(plan.plans), "runs": plan.size, "cc": schemes, "seeds": seeds}
-        print(json.dumps({**told, **plan.cost.as_data()}, indent=1))
+        shown = {"keys": shape, "cells": len(plan.plans), "runs": plan.size, "cc": schemes, "seeds": seeds}
+        print(json.dumps({**shown, **plan.cost.as_data()}, indent=1))
         return
     for key, values in shape.items():
         print(f"{key}: {', '.join(values)}")

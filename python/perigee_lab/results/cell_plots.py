@@ -37,7 +37,10 @@ def pictures(sweep: Sweep, folder: Path) -> list[Path]:
     keys = [a.key for a in sweep.index.axes if len(a.values) > 1]
     keys = [k for k in keys if k != SEED]
     wanted: list[tuple[str, str, str | None]] = [(m, k, None) for k in keys for m in there]
-    wanted = [(m, x, y) for i, x in enumerate(keys) for y in keys[i + 1 :] for m in there] + wanted
+    if sweep.index.zip:
+        wanted = [w for w in wanted if _distinct(sweep, w[1])]
+    else:
+        wanted = [(m, x, y) for i, x in enumerate(keys) for y in keys[i + 1 :] for m in there] + wanted
     made = []
     for metric, x, y in wanted[:MOST_PICTURES]:
         figure = lines(sweep, metric, x) if y is None else heat_map(sweep, metric, x, y)
@@ -60,6 +63,8 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    if sweep.index.zip and not _distinct(sweep, x):
+        raise RecordError(f"several combinations of this zipped sweep have the same {x}: choose another key as x")
     places, ticks = _places(sweep, x)
     schemes = _schemes(sweep)
     panels, of = _panels(sweep, {x}, MOST_PANELS)
@@ -155,11 +160,20 @@ def _write_numbers(axes: Any, grid: list[list[float]], low: float, high: float) 
 def _panels(sweep: Sweep, drawn: set[str], most: int) -> tuple[list[dict[str, Any]], int]:
     """Up to `most` combinations of the varying keys that are not on an axis, and their number.
 
-    Swept seeds are no key here: means and intervals are computed over them.
+    Swept seeds are no key here: means and intervals are computed over them. Keys of a zipped sweep
+    vary along the axis.
     """
+    if sweep.index.zip:
+        return [{}], 1
     others = [k for k in sweep.keys if k not in drawn and k != SEED and len({r[k] for r in sweep.rows}) > 1]
     found = list(dict.fromkeys(tuple(r[k] for k in others) for r in sweep.rows))
     return [dict(zip(others, values, strict=True)) for values in found[:most]], len(found)
+
+
+def _distinct(sweep: Sweep, key: str) -> bool:
+    """Whether no two cells have the same value of a key."""
+    values = next(a.values for a in sweep.index.axes if a.key == key)
+    return len(set(values)) == len(values)
 
 
 def _panel_title(panel: dict[str, Any]) -> str:
@@ -177,7 +191,9 @@ def _short(key: str) -> str:
 
 
 def _title(sweep: Sweep, drawn: set[str], remark: str) -> str:
-    fixed = [f"{k} = {_text(sweep.rows[0][k])}" for k in sweep.keys if k not in drawn and k != SEED]
+    others = [k for k in sweep.keys if k not in drawn and k != SEED]
+    along = [f"{_short(k)} along" for k in others if len({r[k] for r in sweep.rows}) > 1]
+    fixed = along or [f"{k} = {_text(sweep.rows[0][k])}" for k in others]
     seeds = len({r["seed"] for r in sweep.rows})
     parts = [sweep.index.scenario, *fixed, *([f"means over {seeds} seeds"] if seeds > 1 else []), remark]
     return "; ".join(filter(None, parts))

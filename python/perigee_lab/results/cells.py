@@ -64,6 +64,8 @@ class Index:
     scenario: str
     axes: tuple[Axis, ...]
     cells: tuple[Cell, ...]
+    zip: bool = False
+    """Whether the n-th values of all keys belong together, instead of all combinations."""
 
 
 class Sweep:
@@ -164,10 +166,12 @@ class Sweep:
 
         many = [a.key for a in self.index.axes if len(a.values) > 1 and a.key != SEED] or self.keys
         x = self.key_of(x) if x is not None else many[0]
-        if y is None and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
+        if y is None and not self.index.zip and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
             y = next((k for k in many if k != x), None)
         if y is None:
             return lines(self, metric, x)
+        if self.index.zip:
+            raise RecordError("a zipped sweep has one combination per value: a line over x is drawn without y")
         if self.key_of(y) == x:
             raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
         return heat_map(self, metric, x, self.key_of(y))

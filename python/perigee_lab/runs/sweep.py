@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Sweeps: a scenario with all combinations of values of some keys, several schemes and seeds.
+"""Sweeps: a scenario with all combinations of values of some keys (or their n-th values together), schemes and seeds.
 
 All cells are checked before the first run. The runs of all cells share the cores. Each has its own
 record, so that an interrupted sweep resumes, and a sweep with additional values runs only these.
@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, make_ready
@@ -77,13 +77,15 @@ def plan_of(
     *,
     seeds: Sequence[int] | None = None,
     backend: Backend = SIMULATOR,
+    zip_values: bool = False,
     trust: bool = False,
     command: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> SweepPlan:
     """Reads the scenario, and checks every cell.
 
-    `axes` replace those of `[sweep]` with the same key. Raises RecordError, naming the cell, and
+    `axes` replace those of `[sweep]` with the same key. With `zip_values`, or `zip = true` there,
+    the n-th values of all keys are run together instead of all combinations. Raises RecordError, naming the cell, and
     the errors of `Plan.of`.
     """
     base = open_file(path, list(sets), trust=trust)
@@ -94,8 +96,8 @@ def plan_of(
         raise RecordError(
             f"{path}: nothing is swept: give --set KEY=A,B,C (more than one value), or write a [sweep] into the file"
         )
-    check_size(every)
-    combinations = list(itertools.product(*(a.values for a in every)))
+    zip_values = zip_values or base.core.sweep_zip()
+    combinations = _together(every) if zip_values else _combined(every)
     made: list[Cell] = []
     plans: list[Plan] = []
     costs: list[Cost] = []
@@ -114,7 +116,28 @@ def plan_of(
         made.append(cell)
         if progress is not None:
             progress(n + 1, len(combinations))
-    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made)), plans, costs)
+    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values), plans, costs)
+
+
+def _combined(axes: Sequence[Axis]) -> list[tuple[str, ...]]:
+    check_size(axes)
+    return list(itertools.product(*(a.values for a in axes)))
+
+
+def _together(axes: Sequence[Axis]) -> list[tuple[str, ...]]:
+    """The n-th values of all keys. Raises RecordError unless they are equal in number and distinct."""
+    first = axes[0]
+    for a in axes:
+        if len(a.values) != len(first.values):
+            counts = f"{a.key} has {len(a.values)} values, {first.key} has {len(first.values)}"
+            raise RecordError(f"{counts}: a zipped sweep has one value of each key per cell")
+    found = list(zip(*(a.values for a in axes), strict=True))
+    check_size([first])
+    for n, values in enumerate(found):
+        if values in found[:n]:
+            shown = ", ".join(f"{a.key} = {v}" for a, v in zip(axes, values, strict=True))
+            raise RecordError(f"the combination {shown} is given twice")
+    return found
 
 
 def check_size(axes: Sequence[Axis]) -> None:
@@ -217,6 +240,7 @@ def sweep(
     seeds: Sequence[int] | None = None,
     out: str | Path,
     sets: Mapping[str, object] | None = None,
+    zip_values: bool = False,
     jobs: int | None = None,
     cluster: str | None = None,
     store: str | None = None,
@@ -226,6 +250,7 @@ def sweep(
 ) -> cells.Sweep:
     """Runs every combination of the values of `keys` and of the file's `[sweep]`, into `out`.
 
+    With `zip_values` (or `zip = true` in the file) the n-th values of all keys are run together.
     Completed runs there are skipped. Returns the results: `frame()` is a tidy frame with one row
     per run and one column per key; `cluster` and `store` as for `perigee sweep`
     (docs/how-to/cluster.md). Raises ScenarioError, RecordError; RunError if a run failed, after all
@@ -233,8 +258,9 @@ def sweep(
     """
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)
-    axes = [Axis(key, tuple(_values(key, list(values)))) for key, values in (keys or {}).items()]
-    plan = plan_of(Path(path), overrides(sets, {}), axes, trusts.said(schemes), seeds=seeds, trust=trust)
+    axes = [Axis(key, tuple(_values(key, list(values), zip_values))) for key, values in (keys or {}).items()]
+    given: dict[str, Any] = {"seeds": seeds, "zip_values": zip_values, "trust": trust}
+    plan = plan_of(Path(path), overrides(sets, {}), axes, trusts.said(schemes), **given)
     with claimed(Path(out)):
         plan = plan.into(Path(out), force=force)
         found = execute_sweep(plan, Path(out), machines=machines, progress=progress)
@@ -245,10 +271,10 @@ def sweep(
     return found
 
 
-def _values(key: str, values: list[object]) -> list[str]:
+def _values(key: str, values: list[object], zip_values: bool) -> list[str]:
     if not values:
         raise RecordError(f"{key}: the list of values is empty")
     found = [line.partition("=")[2] for v in values for line in overrides({"v": v}, {})]
-    if len(set(found)) < len(found):
+    if len(set(found)) < len(found) and not zip_values:
         raise RecordError(f"{key}: a value is given twice: {', '.join(found)}")
     return found

@@ -190,6 +190,25 @@ pub struct Handover {
     /// `Hold`: they come up again along with the new ones, so that waiting packets are delayed
     /// instead of lost.
     pub mode: OutageMode,
+    /// Additional handovers of every terminal at fixed times, to the satellite selected then, which
+    /// may be the one in use.
+    pub forced: Option<Recurrence>,
+}
+
+/// Instants `first`, `first + every`, and so on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recurrence {
+    /// Time between instants, above zero.
+    pub every: Nanos,
+    /// First instant.
+    pub first: Nanos,
+}
+
+impl Recurrence {
+    /// Whether `t` is one of the instants.
+    pub fn contains(self, t: Nanos) -> bool {
+        t >= self.first && (t.0 - self.first.0).is_multiple_of(self.every.0)
+    }
 }
 
 impl Default for Handover {
@@ -198,6 +217,7 @@ impl Default for Handover {
             outage: Outage::Uniform(Nanos::from_millis(45), Nanos::from_millis(120)),
             per_delay: 0.0,
             mode: OutageMode::Flush,
+            forced: None,
         }
     }
 }

@@ -200,13 +200,14 @@ impl SkyStream {
 
     fn hand_over(&mut self, t: Nanos, now: &Positions, r: &Routes) {
         let at = Some(now);
+        let forced = self.sky.spec.handover.forced.is_some_and(|times| times.contains(t));
         for (ground, terminal) in self.terminals.iter_mut().enumerate() {
             if self.sky.spec.ground[ground].kind != GroundKind::Terminal {
                 continue;
             }
             if t == Nanos::ZERO {
                 terminal.begin(r.serving[ground]);
-            } else if terminal.serving != r.serving[ground] {
+            } else if terminal.serving != r.serving[ground] || (forced && terminal.serving.is_some()) {
                 let mut hand =
                     Hand { sky: &self.sky, net: &mut self.net, out: &mut self.changes, ground, at };
                 terminal.change(&mut hand, t, r.serving[ground]);

@@ -4,8 +4,8 @@
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
 use crate::file::kind::{function, Val};
-pub use crate::file::tree::{Axis, Given};
 use crate::file::tree::{Entry, Table};
+pub use crate::file::tree::{Given, Sweep};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Part {
     /// Parameters by scheme.
     ByScheme(BTreeMap<String, Given>),
     /// Keys to sweep, in file order.
-    Sweep(Vec<Axis>),
+    Sweep(Sweep),
     /// Transport options of all flows, and those by scheme.
     Tcp(Given, BTreeMap<String, Given>),
 }

@@ -5,7 +5,7 @@ use crate::file::checked::{Checked, Given, Part};
 use crate::file::error::Place;
 use crate::file::grammar::{Key, Section};
 use crate::file::kind::{Draw, Shape, Val};
-use crate::file::tree::{self, Axis};
+use crate::file::tree::{self, Sweep};
 use perigee_sources::topology::Placement;
 use perigee_timeline::{Hosts, Law, LinkOrder, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos, Size};
@@ -161,13 +161,13 @@ impl<T: FromPart> FromPart for Vec<(String, T)> {
     }
 }
 
-impl FromPart for Vec<Axis> {
+impl FromPart for Sweep {
     const SHAPES: u64 = Shape::Sweep as u64;
-    const EMPTY: Option<fn() -> Self> = Some(Vec::new);
+    const EMPTY: Option<fn() -> Self> = Some(Sweep::default);
 
     fn from_part(part: &Part, _: &Place) -> Option<Self> {
-        if let Part::Sweep(axes) = part {
-            Some(axes.clone())
+        if let Part::Sweep(sweep) = part {
+            Some(sweep.clone())
         } else {
             None
         }

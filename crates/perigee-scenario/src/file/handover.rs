@@ -3,6 +3,7 @@
 
 use crate::file::error::Problem;
 use crate::file::field::Named;
+use crate::file::grammar::Only;
 use crate::file::kind::{Draw, Kind};
 use crate::file::parameters::parameters;
 use crate::file::rows::SHORT_DRAW;
@@ -16,6 +17,8 @@ parameters! {
     length as outage: Draw<Nanos> = key(SHORT_DRAW, "uniform(45 ms, 120 ms)", "the terminal is cut off for this long");
     file: Option<Named> = optional(Kind::File, "a recorded distribution instead: seconds of one outage in the first column of each line");
     per_delay: f64 = key(Kind::Number(0.0, 1000.0), "0", "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
+    every: Option<Nanos> = optional(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those of the selection of satellites: each has an outage even if the satellite stays the same; a multiple of source.constellation.step (only for constellations)");
+    first: Option<Nanos> = optional(Kind::Time(Nanos::ZERO, Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
 }
 
 impl Handover {
@@ -26,6 +29,28 @@ impl Handover {
         if self.file.is_some() && c.has("outage") && of_one_file {
             let p = c.problem("outage", "given together with a file of outages");
             problems.push(p.hint("keep one of them"));
+        }
+    }
+
+    /// Checks the times of forced handovers against the time between steps of the constellation.
+    pub(crate) fn check_forced(&self, step: Nanos, terminals: bool, problems: &mut Vec<Problem>) {
+        for (key, value) in [("every", self.every), ("first", self.first)] {
+            let Some(time) = value.filter(|t| !t.0.is_multiple_of(step.0)) else { continue };
+            let why = format!("{time} is no multiple of source.constellation.step, {step}");
+            let hint = format!("use a multiple of {step}, or change source.constellation.step");
+            problems.push(self.written.problem(key, why).hint(hint));
+        }
+        if self.every.is_some() && !terminals {
+            let p = self.written.problem("every", "no effect: no node is a terminal");
+            problems.push(p.hint("stations have soft handovers; set kind = \"terminal\" for a node"));
+        }
+    }
+
+    /// Reports forced handovers in a source without a constellation.
+    pub(crate) fn refuse_forced(&self, problems: &mut Vec<Problem>) {
+        if self.every.is_some() {
+            let p = self.written.problem("every", "no effect: this source has no satellites to select");
+            problems.push(p.hint("use [schedule] with every and outage"));
         }
     }
 }

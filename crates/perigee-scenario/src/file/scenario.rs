@@ -79,7 +79,7 @@ pub struct Scenario {
     /// `[slow_start.NAME]`.
     pub slow_start: BTreeMap<String, Given>,
     /// `[sweep]`.
-    pub sweep: Vec<tree::Axis>,
+    pub sweep: tree::Sweep,
     /// `[[flow]]`.
     pub flows: Vec<FlowSpec>,
     /// `[case]`.
@@ -213,7 +213,7 @@ impl Reader<'_> {
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));
         let jitter = self.jitter(top.jitter, source.as_ref());
-        self.check_handover(&top.handover, &top.written, source.as_ref());
+        self.check_handover(&top.handover, &top.written, source.as_ref(), &nodes);
         let schedule_files = changes.iter().filter_map(|c| match &c.when {
             When::File(path) => Some(path.clone()),
             _ => None,
@@ -272,7 +272,13 @@ impl Reader<'_> {
         jitter
     }
 
-    fn check_handover(&mut self, handover: &Handover, top: &Checked, source: Option<&Source>) {
+    fn check_handover(
+        &mut self,
+        handover: &Handover,
+        top: &Checked,
+        source: Option<&Source>,
+        nodes: &[NodeSpec],
+    ) {
         let changes_satellites = match source {
             Some(Source::Constellation(_)) | None => true,
             Some(Source::PathLog(p)) => p.is_broken(),
@@ -284,6 +290,14 @@ impl Reader<'_> {
             self.problems.push(p.hint("use [[change]] or [schedule] for outages"));
         }
         handover.check(self.problems);
+        match source {
+            Some(Source::Constellation(c)) => {
+                let terminals = nodes.iter().any(|n| n.kind == "terminal");
+                handover.check_forced(c.step, terminals, self.problems);
+            }
+            Some(_) => handover.refuse_forced(self.problems),
+            None => {}
+        }
     }
 
     /// Only what moves has a phase.

@@ -2,15 +2,53 @@
 //! `[sweep]`: keys of the scenario, each with a list of values.
 
 use crate::file::error::Problem;
-use crate::file::tree::{Axis, Raw, Table};
+use crate::file::tree::{Axis, Raw, Sweep, Table};
 use crate::file::write;
 
+/// Key of the section that is no key of the scenario.
+const ZIP: &str = "zip";
+
 /// Reads the section: `port.bottleneck.queue = ["1 bdp", "4 bdp"]`, with or without quotes around
-/// the key.
-pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Vec<Axis> {
-    let mut found = Vec::new();
-    gather(table, "", path, &mut found, out);
-    found
+/// the key, and `zip`.
+pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Sweep {
+    let entry = table.0.iter().find(|e| e.key == ZIP);
+    let zip = match entry.map(|e| &e.item.value) {
+        None => false,
+        Some(Raw::Bool(zip)) => *zip,
+        Some(other) => {
+            let p = Problem::new(format!("{path}.{ZIP}"), "must be true or false").found(other.shown());
+            out.extend(entry.map(|e| p.at(&e.item.place)));
+            false
+        }
+    };
+    let mut axes = Vec::new();
+    let keys = table.0.iter().filter(|e| e.key != ZIP).cloned().collect();
+    gather(&Table(keys), "", path, &mut axes, out);
+    if zip {
+        out.extend(unequal(&axes, path));
+    } else {
+        out.extend(axes.iter().filter_map(|a| repeated(a, path)));
+    }
+    Sweep { axes, zip }
+}
+
+/// Problem of the first key whose number of values differs from that of the first key.
+fn unequal(axes: &[Axis], path: &str) -> Option<Problem> {
+    let (first, others) = axes.split_first()?;
+    let n = first.values.len();
+    let other = others.iter().find(|a| a.values.len() != n)?;
+    let why = format!(
+        "{} values, but {} has {n}: with zip = true they are equal in number",
+        other.values.len(),
+        first.key
+    );
+    Some(Problem::new(format!("{path}.{}", other.key), why).at(&other.place))
+}
+
+fn repeated(axis: &Axis, path: &str) -> Option<Problem> {
+    let (_, twice) = axis.values.iter().enumerate().find(|(i, v)| axis.values[..*i].contains(v))?;
+    let problem = Problem::new(format!("{path}.{}", axis.key), "a value is given twice");
+    Some(problem.at(&axis.place).found(twice.clone()))
 }
 
 fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &mut Vec<Problem>) {
@@ -24,11 +62,8 @@ fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &
             Raw::Table(t) => gather(t, &key, path, found, out),
             Raw::List(l) if l.is_empty() => out.push(problem("the list of values is empty")),
             Raw::List(l) => {
-                let values: Vec<String> = l.iter().map(write::one).collect();
-                match values.iter().enumerate().find(|(i, v)| values[..*i].contains(v)) {
-                    Some((_, twice)) => out.push(problem("a value is given twice").found(twice.clone())),
-                    None => found.push(Axis { key, values, place: e.place.clone() }),
-                }
+                let values = l.iter().map(write::one).collect();
+                found.push(Axis { key, values, place: e.place.clone() });
             }
             other => out.push(problem("must be a list of values").found(other.shown())),
         }
@@ -36,8 +71,8 @@ fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &
 }
 
 /// Warning about a sweep in a run that is not a sweep.
-pub(crate) fn remark(sweep: &[Axis]) -> Option<String> {
-    let first = sweep.first()?;
+pub(crate) fn remark(sweep: &Sweep) -> Option<String> {
+    let first = sweep.axes.first()?;
     Some(format!(
         "{}: [sweep] is for `perigee sweep`; this runs the scenario as it is without it",
         first.place

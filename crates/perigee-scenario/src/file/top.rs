@@ -7,7 +7,7 @@ use crate::file::background::Background;
 use crate::file::bursts::Bursts;
 use crate::file::case::Case;
 use crate::file::change::Change;
-use crate::file::checked::{Axis, Given};
+use crate::file::checked::{Given, Sweep};
 use crate::file::demand::Demand;
 use crate::file::expect::Expect;
 use crate::file::field::TcpOfAll;
@@ -53,7 +53,7 @@ parameters! {
     flow: Vec<Flow> = list("[[flow]]: who sends what to whom; at least one, unless there is a [demand]");
     demand: Option<Demand> = one();
     hosts: Hosts = one();
-    sweep: Vec<Axis> = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run");
+    sweep: Sweep = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run; with zip = true the n-th values of all keys together");
     case: Case = one();
     expect: Vec<Expect> = list("[[expect]]: what must hold of the results");
     program: Vec<Program> = list("[[program]]: what runs on the nodes, where hosts are real");

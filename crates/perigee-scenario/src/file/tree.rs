@@ -109,6 +109,15 @@ pub struct Axis {
     pub place: Place,
 }
 
+/// `[sweep]`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sweep {
+    /// Swept keys, in file order.
+    pub axes: Vec<Axis>,
+    /// Whether the n-th values of all keys belong together, instead of all combinations.
+    pub zip: bool,
+}
+
 /// Parameters, each with its place.
 pub type Given = BTreeMap<String, (Param, Place)>;
 

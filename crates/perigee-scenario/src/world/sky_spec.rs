@@ -21,8 +21,8 @@ use perigee_orbit::motion::shell::{Phasing, Propagation, Shell};
 use perigee_orbit::sky::policy::{Peers, Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::time::Epoch;
 use perigee_orbit::{
-    GroundKind, GroundNode, GroundPorts, Handover, Isls, LoadRule, Outage, PathRule, Pattern, Satellites,
-    SkySpec,
+    GroundKind, GroundNode, GroundPorts, Handover, Isls, LoadRule, Outage, PathRule, Pattern, Recurrence,
+    Satellites, SkySpec,
 };
 use perigee_timeline::workload::App;
 use perigee_timeline::GeoPoint;
@@ -271,7 +271,8 @@ fn handover(spec: &OutageKeys) -> Result<Handover, ScenarioError> {
         (None, Some(fixed)) => Outage::Fixed(fixed),
         (None, None) => Outage::Uniform(spec.length.low, spec.length.high),
     };
-    Ok(Handover { outage, per_delay: spec.per_delay, mode: spec.mode })
+    let forced = spec.every.map(|every| Recurrence { every, first: spec.first.unwrap_or(every) });
+    Ok(Handover { outage, per_delay: spec.per_delay, mode: spec.mode, forced })
 }
 
 fn recorded(file: &Path, place: &Place) -> Result<Vec<Nanos>, ScenarioError> {
