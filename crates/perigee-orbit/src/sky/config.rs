@@ -207,7 +207,7 @@ pub struct Recurrence {
 impl Recurrence {
     /// Whether `t` is one of the instants.
     pub fn contains(self, t: Nanos) -> bool {
-        t >= self.first && (t.0 - self.first.0).is_multiple_of(self.every.0)
+        t >= self.first && (t.0 - self.first.0) % self.every.0 == 0
     }
 }
 

@@ -35,7 +35,7 @@ impl Handover {
     /// Checks the times of forced handovers against the time between steps of the constellation.
     pub(crate) fn check_forced(&self, step: Nanos, terminals: bool, problems: &mut Vec<Problem>) {
         for (key, value) in [("every", self.every), ("first", self.first)] {
-            let Some(time) = value.filter(|t| !t.0.is_multiple_of(step.0)) else { continue };
+            let Some(time) = value.filter(|t| t.0 % step.0 != 0) else { continue };
             let why = format!("{time} is no multiple of source.constellation.step, {step}");
             let hint = format!("use a multiple of {step}, or change source.constellation.step");
             problems.push(self.written.problem(key, why).hint(hint));
