@@ -71,6 +71,30 @@ fn a_nanosecond_a_rate_and_an_outage_count() {
 }
 
 #[test]
+fn every_property_of_a_port_counts() {
+    let base = timeline(LOG);
+    let edits: [(&str, fn(&mut PortSpec)); 9] = [
+        ("rate", |spec| spec.rate = perigee_units::BitRate::from_mbit(77)),
+        ("limit", |spec| spec.queue.limit = QueueLimit::Packets(7)),
+        ("discipline", |spec| {
+            spec.queue.discipline = Discipline { name: "codel".into(), ..Default::default() }.into()
+        }),
+        ("count_in_service", |spec| spec.queue.count_in_service ^= true),
+        ("probe_priority", |spec| spec.queue.probe_priority ^= true),
+        ("integer_meter", |spec| spec.queue.integer_meter ^= true),
+        ("framing", |spec| spec.framing += 1),
+        ("burst", |spec| spec.burst += 1),
+        ("metered", |spec| spec.metered ^= true),
+    ];
+    for (property, edit) in edits {
+        let mut other = base.clone();
+        edit(&mut other.header.ports[0].spec);
+        let d = diff(&base, &other, Nanos::from_millis(500), Nanos::from_millis(200));
+        assert!(d.ports.len() == 1 && !d.is_empty(), "{property}: {d:?}");
+    }
+}
+
+#[test]
 fn names_of_one_tool_are_read_in_the_words_of_another() {
     let renamed = BTreeMap::from([("end1".to_string(), "london".to_string())]);
     let names = Names { renamed, shell: Some((24, 66)) };

@@ -161,7 +161,7 @@ pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
     }
 }
 
-/// Differences of rate, queue, framing and meter of each port, by its node and name.
+/// Differences of the properties of each port, by its node and its index among the node's ports.
 fn ports(a: &Timeline, b: &Timeline) -> Vec<String> {
     let (a, b) = (port_words(a), port_words(b));
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -183,21 +183,6 @@ fn dama_words(d: &crate::Dama) -> String {
 fn port_words(t: &Timeline) -> BTreeMap<String, String> {
     let nodes: Vec<&Node> = t.header.nodes.iter().chain(t.chunks.iter().flat_map(|c| &c.nodes)).collect();
     let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
-    let words = |p: &Port| {
-        let limit = match p.spec.queue.limit {
-            QueueLimit::Packets(n) => format!("{n} packets"),
-            QueueLimit::Bytes(n) => format!("{n} B"),
-        };
-        let discipline = discipline_words(&p.spec.queue.discipline);
-        let metered = match (p.spec.metered, p.spec.queue.integer_meter) {
-            (false, _) => "",
-            (true, false) => ", metered",
-            (true, true) => ", metered in integers",
-        };
-        let burst = if p.spec.burst > 0 { format!(", burst {} B", p.spec.burst) } else { String::new() };
-        let dama = p.spec.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
-        format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.spec.rate, p.spec.framing)
-    };
     // The name of a port contains the source's names of nodes, whereas its index among the ports of
     // its node does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
@@ -206,7 +191,30 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
         *k += 1;
         format!("port {k} of {}", nodes[p.node.ix()].name)
     };
-    ports.map(|p| (named(p), words(p))).collect()
+    ports.map(|p| (named(p), spec_words(&p.spec))).collect()
+}
+
+/// All properties of a port. (Without `..` in the patterns, so that a new field does not compile
+/// until it is compared here.)
+fn spec_words(spec: &PortSpec) -> String {
+    let PortSpec { rate, queue, framing, burst, dama, metered } = spec;
+    let Queue { limit, discipline, count_in_service, probe_priority, integer_meter } = queue;
+    let limit = match limit {
+        QueueLimit::Packets(n) => format!("{n} packets"),
+        QueueLimit::Bytes(n) => format!("{n} B"),
+    };
+    let counted = if *count_in_service { " and the one in transmission" } else { "" };
+    let discipline = discipline_words(discipline);
+    let probes = if *probe_priority { ", probes first" } else { "" };
+    let burst = if *burst > 0 { format!(", burst {burst} B") } else { String::new() };
+    let dama = dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
+    let meter = match (metered, integer_meter) {
+        (false, false) => "",
+        (false, true) => ", not metered (in integers)",
+        (true, false) => ", metered",
+        (true, true) => ", metered in integers",
+    };
+    format!("{rate}, {limit}{discipline}{counted}{probes}, framing {framing} B{burst}{dama}{meter}")
 }
 
 /// Name and parameters; empty for drop-tail.
