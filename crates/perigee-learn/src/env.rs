@@ -215,7 +215,7 @@ impl Env {
     pub fn step(&mut self, decisions: &[Decision]) -> Result<(), LearnError> {
         for (agent, decision) in self.agents.iter().zip(decisions).filter(|(a, _)| a.active) {
             lock(&agent.desk).decision = *decision;
-            self.simulation.tell(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
+            self.simulation.signal_flow(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
         }
         let next = Nanos(self.now().0 + self.rules.step.0);
         self.simulation.advance(next, &mut Silent).map_err(failed)?;
@@ -249,7 +249,10 @@ impl Env {
             return Ok(());
         }
         agent.active = now < agent.stop
-            && self.simulation.tell(agent.flow, &Signal::Custom(OBSERVE), &mut Silent).map_err(failed)?;
+            && self
+                .simulation
+                .signal_flow(agent.flow, &Signal::Custom(OBSERVE), &mut Silent)
+                .map_err(failed)?;
         agent.present = agent.active;
         if !agent.active {
             return Ok(());
@@ -335,7 +338,7 @@ impl Env {
             let bdp = self.capacity * agent.base_rtt_ms * 1e-3 / WIRE_BYTES;
             let cwnd = libm::round(share * bdp / active).max(4.0) as u64;
             lock(&agent.desk).decision = Decision::Set { cwnd, pacing: None };
-            self.simulation.tell(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
+            self.simulation.signal_flow(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
         }
         Ok(())
     }

@@ -497,11 +497,12 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Passes notices of a flow to the programs at both of its ends.
     fn notify(&mut self) {
         let Turns { plan, guests, simulation, .. } = self;
-        for told in simulation.told().filter(|_| !plan.job.commands.is_empty()) {
-            let Some((from, to)) = plan.ends.get(told.flow as usize).copied().flatten() else { continue };
+        for received in simulation.take_notices().filter(|_| !plan.job.commands.is_empty()) {
+            let Some((from, to)) = plan.ends.get(received.flow as usize).copied().flatten() else { continue };
             for host in [from, to] {
-                let text = notices::line(&told, &plan.job.hosts[host].name, &plan.names[told.flow as usize]);
-                guests.notify(host, told.at + HAND_OVER + EPOCH, &text);
+                let text =
+                    notices::line(&received, &plan.job.hosts[host].name, &plan.names[received.flow as usize]);
+                guests.notify(host, received.at + HAND_OVER + EPOCH, &text);
             }
         }
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Notices for programs on real hosts: one line of JSON each.
 
-use perigee_sim::{Notice, Told};
+use perigee_sim::{FlowNotice, Notice};
 use serde_json::{json, Value};
 
 /// Notice for a host about a flow that starts or ends there.
-pub fn line(told: &Told, host: &str, flow: &str) -> String {
-    let mut fields = json!({ "t_ns": told.at.0, "node": host, "flow": flow, "event": event(told.notice) });
-    if let (Notice::Begin(end), Value::Object(fields)) = (told.notice, &mut fields) {
+pub fn line(received: &FlowNotice, host: &str, flow: &str) -> String {
+    let mut fields =
+        json!({ "t_ns": received.at.0, "node": host, "flow": flow, "event": event(received.notice) });
+    if let (Notice::Begin(end), Value::Object(fields)) = (received.notice, &mut fields) {
         fields.insert("until_ns".into(), end.0.into());
     }
     fields.to_string()
@@ -28,10 +29,10 @@ mod tests {
 
     #[test]
     fn a_notice_is_an_object_of_json() {
-        let told = |notice| line(&Told { at: Nanos(5), flow: 1, notice }, "a", "a \"b\"");
+        let text = |notice| line(&FlowNotice { at: Nanos(5), flow: 1, notice }, "a", "a \"b\"");
         let begin = r#"{"event":"begin","flow":"a \"b\"","node":"a","t_ns":5,"until_ns":9}"#;
-        assert_eq!(told(Notice::Begin(Nanos(9))), begin);
-        assert!(told(Notice::End).contains(r#""event":"end""#) && !told(Notice::End).contains("until"));
-        assert!(told(Notice::Path(7)).contains(r#""event":"path""#));
+        assert_eq!(text(Notice::Begin(Nanos(9))), begin);
+        assert!(text(Notice::End).contains(r#""event":"end""#) && !text(Notice::End).contains("until"));
+        assert!(text(Notice::Path(7)).contains(r#""event":"path""#));
     }
 }

@@ -11,8 +11,9 @@
 //!   options).
 //! * [`observe`]: the observer interface, and the results.
 //!
-//! The crate knows no files, scenario syntax, plots or satellites.
+//! The crate does not depend on files, scenario syntax, plots or satellites.
 
+mod cache;
 pub mod external;
 pub mod external_endpoint;
 mod host;
@@ -21,7 +22,6 @@ mod notices;
 pub mod observe;
 mod packet;
 pub mod parallel;
-mod prefetch;
 mod routes;
 mod schedule;
 pub mod setup;
@@ -29,7 +29,7 @@ mod simulation;
 
 pub use external::External;
 pub use external_endpoint::{Content, Delivery, EndpointId, OutsidePacket, Side};
-pub use notices::{Notice, Told};
+pub use notices::{FlowNotice, Notice};
 pub use observe::*;
 pub use packet::TelemetryStack;
 pub use parallel::{run_on_threads, Execution, Threads};

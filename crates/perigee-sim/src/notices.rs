@@ -26,7 +26,7 @@ pub enum Notice {
 
 /// A notice received by a flow with external ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct FlowNotice {
     /// Time of the notice.
     pub at: Nanos,
     /// Number of the flow.
@@ -104,7 +104,7 @@ impl NoticeQueue {
         if self.next() > now {
             return None;
         }
-        self.due.pop().map(|Reverse((_, flow, told))| (flow, told))
+        self.due.pop().map(|Reverse((_, flow, notice))| (flow, notice))
     }
 }
 
@@ -163,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_handover_is_told_ahead_of_time_and_its_end_after_the_hold_time() {
+    fn a_handover_is_announced_and_its_end_after_the_hold_time() {
         let how = Notices { lead: Nanos::from_millis(500), ..Notices::default() };
-        let told =
+        let received =
             notices(how, vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)]);
         let end = Nanos::from_millis(16_800);
-        assert_eq!(told, [(14_500, Notice::Begin(end)), (16_800, Notice::End)]);
+        assert_eq!(received, [(14_500, Notice::Begin(end)), (16_800, Notice::End)]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets, in one arena. A packet is always in exactly one ring: that of a port where it waits, or
-//! of a link on which it is in flight.
+//! Packets, in one arena. Queues, ports, links and hosts hold a packet's index in it, one of them at
+//! a time: the queue of a port where it waits, the port that transmits it, the flight of a link, the
+//! end of a flow.
 
-use crate::prefetch::fetch_of;
+use crate::cache::fetch_of;
 use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};

@@ -168,7 +168,7 @@ pub enum SimError {
     #[error("{0}")]
     Setup(String),
     /// Time does not advance: a controller or plug-in keeps requesting immediate calls.
-    #[error("the simulation is stuck at {at}: {what} asks to be called again without end")]
+    #[error("the simulation is stuck at {at}: {what} reschedules itself at this instant without end")]
     Stuck {
         /// Simulated time.
         at: Nanos,

@@ -27,7 +27,7 @@ pub struct Object {
     /// Size in bytes.
     pub bytes: u64,
     /// Time of the client's request.
-    pub asked: Nanos,
+    pub requested: Nanos,
     /// Arrival of its first segment.
     pub first: Option<Nanos>,
     /// Segment after its last one, and payload bytes of its last segment.
@@ -86,7 +86,7 @@ pub struct Client {
     quality: usize,
     /// Segment after the latest complete object.
     end: u64,
-    asked: u64,
+    requested: u64,
     tries: u32,
     /// Time of the next request or repetition.
     pub at: Nanos,
@@ -256,7 +256,7 @@ impl Client {
             player,
             quality: 0,
             end: 0,
-            asked: 0,
+            requested: 0,
             tries: 0,
             at: Nanos::MAX,
         })
@@ -279,18 +279,19 @@ impl Client {
         if self.now.is_none() {
             if let (Some(player), App::Video(video)) = (&mut self.player, &self.app) {
                 let before = std::mem::replace(&mut self.quality, player.choose());
-                let other = self.asked == 0 || before != self.quality;
+                let other = self.requested == 0 || before != self.quality;
                 changed = other.then(|| video.ladder.rates_bps()[self.quality]);
             }
-            let (bytes, segments, last) = answer_size(&self.app, self.mss, seed, self.asked, self.quality);
+            let (bytes, segments, last) =
+                answer_size(&self.app, self.mss, seed, self.requested, self.quality);
             let end = self.end + segments;
-            self.now = Some(Object { number: self.asked, bytes, asked: now, first: None, end, last });
-            self.asked += 1;
+            self.now = Some(Object { number: self.requested, bytes, requested: now, first: None, end, last });
+            self.requested += 1;
             self.tries = 0;
         }
         self.at = now + REPEAT * (1 << self.tries.min(6));
         self.tries += 1;
-        ((self.asked - 1) | ((self.quality as u64) << QUALITY), changed)
+        ((self.requested - 1) | ((self.quality as u64) << QUALITY), changed)
     }
 
     /// Handles in-order delivery up to segment `next`; `None` = no object is complete.
@@ -307,7 +308,7 @@ impl Client {
         let done = *object;
         self.now = None;
         self.end = done.end;
-        let last = self.asked >= self.wanted();
+        let last = self.requested >= self.wanted();
         let (ask, whole, stalled) = self.after(now, done, seed, last);
         self.at = if last { Nanos::MAX } else { ask };
         Some(Got { whole, short: self.mss as u32 - done.last, stalled })
@@ -335,10 +336,10 @@ impl Client {
             }
             App::Request { think, period, .. } => {
                 let thought = now + workload::think_time(think, seed, done.number);
-                (thought.max(done.asked + (*period).max(SHORTEST)), Some(done), None)
+                (thought.max(done.requested + (*period).max(SHORTEST)), Some(done), None)
             }
             _ => {
-                let player = self.player.as_mut().map(|p| p.segment(now, done.asked, done.bytes, last));
+                let player = self.player.as_mut().map(|p| p.segment(now, done.requested, done.bytes, last));
                 let (ask, stalled) = player.unwrap_or((now, None));
                 (ask.max(now + SHORTEST), Some(done), stalled)
             }
@@ -432,7 +433,7 @@ impl ReceivingEnd {
                 flow,
                 object: o.number,
                 bytes: o.bytes,
-                asked_ns: o.asked.0,
+                asked_ns: o.requested.0,
                 first_ns: o.first.map(|t| t.0),
                 done_ns: now.0,
             });
@@ -506,10 +507,10 @@ mod tests {
         // The document's 1500 bytes take two segments, and three objects of 1500 bytes take two
         // each.
         assert_eq!(c.delivered(s(2), 2, 0).unwrap().whole, None);
-        assert_eq!(c.at, s(2), "what the document names is asked for at once");
+        assert_eq!(c.at, s(2), "what the document names is requested at once");
         assert_eq!(c.ask(s(2), 0), (1, None));
         let page = c.delivered(s(4), 4, 0).unwrap().whole.unwrap();
-        assert_eq!((page.number, page.bytes, page.asked, page.first), (0, 3000, s(1), Some(s(2))));
+        assert_eq!((page.number, page.bytes, page.requested, page.first), (0, 3000, s(1), Some(s(2))));
         assert_eq!(c.at, Nanos::MAX, "one was wanted");
     }
 

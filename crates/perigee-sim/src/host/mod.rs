@@ -20,7 +20,7 @@ mod tcp_sender;
 
 pub(crate) use external::begins_flow;
 pub(crate) use receiving_end::{Delivered, ReceivingEnd};
-pub(crate) use sending_end::{Heard, SendingEnd};
+pub(crate) use sending_end::{Received, SendingEnd};
 pub(crate) use tcp_receiver::TcpReceiver;
 
 use crate::external_endpoint::Outbox;
@@ -139,13 +139,13 @@ impl FlowFacts {
             setup,
         };
         if facts.setup.app.is_tcp() {
-            facts.ask_scheme();
+            facts.apply_caps();
         }
         facts
     }
 
-    /// Queries the scheme for its requirements at both ends.
-    fn ask_scheme(&mut self) {
+    /// Applies the scheme's requirements on both ends.
+    fn apply_caps(&mut self) {
         let tcp = &self.setup.tcp;
         // The scheme is created for a connection that does not exist yet.
         let init = perigee_cc::ConnInit {

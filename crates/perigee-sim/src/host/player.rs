@@ -111,11 +111,17 @@ impl Player {
         self.video.ladder.rates_bps().iter().rposition(|r| *r as f64 <= predicted).unwrap_or(0)
     }
 
-    /// A segment requested at `asked` is complete. Returns the time of the next request, and the
+    /// A segment requested at `requested` is complete. Returns the time of the next request, and the
     /// duration of the stall if one ends now.
-    pub fn segment(&mut self, now: Nanos, asked: Nanos, bytes: u64, last: bool) -> (Nanos, Option<Nanos>) {
+    pub fn segment(
+        &mut self,
+        now: Nanos,
+        requested: Nanos,
+        bytes: u64,
+        last: bool,
+    ) -> (Nanos, Option<Nanos>) {
         self.play(now);
-        let took_s = (now - asked).max(Nanos(1)).as_secs_f64();
+        let took_s = (now - requested).max(Nanos(1)).as_secs_f64();
         self.throughputs[self.totals.segments as usize % LOOKED_AT] = bytes as f64 * 8.0 / took_s;
         self.totals.segments += 1;
         self.totals.media_bits += bytes * 8;

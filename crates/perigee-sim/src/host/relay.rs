@@ -31,7 +31,7 @@ const WINDOW_UPDATE_SHARE: Seg = 16;
 pub struct LegReceiver {
     leg: Leg,
     /// Start of the first leg.
-    asked: Option<Nanos>,
+    requested: Option<Nanos>,
     /// Segments that the proxy's buffer can hold.
     room: Seg,
     /// Segments that the next leg's receiver has acknowledged.
@@ -64,7 +64,7 @@ impl LegReceiver {
         let room = room(&leg, mss);
         LegReceiver {
             leg,
-            asked: None,
+            requested: None,
             room,
             passed: 0,
             window_end: room,
@@ -196,8 +196,8 @@ impl ReceivingEnd {
     }
 
     /// Start of the first leg of its split connection, if known.
-    pub fn asked(&self) -> Option<Nanos> {
-        self.leg().and_then(|leg| leg.asked)
+    pub fn requested(&self) -> Option<Nanos> {
+        self.leg().and_then(|leg| leg.requested)
     }
 }
 
@@ -278,14 +278,14 @@ impl SendingEnd {
 }
 
 /// Opens the connection of leg `f` unless it is open. True if it is established at once.
-fn open<O: Observer>(ends: &mut Ends, f: usize, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
+fn open<O: Observer>(ends: &mut Ends, f: usize, requested: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
     let standing = cx.facts[f].setup.leg.is_some_and(|l| l.standing);
     let (sending, receiving) = (&mut ends.sending[f], &mut ends.receiving[f]);
     if !sending.open(cx.now, standing) {
         return false;
     }
     if let Some(leg) = receiving.leg_mut() {
-        (leg.asked, leg.syn_arrived) = (asked, standing);
+        (leg.requested, leg.syn_arrived) = (requested, standing);
     }
     if standing {
         sending.note_start(cx.now, cx.obs);
@@ -304,8 +304,8 @@ pub(crate) fn pass_on<O: Observer>(ends: &mut Ends, f: usize, cx: &mut Cx<'_, O>
     let acked = ends.sending[f].acknowledged();
     if let Some(after) = leg.after.map(|n| n as usize) {
         let opens = ends.receiving[f].leg().is_some_and(|r| r.syn_arrived);
-        let asked = ends.receiving[f].asked().or(ends.sending[f].counts.started);
-        if opens && open(ends, after, asked, cx) {
+        let requested = ends.receiving[f].requested().or(ends.sending[f].counts.started);
+        if opens && open(ends, after, requested, cx) {
             pass_on(ends, after, cx);
         }
         ends.sending[after].feed(delivered, cx);

@@ -95,7 +95,7 @@ pub(crate) enum Origin {
 }
 
 /// Effect of an arrival beyond the sending end.
-pub(crate) enum Heard {
+pub(crate) enum Received {
     Nothing,
     /// A reply to a probe, which is also delivered to flows that subscribe to signals of the host
     /// or the machine.
@@ -225,39 +225,39 @@ impl SendingEnd {
 
     /// Handles a packet that reached this end.
     #[inline]
-    pub fn receive<O: Observer>(&mut self, h: u32, cx: &mut Cx<'_, O>) -> Heard {
+    pub fn receive<O: Observer>(&mut self, h: u32, cx: &mut Cx<'_, O>) -> Received {
         self.egress.received += 1;
         let packet = *cx.net.packets.get(h);
         if let Origin::Outside = self.source {
             self.counts.echoed_bytes += leave(h, packet, cx);
-            return Heard::Nothing;
+            return Received::Nothing;
         }
         if packet.kind == PacketKind::Ack {
             self.receive_ack(h, packet, cx);
-            return Heard::Nothing;
+            return Received::Nothing;
         }
         cx.net.release(h);
         match packet.kind {
             PacketKind::Pong => return self.receive_reply(packet, cx),
-            PacketKind::SynAck => return self.establish(cx).map_or(Heard::Nothing, Heard::Established),
+            PacketKind::SynAck => return self.establish(cx).map_or(Received::Nothing, Received::Established),
             PacketKind::Request => self.receive_request(packet.seq, cx),
             // Frames belong to external endpoints; all other kinds travel in the other direction.
             _ => {}
         }
-        Heard::Nothing
+        Received::Nothing
     }
 
     /// Handles the reply to a probe: of the prober that accompanies a connection, or of a ping.
-    fn receive_reply<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Heard {
+    fn receive_reply<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Received {
         let rtt = cx.now - packet.sent;
         if let Some(s) = self.sender_mut() {
             let gap = s.reply_at.replace(cx.now).map(|last| cx.now - last);
-            return Heard::Reply(Signal::ProbeRtt { rtt, gap });
+            return Received::Reply(Signal::ProbeRtt { rtt, gap });
         }
         show(cx.obs, cx.now, false, &packet, 0, &AckBlocks::default(), None, &[]);
         self.counts.echoed_bytes += packet.ip_bytes as u64;
         self.take_rtt(cx.now, rtt, cx.obs);
-        Heard::Nothing
+        Received::Nothing
     }
 
     /// Injects a packet of an external endpoint.

@@ -113,7 +113,7 @@ impl ReceivingEnd {
         if packet.telemetry != NONE {
             let head = cx.net.stacks.head_mut(packet.telemetry);
             head.partial |= head.count < packet.hops;
-            // Without a port's record there is nothing to answer, and the sender must see that.
+            // Without a port's record there is nothing to echo, and the sender must detect this.
             if echo == Some(EchoMode::Bottleneck) && head.count > 0 {
                 let path = head.path_id;
                 let compact = bottleneck.on_data(now, path, cx.net.stacks.hops(packet.telemetry));

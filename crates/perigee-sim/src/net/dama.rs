@@ -65,11 +65,11 @@ impl Allocator {
     /// (or of those that have left already) since the frame before. Returns the number of bytes the
     /// terminal may send in it.
     pub fn frame(&mut self, capacity: u64, waiting: u64, came: u64) -> u64 {
-        let heard = self.on_way.pop_front().unwrap_or_default();
-        self.volume_on_way -= heard.volume;
-        self.rate_on_way -= heard.rate;
-        self.owed = self.owed.saturating_add(heard.volume);
-        let granted = self.grant(capacity, heard.rate);
+        let request = self.on_way.pop_front().unwrap_or_default();
+        self.volume_on_way -= request.volume;
+        self.rate_on_way -= request.rate;
+        self.owed = self.owed.saturating_add(request.volume);
+        let granted = self.grant(capacity, request.rate);
         self.came_in_all = self.came_in_all.saturating_add(came) - self.came.pop_front().unwrap_or(0);
         self.came.push_back(came);
         self.ask(waiting.saturating_sub(granted));

@@ -124,7 +124,7 @@ impl LinkState {
 /// Link that a packet with this route takes after `link` without an event, and the routing state
 /// that it must carry.
 #[inline]
-fn onward(
+fn next_without_event(
     links: &[LinkState],
     ports: &[PortState],
     route: u32,
@@ -138,7 +138,7 @@ fn onward(
 }
 
 /// Services ahead of a new arrival at a port.
-pub struct Foretold {
+pub struct Predicted {
     /// Packets with their arrivals at the far end of the link.
     pub arrivals: Vec<(Nanos, u32)>,
     /// Departure of the last of them.
@@ -149,7 +149,7 @@ impl Net {
     /// Queue ahead of a link if the future of its port is known: the packets that wait and those
     /// yet to arrive, assumed to arrive in this order and before all others. `None` = the future is
     /// unknown, or there may not be room for all of them.
-    pub fn foretell(&self, link: u32, coming: &[(Nanos, u32)]) -> Option<Foretold> {
+    pub fn predict(&self, link: u32, coming: &[(Nanos, u32)]) -> Option<Predicted> {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
         let size = |h: u32| u64::from(self.packets.get(h).ip_bytes) + u64::from(port.framing);
@@ -162,19 +162,19 @@ impl Net {
             return None;
         }
         let mut bucket = port.bucket.clone();
-        let mut told = Foretold { arrivals: Vec::new(), done: port.done };
+        let mut predicted = Predicted { arrivals: Vec::new(), done: port.done };
         let mut last = l.last_arrival;
         for (at, h) in port.waiting.iter().map(|w| (w.since, w.packet)).chain(coming.iter().copied()) {
-            let (start, time) = (at.max(told.done), port.rate.time_for(size(h)));
-            told.done = match &mut bucket {
+            let (start, time) = (at.max(predicted.done), port.rate.time_for(size(h)));
+            predicted.done = match &mut bucket {
                 Some(bucket) => bucket.take(start, time),
                 None => start + time,
             };
-            let arrival = told.done + l.delay_at(told.done);
+            let arrival = predicted.done + l.delay_at(predicted.done);
             last = if l.reorder { arrival } else { arrival.max(last) };
-            told.arrivals.push((last, h));
+            predicted.arrivals.push((last, h));
         }
-        Some(told)
+        Some(predicted)
     }
 
     /// Puts a packet into the queue of a link's port, and onward over all links whose order is
@@ -183,7 +183,7 @@ impl Net {
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32, routes: &Routes) {
         let (mut at, mut link) = (now, link);
         let Packet { mut route, mut hops, ip_bytes, .. } = *self.packets.get(h);
-        // From the second port on, `onward` checks this.
+        // From the second port on, `next_without_event` checks this.
         if !self.ports[self.links[link as usize].port as usize].can_look_ahead() {
             self.set_position(h, link, now, route, hops);
             return self.enqueue_now(now, h, link);
@@ -201,7 +201,9 @@ impl Net {
             if arrival >= until || l.reorder || !l.flight.is_empty() {
                 break accepted;
             }
-            let Some((next, further)) = onward(links, ports, route, link, routes) else { break accepted };
+            let Some((next, further)) = next_without_event(links, ports, route, link, routes) else {
+                break accepted;
+            };
             links[link as usize].crossed += 1;
             (at, link, route) = (arrival, next, further);
             hops = hops.saturating_add(1);
@@ -297,8 +299,14 @@ impl Net {
         let first = match l.flight.first() {
             Some(f)
                 if f.arrival <= now
-                    && onward(&self.links, &self.ports, self.packets.get(f.packet).route, link, routes)
-                        .is_none() =>
+                    && next_without_event(
+                        &self.links,
+                        &self.ports,
+                        self.packets.get(f.packet).route,
+                        link,
+                        routes,
+                    )
+                    .is_none() =>
             {
                 f
             }
@@ -335,7 +343,9 @@ impl Net {
                 break;
             }
             let here = self.packets.get(first.packet).route;
-            let Some((next, route)) = onward(&self.links, &self.ports, here, link, routes) else { break };
+            let Some((next, route)) = next_without_event(&self.links, &self.ports, here, link, routes) else {
+                break;
+            };
             let l = &mut self.links[link as usize];
             l.flight.drop_first();
             l.crossed += 1;

@@ -10,6 +10,11 @@
 //! Nearly always the links of a port lose nothing, and those that carry packets are up: the port is
 //! *predictable* ([`fast_path`]). The future of a packet at the port is then known on its arrival,
 //! and packets may cross many hops without an event.
+//!
+//! Where a packet's path is: [`Net::enqueue`] ([`fast_path`]) for predictable ports,
+//! `Net::enqueue_slow` (`slow_path`) for random loss, outages that hold or flush, and disciplines
+//! ([`aqm`]), which are bound to it; capacity on request is in `slots`, background traffic in
+//! `loaded`. The telemetry of a packet is written in `metering`.
 
 pub mod aqm;
 mod background;
@@ -22,12 +27,12 @@ mod fast_path;
 mod flight;
 mod loaded;
 mod metering;
-mod prefetch;
 mod processing;
 mod ring;
 mod slots;
 mod slow_path;
 mod totals;
+mod upcoming;
 
 use crate::observe::{DropCause, CAUSES};
 use crate::packet::{Acks, Arena, Frames, Packet, Stacks, NONE};

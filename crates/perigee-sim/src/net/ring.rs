@@ -2,7 +2,7 @@
 //! Rings of packets with the few fields needed before a packet's turn, so that the packet itself is
 //! accessed once per hop.
 
-use crate::prefetch::fetch_of;
+use crate::cache::fetch_of;
 use perigee_units::Nanos;
 
 /// A growable ring. Its capacity is a power of two and its ends are counters that only increase

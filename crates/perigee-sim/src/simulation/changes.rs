@@ -2,7 +2,7 @@
 //! Application of the timeline: changes of the network, and notices about them to flows.
 
 use super::Simulation;
-use crate::notices::{Notice, Told};
+use crate::notices::{FlowNotice, Notice};
 use crate::observe::{Observer, SimEvent};
 use crate::schedule::Source;
 use crate::setup::SimError;
@@ -50,11 +50,11 @@ impl Simulation<'_> {
 
     /// Delivers the notices due now.
     pub(super) fn deliver_notices(&mut self, now: Nanos) {
-        while let Some((flow, told)) = self.notices.pop(now) {
+        while let Some((flow, notice)) = self.notices.pop(now) {
             if self.facts[flow as usize].setup.outside.source {
-                self.told.push(Told { at: now, flow, notice: told });
+                self.flow_notices.push(FlowNotice { at: now, flow, notice });
             }
-            let signal = match told {
+            let signal = match notice {
                 Notice::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
                 Notice::End => Signal::HandoverEnd,
                 Notice::Path(id) => Signal::PathChange { id },
@@ -69,18 +69,18 @@ impl Simulation<'_> {
     pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
         // Each flow's probes are answered a hundred times a second: other flows are only searched
         // if one of them may subscribe.
-        if !self.others_listen {
+        if !self.has_host_signals {
             return self.signal_one(now, flow, signal);
         }
         let host = self.facts[flow as usize].source_node;
         for other in 0..self.facts.len() as u32 {
             let facts = &self.facts[other as usize];
-            let listens = match facts.scope {
+            let subscribed = match facts.scope {
                 SignalScope::Path => false,
                 SignalScope::Host => facts.source_node == host,
                 SignalScope::Machine => true,
             };
-            if listens || other == flow {
+            if subscribed || other == flow {
                 self.signal_one(now, other, signal);
             }
         }

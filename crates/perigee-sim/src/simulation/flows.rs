@@ -4,7 +4,7 @@
 
 use super::Simulation;
 use crate::external_endpoint::{EndpointId, OutsidePacket, Side};
-use crate::host::{begins_flow, relay, Delivered, Heard};
+use crate::host::{begins_flow, relay, Delivered, Received};
 use crate::observe::{CompletionRow, FlowTotals, Observer, SimEvent};
 
 impl Simulation<'_> {
@@ -22,9 +22,9 @@ impl Simulation<'_> {
             }
         } else {
             match ends.sending[flow as usize].receive(h, &mut cx) {
-                Heard::Nothing => {}
-                Heard::Reply(reply) => self.signal(self.now, flow, &reply),
-                Heard::Established(how) => ends.receiving[flow as usize].begin(Some(how), &mut cx),
+                Received::Nothing => {}
+                Received::Reply(reply) => self.signal(self.now, flow, &reply),
+                Received::Established(how) => ends.receiving[flow as usize].begin(Some(how), &mut cx),
             }
         }
         if self.legs {
@@ -40,12 +40,12 @@ impl Simulation<'_> {
         if self.facts[f].setup.leg.is_some_and(|l| l.after.is_some()) {
             return;
         }
-        let asked = self.ends.receiving[f].asked().or(self.ends.sending[f].counts.started);
+        let requested = self.ends.receiving[f].requested().or(self.ends.sending[f].counts.started);
         obs.completion(&CompletionRow {
             flow,
             object: 0,
             bytes,
-            asked_ns: asked.unwrap_or(self.now).0,
+            asked_ns: requested.unwrap_or(self.now).0,
             first_ns: None,
             done_ns: self.now.0,
         });

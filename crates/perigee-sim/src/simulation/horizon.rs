@@ -98,18 +98,19 @@ impl Simulation<'_> {
             None => (Vec::new(), from),
         };
         let arrivals: Vec<_> = coming.iter().map(|c| (c.at, c.packet)).collect();
-        let told = self.net.foretell(link, &arrivals).map(|told| (told, enters));
+        let predicted = self.net.predict(link, &arrivals).map(|predicted| (predicted, enters));
         // If there may not be room for all packets yet to come, only the waiting ones are known.
-        let Some((told, enters)) = told.or_else(|| Some((self.net.foretell(link, &[])?, from))) else {
+        let Some((predicted, enters)) = predicted.or_else(|| Some((self.net.predict(link, &[])?, from)))
+        else {
             return Way { known, until: self.net.earliest_arrival(link, from) };
         };
         // Packets yet to come are queued after the waiting ones.
-        let wait = told.arrivals.len().saturating_sub(coming.len());
+        let wait = predicted.arrivals.len().saturating_sub(coming.len());
         let routes = |i: usize, packet: u32| match i.checked_sub(wait).and_then(|i| coming.get(i)) {
             Some(c) if c.packet == packet => c.route,
             _ => self.net.packets.get(packet).route,
         };
-        let arrivals = told.arrivals.iter().enumerate();
+        let arrivals = predicted.arrivals.iter().enumerate();
         known.extend(arrivals.map(|(i, &(at, packet))| Coming {
             at,
             packet,
@@ -117,7 +118,7 @@ impl Simulation<'_> {
             link,
         }));
         // Packets not known yet enter and leave after these.
-        Way { known, until: self.net.arrival_of_leaving(link, enters.max(told.done)) }
+        Way { known, until: self.net.arrival_of_leaving(link, enters.max(predicted.done)) }
     }
 
     /// Packets on one link that will take another, and that no packet arriving at `before` or later

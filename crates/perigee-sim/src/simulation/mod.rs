@@ -14,7 +14,7 @@ pub(crate) use partition::Partition;
 use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::host::{relay, Cx, Ends, FlowFacts, ReceivingEnd, SendingEnd};
 use crate::net::{Net, Processing};
-use crate::notices::{NoticeQueue, Subscriber, Told};
+use crate::notices::{FlowNotice, NoticeQueue, Subscriber};
 use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, RunOutcome};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
@@ -59,9 +59,9 @@ pub struct Simulation<'s> {
     next_chunk: Option<Arc<Chunk>>,
     notices: NoticeQueue,
     /// Notices of flows with external ends.
-    told: Vec<Told>,
+    flow_notices: Vec<FlowNotice>,
     /// Whether a flow subscribes to all signals of its host.
-    others_listen: bool,
+    has_host_signals: bool,
     /// Whether a flow is a leg of a split connection.
     legs: bool,
     /// Links that lead to external ends, among the first `links_looked_at`.
@@ -120,9 +120,9 @@ impl<'s> Simulation<'s> {
             cursor: 0,
             next_chunk: None,
             notices: NoticeQueue::default(),
-            told: Vec::new(),
+            flow_notices: Vec::new(),
             metered_data: vec![false; header.pairs.len()],
-            others_listen: false,
+            has_host_signals: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
             last_links: Vec::new(),
             links_looked_at: 0,
@@ -177,7 +177,7 @@ impl<'s> Simulation<'s> {
         }
         if setup.outside.source != setup.outside.destination && setup.needs_both_ends() {
             let reason = format!(
-                "flow {:?} cannot have one end outside: it is split, or asks for objects",
+                "flow {:?} cannot have one end outside: it is split, or requests objects",
                 setup.name
             );
             return Err(SimError::Setup(reason));
@@ -197,13 +197,13 @@ impl<'s> Simulation<'s> {
         let sending = SendingEnd::new(id, &facts, !sends);
         let receiving = ReceivingEnd::new(id, &facts, !receives);
         if self.partition.is_some() {
-            // Its packets may pass ports of this partition before the sender says so.
+            // Its packets may pass ports of this partition before the sender sets them.
             self.net.tx_units[id as usize] = facts.tx_unit;
             self.net.stacks.pint |= facts.has_pint();
         }
         self.net.ecn[id as usize] = facts.ecn;
         self.net.set_wake(id, sending.next_due().min(receiving.next_due()));
-        self.others_listen |= sending.sender().is_some() && facts.scope != SignalScope::Path;
+        self.has_host_signals |= sending.sender().is_some() && facts.scope != SignalScope::Path;
         self.ends.sending.push(sending);
         self.ends.receiving.push(receiving);
         self.facts.push(facts);
@@ -265,8 +265,8 @@ impl<'s> Simulation<'s> {
     }
 
     /// Drains the notices to flows with external ends since the latest call.
-    pub fn told(&mut self) -> std::vec::Drain<'_, Told> {
-        self.told.drain(..)
+    pub fn take_notices(&mut self) -> std::vec::Drain<'_, FlowNotice> {
+        self.flow_notices.drain(..)
     }
 
     /// All events before this instant have been executed.
@@ -475,7 +475,7 @@ impl<'s> Simulation<'s> {
         pacing: Option<BitRate>,
         obs: &mut O,
     ) -> Result<bool, SimError> {
-        self.tell(flow, &Signal::Decision { cwnd, pacing }, obs)
+        self.signal_flow(flow, &Signal::Decision { cwnd, pacing }, obs)
     }
 
     /// Passes a signal to the controller of a flow at the instant reached; data that may then be
@@ -483,7 +483,7 @@ impl<'s> Simulation<'s> {
     ///
     /// # Errors
     /// If the simulation has no such flow, or its sender is outside.
-    pub fn tell<O: Observer>(
+    pub fn signal_flow<O: Observer>(
         &mut self,
         flow: u32,
         signal: &Signal<'_>,

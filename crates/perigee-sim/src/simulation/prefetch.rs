@@ -10,8 +10,8 @@
 //! with its link prefetched by then, the packet is prefetched, and so on. No result depends on it.
 
 use super::Simulation;
+use crate::cache::{fetch, fetch_of};
 use crate::host::{ReceivingEnd, SendingEnd};
-use crate::prefetch::{fetch, fetch_of};
 use crate::routes::Next;
 
 /// Cache lines of an end that a packet accesses.

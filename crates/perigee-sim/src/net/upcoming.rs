@@ -2,8 +2,8 @@
 //! Prefetches of ports and packets that the next arrival on a link will touch.
 
 use super::Net;
+use crate::cache::fetch_of;
 use crate::packet::Packet;
-use crate::prefetch::fetch_of;
 
 impl Net {
     /// Next packet to arrive on a link.
