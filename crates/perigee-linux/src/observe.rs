@@ -261,30 +261,56 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         if self.plan.is_probe(row.flow) {
             let Probes { received_bytes: delivered_bytes, packets: sent_packets, .. } = known.probes;
             let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);
-            let row = FlowRow { goodput_bps, delivered_bytes, sent_packets, rtt_ns, ..row.clone() };
+            // All columns by name here and below, so that a new one does not silently keep the value of
+            // the simulator, which has no packets of this flow.
+            let row = FlowRow {
+                t_ns: row.t_ns,
+                flow: row.flow,
+                goodput_bps,
+                delivered_bytes,
+                cwnd_bytes: None,
+                ssthresh_bytes: None,
+                pacing_bps: None,
+                in_flight_bytes: None,
+                srtt_ns: None,
+                rtt_ns,
+                base_rtt_ns: row.base_rtt_ns,
+                path_rate_bps: row.path_rate_bps,
+                delivery_rate_bps: None,
+                sent_packets,
+                retransmits: 0,
+                lost_packets: row.lost_packets,
+                timeouts: 0,
+                ca_state: row.ca_state,
+                mode: row.mode,
+            };
             return self.inner.flow(&row, own);
         }
         let Some(sample) = &known.latest else { return };
         let (t, mss) = (&sample.tcp, u64::from(sample.tcp.snd_mss));
         let bps = |bytes_per_s: u64| bytes_per_s.saturating_mul(8);
         let row = FlowRow {
+            t_ns: row.t_ns,
+            flow: row.flow,
             goodput_bps: known.goodput.next_bps(Nanos(row.t_ns), sample.received),
             delivered_bytes: sample.received,
-            sent_packets: known.meter.data_packets,
-            retransmits: u64::from(t.total_retrans),
-            // The kernel reports how many packets are currently lost, not how many have been
-            // marked.
-            lost_packets: None,
-            timeouts: u64::from(t.total_rto),
             cwnd_bytes: Some(u64::from(t.snd_cwnd) * mss),
             ssthresh_bytes: (t.snd_ssthresh < NO_SSTHRESH).then(|| u64::from(t.snd_ssthresh) * mss),
             pacing_bps: (t.pacing_rate < u64::MAX / 8).then(|| bps(t.pacing_rate)),
             in_flight_bytes: Some(t.in_flight() * mss),
             srtt_ns: (t.rtt_us > 0).then(|| u64::from(t.rtt_us) * 1_000),
             rtt_ns,
+            base_rtt_ns: row.base_rtt_ns,
+            path_rate_bps: row.path_rate_bps,
             delivery_rate_bps: Some(bps(t.delivery_rate)),
+            sent_packets: known.meter.data_packets,
+            retransmits: u64::from(t.total_retrans),
+            // The kernel reports how many packets are currently lost, not how many have been
+            // marked.
+            lost_packets: None,
+            timeouts: u64::from(t.total_rto),
             ca_state: state(t.ca_state).name(),
-            ..row.clone()
+            mode: row.mode,
         };
         self.inner.flow(&row, &internals(sample));
         let since = known.before.replace((sample.at, sample.tcp));
