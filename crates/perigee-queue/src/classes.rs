@@ -28,8 +28,7 @@ use std::collections::VecDeque;
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "classes",
     label: "Queue per class",
-    summary:
-        "packets with telemetry in a queue of their own with a share of the rate, of which telemetry tells",
+    summary: "packets with telemetry in a separate queue with a share of the rate, which telemetry reports",
     params: PARAMS,
     make: Some(|params, setup| Box::new(Classes::new(params, setup))),
 };

@@ -150,21 +150,21 @@ table! {
         /// Payload handed in order to the receiving application since the start.
         delivered_bytes: u64,
         /// Congestion window.
-        cwnd_bytes: Option<u64> = "the flow has none, or its connection has not begun",
+        cwnd_bytes: Option<u64> = "the flow has none, or its connection has not started",
         /// Slow start threshold.
         ssthresh_bytes: Option<u64> = "it is infinite, or the flow has none",
         /// Pacing rate.
         pacing_bps: Option<u64> = "the flow is not paced",
         /// Payload sent and neither acknowledged, selectively acknowledged nor marked lost, in full segments.
-        in_flight_bytes: Option<u64> = "the flow has no transport, or its connection has not begun",
+        in_flight_bytes: Option<u64> = "the flow has no transport, or its connection has not started",
         /// Smoothed RTT of the transport (RFC 6298).
         srtt_ns: Option<u64> = "no sample yet",
         /// Mean of the transport's RTT samples since the previous row.
         rtt_ns: Option<u64> = "no sample since then",
-        /// RTT of the present route without queues: propagation there and back, serialisation of a full data packet
+        /// RTT of the current route without queues: propagation there and back, serialisation of a full data packet
         /// and of a plain ACK.
         base_rtt_ns: Option<u64> = "no route",
-        /// Rate of the slowest port of the present route.
+        /// Rate of the slowest port of the current route.
         path_rate_bps: Option<u64> = "no route",
         /// Latest delivery-rate sample of the transport.
         delivery_rate_bps: Option<u64> = "no sample yet",
@@ -178,7 +178,7 @@ table! {
         timeouts: u64,
         /// Congestion avoidance state of the transport: open, disorder, cwr, recovery, loss.
         ca_state: &'static str,
-        /// State of the congestion control, in its own words.
+        /// State of the congestion control, as named by the scheme.
         mode: &'static str,
     }
 }
@@ -216,7 +216,7 @@ table! {
         drops_random: u64,
         /// Packets lost in outages since the start.
         drops_outage: u64,
-        /// Packets lost for want of a route since the start.
+        /// Packets lost without a route since the start.
         drops_no_route: u64,
     }
 }
@@ -239,13 +239,13 @@ table! {
         /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin) or of
         /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake, rtt-change); else 0.
         value: f64,
-        /// In words.
+        /// Description.
         text: String,
     }
 }
 
 table! {
-    /// An object that an application asked for, or a limited transfer, that was complete before the end.
+    /// An object that an application requested, or a limited transfer, that was complete before the end.
     CompletionTable, CompletionRow, "completions" {
         /// Number of the flow, from 0.
         flow: u32,
@@ -253,7 +253,7 @@ table! {
         object: u64,
         /// Its size.
         bytes: u64,
-        /// When it was asked for; of a transfer without requests: when its connection began.
+        /// When it was requested; of a transfer without requests: when its connection started.
         asked_ns: u64,
         /// When its first data arrived.
         first_ns: Option<u64> = "a transfer without requests",
@@ -263,7 +263,7 @@ table! {
 }
 
 table! {
-    /// A packet of a trace: not part of a record, because it is made again on demand.
+    /// A packet of a trace: not part of a record, because it is regenerated on demand.
     PacketTable, PacketRow, "packets" {
         /// When it left its source.
         sent_ns: u64,
@@ -279,7 +279,7 @@ table! {
         payload_bytes: u32,
         /// Next byte expected.
         ack: u64,
-        /// SACK blocks, newest first; a DSACK stands first.
+        /// SACK blocks, newest first; a DSACK is first.
         sack: String,
         /// Timestamp.
         ts_val_ms: u32,
@@ -307,7 +307,7 @@ table! {
 }
 
 table! {
-    /// A flow over the whole run. Counters are totals of the run; RTTs and the goodput window leave out the warm-up.
+    /// A flow over the entire run. Counters are totals of the run; RTTs and the goodput window leave out the warm-up.
     FlowTotalsTable, FlowTotalsRow, "flow_totals" {
         /// Number of the flow, from 0.
         flow: u32,
@@ -321,13 +321,13 @@ table! {
         cc: String,
         /// Number of its slowest port at time zero: flows with the same number share it.
         bottleneck: u32,
-        /// When it really started.
+        /// Actual start.
         started_ns: Option<u64> = "it never did",
         /// When a limited transfer was complete.
         completed_ns: Option<u64> = "it was not, or has no limit",
         /// When it stopped, at the latest the end of the run.
         stop_ns: u64,
-        /// Payload handed in order to the receiving application, whole run.
+        /// Payload handed in order to the receiving application, entire run.
         goodput_bytes: u64,
         /// Of this, what arrived within the goodput window.
         window_bytes: u64,
@@ -379,7 +379,7 @@ table! {
         drops_random: Option<u64> = "the source of the record does not know",
         /// Packets lost in outages.
         drops_outage: Option<u64> = "the source of the record does not know",
-        /// Packets lost for want of a route.
+        /// Packets lost without a route.
         drops_no_route: Option<u64> = "the source of the record does not know",
     }
 }
@@ -413,7 +413,7 @@ table! {
 }
 
 table! {
-    /// What the application of a flow over TCP, or of a call, got out of the network; whole run.
+    /// Application-level metrics of a flow over TCP, or of a call, over the entire run.
     ApplicationTable, ApplicationRow, "applications" {
         /// Number of the flow, from 0.
         flow: u32,
@@ -427,11 +427,11 @@ table! {
         first_1mb_ns: Option<u64> = "as for first_byte_ns",
         /// When the first 10,000,000 bytes had arrived in order.
         first_10mb_ns: Option<u64> = "as for first_byte_ns",
-        /// When a video began to play.
+        /// When a video started to play.
         playing_ns: Option<u64> = "it did not, or the flow is no video",
-        /// Times that the video stood still for want of data.
+        /// Times that the video stalled.
         stalls: Option<u64> = "the flow is no video",
-        /// Time in all that it stood still, after it had begun.
+        /// Total time for which it stalled, after it had started.
         stalled_ns: Option<u64> = "the flow is no video",
         /// Its segments that arrived.
         segments: Option<u64> = "the flow is no video",
@@ -441,7 +441,7 @@ table! {
         played_ns: Option<u64> = "the flow is no video",
         /// Bits of the segments.
         media_bits: Option<u64> = "the flow is no video",
-        /// Segments asked for in another quality than the one before them.
+        /// Segments requested in another quality than the one before them.
         switches: Option<u64> = "the flow is no video",
         /// Codec of a call; empty for other flows.
         codec: String,
@@ -477,7 +477,7 @@ table! {
 }
 
 table! {
-    /// A link over the whole run.
+    /// A link over the entire run.
     LinkTotalsTable, LinkTotalsRow, "link_totals" {
         /// Number of the link.
         link: u32,
@@ -501,7 +501,7 @@ table! {
         under_way_packets: u64,
         /// Bytes that left, framing included.
         tx_bytes: u64,
-        /// Mean time from a packet's arrival at the port to the beginning of its own transmission, over all that left.
+        /// Mean time from a packet's arrival at the port to the start of its own transmission, over all that left.
         mean_wait_ns: Option<f64> = "none left",
         /// Packets marked instead of dropped (ECN).
         marked_packets: u64,
@@ -511,7 +511,7 @@ table! {
         drops_random: u64,
         /// Packets lost in outages.
         drops_outage: u64,
-        /// Packets lost for want of a route.
+        /// Packets lost without a route.
         drops_no_route: u64,
     }
 }
