@@ -4,5 +4,6 @@
 * `model`: experiments; `registry`: their list (one file each under `perigee_studies.figures`).
 * `execute`: runs missing cases and stores a digest of each run (`digest`, `cache`).
 * `conclude`: digests → tables (CSV) → verdicts and figures; `gallery`: the page with all of them.
-* `stats`, `verdicts`, `style`: intervals and tests, comparisons with published values, styles.
+* `verdicts`, `style`: comparisons with published values, styles. Intervals and tests are those of
+  `perigee_lab.common.statistics`.
 """

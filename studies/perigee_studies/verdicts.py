@@ -130,9 +130,10 @@ def order(
 ) -> Verdict:
     """Claim that each value is at least the next one, minus `slack`.
 
-    Means and medians of several runs are tested (`stats.difference`): an order is reproduced if the
-    interval of each difference is above zero, not reproduced if one interval is below zero, and
-    otherwise a tie. Other values are compared directly.
+    Means and medians of several runs are tested (`difference` of
+    `perigee_lab.common.statistics`): an order is reproduced if the interval of each difference is
+    above zero, not reproduced if one interval is below zero, and otherwise a tie. Other values are
+    compared directly.
     """
     numbers = [v for _, v in values]
     ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
