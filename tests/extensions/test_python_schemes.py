@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import perigee_lab as perigee
+from perigee_lab.cli import new_cc
 from perigee_lab.results.metrics import flow_rows
 
 ROOT = Path(__file__).parents[2]
@@ -237,12 +239,29 @@ def test_a_new_python_scheme_passes_its_own_test(tmp_path, cli):
     assert cli("new-cc", "mine", "--in", tmp_path).returncode == 2, "not a checkout"
 
 
+def test_the_guide_names_every_list_that_a_rust_scheme_enters():
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Add a congestion control\n")[1]
+    guide = guide.split("\n## ")[0]
+    assert new_cc.SECTION == "Add a congestion control"
+    lists = {
+        "crates/perigee-cc/src/schemes.rs": "`crates/perigee-cc/src/schemes.rs`",
+        "crates/perigee-cc/src/states.rs": "`STATES`",
+        "docs/make/schemes.py": "`REACTS`",
+        "python/perigee_lab/results/looks.py": "`python/perigee_lab/results/looks.py`",
+        "crates/perigee-sim/tests/fingerprints.rs": "PERIGEE_BLESS=1 cargo test -p perigee-sim",
+        "Makefile": "make setup docs",
+    }
+    assert [part for part, name in lists.items() if not (ROOT / part).is_file() or name not in guide] == []
+
+
 @pytest.mark.slow
 def test_a_new_rust_scheme_passes_its_own_test_and_the_battery(tmp_path, cli):
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    for part in ["crates", "Cargo.toml", "Cargo.lock", "clippy.toml", "rust-toolchain.toml", "rustfmt.toml"]:
+    files = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rust-toolchain.toml", "rustfmt.toml"]
+    for part in ["crates", *files, "python/perigee_lab/results/looks.py"]:
         source = ROOT / part
+        (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, tmp_path / part)
         elif source.exists():
@@ -250,10 +269,24 @@ def test_a_new_rust_scheme_passes_its_own_test_and_the_battery(tmp_path, cli):
     assert cli("new-cc", "cubic", "--in", tmp_path).returncode == 2, "the name is taken"
     made = cli("new-cc", "my_scheme", "--in", tmp_path)
     assert made.returncode == 0, made.stderr
+    looks = runpy.run_path(str(tmp_path / "python/perigee_lab/results/looks.py"))["BUILT_IN"]
+    mine = looks.pop("my_scheme")
+    assert mine.marker not in {look.marker for look in looks.values()}
+    assert mine.dashes not in {look.dashes for look in looks.values()}
     env = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path / "target")}
-    words = ["cargo", "test", "--locked", "--quiet", "-p", "perigee-cc", "--lib", "--", "my_scheme", "battery"]
-    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr + done.stdout
+
+    def cargo(*words: str, **more: str) -> None:
+        command = ["cargo", "test", "--locked", "--quiet", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=env | more, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+
+    cargo("-p", "perigee-cc", "--lib", "--", "my_scheme", "battery")
+    table = tmp_path / "crates/perigee-sim/tests/fingerprints.txt"
+    before = table.read_text().splitlines()
+    cargo("-p", "perigee-sim", "--test", "fingerprints", PERIGEE_BLESS="1")
+    cases = [line.rpartition(" ")[0] for line in table.read_text().splitlines() if line not in before]
+    assert cases == ["my_scheme changing", "my_scheme lossy"]
+    assert set(before) < set(table.read_text().splitlines()), "the results of other schemes are unchanged"
     format_ = subprocess.run(["cargo", "fmt", "--check", "-p", "perigee-cc"], cwd=tmp_path, check=False)
     assert format_.returncode == 0
 

@@ -73,7 +73,8 @@ fn a_nanosecond_a_rate_and_an_outage_count() {
 #[test]
 fn every_property_of_a_port_counts() {
     let base = timeline(LOG);
-    let edits: [(&str, fn(&mut PortSpec)); 9] = [
+    type Edit = fn(&mut PortSpec);
+    let edits: [(&str, Edit); 9] = [
         ("rate", |spec| spec.rate = perigee_units::BitRate::from_mbit(77)),
         ("limit", |spec| spec.queue.limit = QueueLimit::Packets(7)),
         ("discipline", |spec| {

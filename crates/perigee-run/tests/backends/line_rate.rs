@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fluid model as a backend: one RTT after its start each flow has the rate of its slowest port, as
-//! if it were alone.
+//! Line rate as a backend: one RTT after its start each flow has the rate of its slowest port, as if
+//! it were alone.
 
 use perigee_backend::recording::{failed, flow_infos, run_header};
 use perigee_backend::{Backend, BackendError, Inputs};
@@ -12,17 +12,17 @@ use perigee_units::Nanos;
 
 /// For the registry.
 pub const ENTRY: Entry = Entry {
-    name: "fluid",
+    name: "line_rate",
     summary: "each flow has the rate of its slowest port, one RTT after its start",
     options: &[],
     schemes: no_schemes,
     cpu_s_per_tcp_packet: 0.0,
-    make: |_| Ok(Box::new(Fluid)),
+    make: |_| Ok(Box::new(LineRate)),
 };
 
-struct Fluid;
+struct LineRate;
 
-impl Backend for Fluid {
+impl Backend for LineRate {
     fn name(&self) -> &'static str {
         ENTRY.name
     }
