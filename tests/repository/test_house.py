@@ -9,11 +9,17 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 LOW = {"units"}
 TRANSPORT = LOW | {"cc"}
@@ -246,3 +252,26 @@ def test_every_room_of_python_says_what_it_is() -> None:
     for room in {r for level in LEVELS for r in level}:
         text = (ROOT / "python/perigee_lab" / room / "__init__.py").read_text(encoding="utf-8")
         assert ast.get_docstring(ast.parse(text)), room
+
+
+def test_all_versions_agree() -> None:
+    """Each place with a version, as listed in CONTRIBUTING."""
+
+    def text(name: str) -> str:
+        return (ROOT / name).read_text(encoding="utf-8")
+
+    workspace = tomllib.loads(text("Cargo.toml"))["workspace"]
+    crates = {name: c for name, c in workspace["dependencies"].items() if name.startswith("perigee-")}
+    published = {p.parent.name for p in ROOT.glob("crates/*/Cargo.toml") if "\npublish = true\n" in text(str(p))}
+    assert {name for name, c in crates.items() if "version" in c} == published
+    studies = tomllib.loads(text("studies/pyproject.toml"))["project"]
+    wheels = re.findall(r"(perigee_lab\w*)-(\d[\d.]*\d)-\*\.whl", text("README.md"))
+    found = {
+        **{name: c["version"] for name, c in crates.items() if "version" in c},
+        **dict(re.findall(r"^(version): (\S+)$", text("CITATION.cff"), re.MULTILINE)),
+        "studies": studies["version"],
+        **dict(d.split("==") for d in studies["dependencies"]),
+        **dict(wheels),
+    }
+    assert len(found) == len(published) + 5
+    assert {name: v for name, v in found.items() if v != workspace["package"]["version"]} == {}
