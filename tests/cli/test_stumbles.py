@@ -93,7 +93,7 @@ def test_the_list_of_commands_has_each_in_one_whole_line(cli: Cli) -> None:
     assert re.findall(r"^  ([a-z-]+) +[A-Z]", listed, re.MULTILINE) == known
     assert "..." not in shown.split("Options:")[1]
     assert max(len(line) for line in shown.splitlines()) <= 200, "as wide as the terminal of the tests"
-    assert "To begin:" in shown
+    assert "Getting started:" in shown
 
 
 def test_a_place_that_is_unknown_is_told_by_its_option(cli: Cli, tmp_path: Path) -> None:

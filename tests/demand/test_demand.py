@@ -180,7 +180,7 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
     [
         (("map", "out", "--map", "speed"), "'speed' is none of rate, unserved, load, lost"),
         (("map", "out", "--map", "lost"), "--map lost compares with a second record"),
-        (("map", "out", "--out", "x.bmp"), "the end of the name is one of"),
+        (("map", "out", "--out", "x.bmp"), "the name must end in one of"),
         (("map", "out", "--time", "2h"), "the record ends at 600 s"),
         (("map", "out", "--map", "lost", "--beside", "out", "--out", "x.gif"), "a film shows one record"),
         (("map", "nothing"), "nothing is not a record of perigee demand"),

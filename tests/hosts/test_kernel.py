@@ -332,7 +332,7 @@ def test_without_a_kernel_every_command_says_the_one_that_makes_it(store: Path, 
         assert done.stderr.count("\n") == 1
     assert "perigee kernel build" in cli("kernel", "list").stdout
     assert cli("kernel", "remove").returncode == 2
-    assert cli("kernel", "remove", "--all").stdout == "there was none\n"
+    assert cli("kernel", "remove", "--all").stdout == "no kernel to remove\n"
     found = json.loads(cli("kernel", "doctor", "--json").stdout)
     assert not found["ok"]
     assert "perigee kernel build" in found["message"]

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from conftest import PATIENCE_S, Cli, command, wait_for
-from perigee_lab.cli.interactive import asked
+from perigee_lab.cli.interactive import shell_programs
 from perigee_lab.common.errors import CommandError
 from real_hosts import SCENARIO, real
 
@@ -114,12 +114,12 @@ def test_a_shell_needs_a_terminal(cli: Cli, scenario: Path) -> None:
 @pytest.mark.parametrize("words", [["--at"], ["--at", "a", "--at", "b"], ["--at", "a", "true"]])
 def test_a_shell_is_at_one_node(words: list[str]) -> None:
     with pytest.raises(CommandError, match="--at london") as end:
-        asked(words, [])
+        shell_programs(words, [])
     assert end.value.code == 2
 
 
 def test_programs_beside_a_shell_start_before_it() -> None:
-    server, shell = asked(["--at", "b", "--", "iperf3", "-s", "--at", "a"], ["A=1"])
+    server, shell = shell_programs(["--at", "b", "--", "iperf3", "-s", "--at", "a"], ["A=1"])
     assert (server.node, server.words, server.terminal, server.awaited) == ("b", ("iperf3", "-s"), False, False)
     assert (shell.node, shell.terminal, shell.awaited) == ("a", True, True)
     assert shell.start_ns > server.start_ns

@@ -224,7 +224,7 @@ def test_files_that_cannot_be_written_end_before_the_run(tmp_path: Path, cli: Cl
     (tmp_path / "s.toml").write_text(SMALL + MET, encoding="utf-8")
     done = cli("run", "s.toml", "--out", "o", "--junit", "reports/j.xml")
     assert done.returncode != 0
-    assert "there is no folder reports" in done.stderr
+    assert "the folder reports does not exist" in done.stderr
     assert not (tmp_path / "o").exists()
 
 
@@ -250,7 +250,7 @@ def test_files_for_ci_and_runs_that_are_not_repeated(tmp_path: Path, cli: Cli) -
     files = ["--junit", tmp_path / "j.xml", "--tap", tmp_path / "t.tap"]
     done = cli("run", scenario, "--no-report", "--out", tmp_path / "o", *files)
     assert done.returncode == 4
-    assert "from an earlier call: 2 of 2 runs" in done.stderr, "expectations are no part of a run"
+    assert "resuming: 2 of 2 runs already complete" in done.stderr, "expectations are no part of a run"
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
     counts = {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "5", "failures": "1", "errors": "0", "skipped": "2"}

@@ -177,7 +177,7 @@ def test_columns_are_known_by_name_and_what_is_strange_is_told(cli: Cli, tmp_pat
         ("a,b\n1,2\n", [], "no column is a time"),
         ("time_s,rtt_ms,ping_ms\n1,2,3\n", [], "could all be rtt"),
         ("time_s,rtt_ms\n1,20\n", ["--column", "speed=goodput"], "there is no column 'speed'"),
-        ("time_s,rtt_ms\n1,20\n", ["--column", "rtt_ms"], "NAME=WHAT is wanted"),
+        ("time_s,rtt_ms\n1,20\n", ["--column", "rtt_ms"], "expected NAME=WHAT"),
         ("time_s,rtt_ms\n1,20\n", ["--timezone", "Mars"], "--timezone 'Mars'"),
         ("time_s,rtt_ms\n1,20\n", ["--format", "pong"], "it may be ping"),
         (PING, ["--interval", "1s"], "--interval is for logs without times"),

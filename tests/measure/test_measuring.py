@@ -332,7 +332,7 @@ def test_a_folder_in_which_nothing_was_measured_takes_another_campaign(
     words = ("measure", "run", "--key-file", key, "--out", "out", "--pings", "1s")
     failed = cli(*words, "127.0.0.1:none")
     assert failed.returncode == 2
-    assert "nothing was measured yet, so there is no record in out" in failed.stderr
+    assert "nothing was measured yet: no record in out" in failed.stderr
     done = cli(*words, f"127.0.0.1:{server.port}")
     assert done.returncode == 0, done.stderr
     other = cli(*words, f"127.0.0.1:{server.port}", "--runs", "2")

@@ -78,9 +78,9 @@ def test_the_wheel_runs_the_demo_in_an_empty_environment(installed):
 @pytest.mark.slow
 def test_what_perigee_proposes_can_be_done_without_a_clone(installed):
     run, _ = installed
-    proposed = run("perigee", "init", "mine.toml").split("now: ")[1]
+    proposed = run("perigee", "init", "mine.toml").split("next: ")[1]
     run(*proposed.split(), "--set", "run.duration=2s")
-    proposed = run("perigee", "new-cc", "my_scheme", "--python").split("now: ")[1].split("; ")[0]
+    proposed = run("perigee", "new-cc", "my_scheme", "--python").split("next: ")[1].split("; ")[0]
     run(*proposed.split(), "--set", "run.duration=2s")
 
 

@@ -375,7 +375,7 @@ def test_ctrl_c_ends_a_sweep_on_a_cluster_and_the_same_call_goes_on(begin: Begin
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
-    assert "the same call goes on" in told
+    assert "the same call resumes" in told
     done = cli(*words, "--out", "there")
     assert done.returncode == 0, done.stderr
     assert leftovers(tmp_path / "there") == []

@@ -186,7 +186,7 @@ def test_a_killed_sweep_goes_on_where_it_was(begin: Begin, cli: Cli, small: Path
     assert 3 <= len(there) < 24
     done = cli(*words)
     assert done.returncode == 0, done.stderr
-    assert f"from an earlier call: {len(there)} of 24 runs in" in done.stderr
+    assert f"resuming: {len(there)} of 24 runs already complete in" in done.stderr
     assert {p: p.stat().st_mtime_ns for p in there} == there, "what was complete was not run again"
     assert cli(*words[:2], "--out", "whole", *words[-5:]).returncode == 0
     assert hashes(folder) == hashes(tmp_path / "whole")

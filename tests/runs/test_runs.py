@@ -104,7 +104,7 @@ def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Pa
     assert cli(*words).returncode == 0
     before = (tmp_path / "out/cubic/seed1/manifest.json").read_bytes()
     done = cli(*words)
-    assert (done.returncode, done.stderr) == (0, "from an earlier call: 1 of 1 run in out\n")
+    assert (done.returncode, done.stderr) == (0, "resuming: 1 of 1 run already complete in out\n")
     done = cli(*words, "--set", "port.bottleneck.rate=20 Mbit")
     assert done.returncode == 2
     assert "out/cubic/seed1 exists and is not the result of this run; earlier results are kept" in done.stderr

@@ -116,7 +116,7 @@ def test_fresh_elements_are_fine(cli: Cli, tmp_path: Path, elements: str) -> Non
     write(tmp_path, elements.splitlines())
     done = cli("check", "s.toml", "--cc", "cubic")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("s.toml: fine\n")
+    assert done.stdout.startswith("s.toml: OK\n")
     assert done.stderr == ""
 
 

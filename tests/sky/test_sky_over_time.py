@@ -116,7 +116,7 @@ def test_czml_has_every_satellite_and_the_path_over_time(scenario: Path) -> None
         (["--map", "coverage", "--from", "London"], "no effect"),
         (["--map", "load"], "--utilisation"),
         (["--map", "rain"], "none of latency, coverage, handovers, load"),
-        (["--out", "map.bmp"], "the end of the name is one of"),
+        (["--out", "map.bmp"], "the name must end in one of"),
         (["--step", "1ms"], "instants"),
         (["--out", "/dev/null/map.png"], "cannot write to /dev/null"),
     ],

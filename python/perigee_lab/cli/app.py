@@ -20,7 +20,7 @@ from perigee_lab.common.interrupt import announce
 app = typer.Typer(
     name="perigee",
     cls=Grouped,
-    epilog="perigee COMMAND --help explains a command. To begin: perigee init mine.toml, then perigee run mine.toml",
+    epilog="perigee COMMAND --help explains a command. To start: perigee init mine.toml, then perigee run mine.toml",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},

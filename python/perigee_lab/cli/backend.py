@@ -70,8 +70,8 @@ def name_of(backend: str | None, hosts: str | None, clock: str | None, default: 
         stop("--clock real needs real hosts: use --backend emulation")
     shown = " ".join(f"{option} {word}" for option, word in given.items())
     if backend not in (None, older):
-        stop(f"{shown} contradicts --backend {backend}: leave {shown} out")
-    complain(f"{shown} is deprecated and ends with the next version; use --backend {older}")
+        stop(f"{shown} contradicts --backend {backend}: remove {shown}")
+    complain(f"{shown} is deprecated and will be removed in the next version; use --backend {older}")
     return older
 
 
@@ -81,7 +81,7 @@ def chosen(name: str, kernel: str | None) -> Backend:
     from perigee_lab.runs.backends import Backend, Emulation
 
     if kernel is not None and name != "linux":
-        stop(f"--kernel names the kernel of --backend linux, and the backend is {name}: leave one of them out")
+        stop(f"--kernel names the kernel of --backend linux, but the backend is {name}: remove one of them")
     if name == "linux":
         return linux(kernel)
     if name != "emulation":
@@ -116,6 +116,6 @@ def check_hosts(name: str, kernel: str | None, writable: list[Path] | None, use:
     if name not in HOSTS:
         stop(f"--backend {name} has no hosts for programs; {' and '.join(HOSTS)} have")
     if name == "emulation" and (kernel is not None or writable):
-        stop("--kernel and --writable belong to --backend linux: in real time hosts have this machine's")
+        stop("--kernel and --writable require --backend linux; in real time hosts use this machine's kernel and files")
     if name == "linux" and use:
-        stop("--use names hosts of this machine, which --backend emulation has: add it")
+        stop("--use names hosts of this machine: it requires --backend emulation")

@@ -14,7 +14,7 @@ def command(
     cases: Annotated[list[str] | None, typer.Argument(help="Cases; default: all.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 5,
     instructions: Annotated[
-        bool, typer.Option("--instructions", help="Count instructions too (slow; needs valgrind).")
+        bool, typer.Option("--instructions", help="Also count instructions (slow; needs valgrind).")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -45,7 +45,7 @@ def show_cells(
     """Prints means per cell of a sweep, or plots the first column. Raises RecordError."""
     check_free(plot, force=force)
     if plot is None and (x or y):
-        stop("--x and --y are axes of a picture: say --plot FILE, too")
+        stop("--x and --y are axes of a plot: they need --plot FILE")
     found, columns = _chosen(folder, where, names)
     if plot is not None:
         try:
@@ -113,7 +113,7 @@ def print_cells(found: Sweep, names: list[str]) -> None:
         table.add_row(*map(quoting.cell, cells), *(_shown(row, n, forms[n]) for n in names))
     console.print(table)
     if rows[MOST_LINES:]:
-        print(f"and {len(rows) - MOST_LINES} more: all are in {found.folder / 'sweep.csv'}; --where KEY=VALUE filters")
+        print(f"and {len(rows) - MOST_LINES} more; all are in {found.folder / 'sweep.csv'}; --where KEY=VALUE filters")
     seeds = sorted({r["seed"] for r in found.rows})
     if len(seeds) > 1:
         print(f"means over {len(seeds)} seeds; ± half of the 95 % t-interval, none where all are equal")
@@ -130,10 +130,10 @@ def _shown(row: dict[str, Any], name: str, form: str) -> str:
     return form.format(mean) + ("" if math.isnan(half) else " ± " + form.format(half))
 
 
-def finite(told: Any) -> Any:
+def finite(data: Any) -> Any:
     """The value without NaN, which JSON lacks."""
-    if isinstance(told, dict):
-        return {k: finite(v) for k, v in told.items()}
-    if isinstance(told, list):
-        return [finite(v) for v in told]
-    return None if isinstance(told, float) and math.isnan(told) else told
+    if isinstance(data, dict):
+        return {k: finite(v) for k, v in data.items()}
+    if isinstance(data, list):
+        return [finite(v) for v in data]
+    return None if isinstance(data, float) and math.isnan(data) else data

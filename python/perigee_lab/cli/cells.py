@@ -23,9 +23,9 @@ def command(
         str | None, typer.Option("--columns", metavar="A,B,C", help="Columns (`perigee columns`).")
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="CSV with a row per run instead of means per cell.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the first column (.png, .svg, .pdf).")] = None,
-    x: Annotated[str | None, typer.Option(help="With --plot: the key to the right.")] = None,
-    y: Annotated[str | None, typer.Option(help="With --plot: the key upwards, for a heat map.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot of the first column (.png, .svg, .pdf).")] = None,
+    x: Annotated[str | None, typer.Option(help="With --plot: key on the x axis.")] = None,
+    y: Annotated[str | None, typer.Option(help="With --plot: key on the y axis, for a heat map.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -33,7 +33,7 @@ def command(
 
     The former name of perigee results FOLDER --means (or --plot FILE).
     """
-    complain("`perigee cells` is now `perigee results FOLDER --means`; the former name goes with the next version")
+    complain("`perigee cells` is now `perigee results FOLDER --means`; the former name ends with the next version")
     names = names_of("--columns", columns)
     if csv and plot is None:
         print(csv_of_runs(folder, where or [], names), end="")

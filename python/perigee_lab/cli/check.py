@@ -20,7 +20,7 @@ from perigee_lab.cli.options import (
     count,
     schemes_of,
 )
-from perigee_lab.cli.output import print_remarks
+from perigee_lab.cli.output import print_warnings
 from perigee_lab.common.messages import significant
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
     from perigee_lab.judge import expectations
     from perigee_lab.runs.cost import hops_in_words
 
-    asked = schemes_of(cc)
+    given_cc = schemes_of(cc)
     at = chosen(name_of(backend, hosts, clock), kernel)
     on = at.as_core()
     loaded = given.scenario(scenario, sets, tle, trust=trust, as_json=as_json)
@@ -58,24 +58,24 @@ def command(
         return
     refuse_idle(loaded, at)
     with given.problems(as_json=as_json), _as_problems():
-        wanted, classes = named(asked)
+        requested, classes = named(given_cc)
         classes = with_params({**loaded.classes(), **classes}, loaded.core)
-        names = loaded.core.schemes(wanted, on)
+        names = loaded.core.schemes(requested, on)
         world = loaded.core.world(loaded.core.seed)
         for name in names:
             world.check(name, classes, on)
-        expectations.check_all(expectations.of(loaded.core), world, names, of_file=not asked)
+        expectations.check_all(expectations.of(loaded.core), world, names, of_file=not given_cc)
         real = world.real_flows(names[0], on) if at.has_hosts else []
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate(on)
     runs = len(names) * loaded.core.runs
     shared = _shared_choices(loaded)
     if as_json:
-        told = {**found, "warnings": [*found["warnings"], *shared]} | ({"real_flows": real} if at.has_hosts else {})
-        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
+        data = {**found, "warnings": [*found["warnings"], *shared]} | ({"real_flows": real} if at.has_hosts else {})
+        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **data}, indent=1))
         return
     doubtful = found["warnings"] or shared
-    print(f"{scenario}: " + ("OK, with warnings" if doubtful else "fine"))
+    print(f"{scenario}: " + ("OK, with warnings" if doubtful else "OK"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     if at.has_hosts:
@@ -83,7 +83,7 @@ def command(
         print(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
     for line in found["report"]:
         print(f"  {line}")
-    print_remarks([*found["warnings"], *shared])
+    print_warnings([*found["warnings"], *shared])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:.10g} Mbit/s, queue {queue}")
@@ -100,20 +100,20 @@ def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
     terminals = sum(c["terminals"] for c in found["cells"])
     sizes = {"satellites": len(found["satellites"]), "gateways": len(found["gateways"]), "cells": len(found["cells"])}
     if as_json:
-        told = {
+        data = {
             "terminals": terminals,
             "steps": found["steps"],
             "report": found["report"],
             "warnings": found["warnings"],
         }
-        print(json.dumps({"ok": True, **sizes, **told}, indent=1))
+        print(json.dumps({"ok": True, **sizes, **data}, indent=1))
         return
-    print(f"{path}: " + ("can be computed, but look before you trust it" if found["warnings"] else "fine"))
+    print(f"{path}: " + ("OK, with warnings" if found["warnings"] else "OK"))
     print("  " + ", ".join(f"{n:,} {noun}" for noun, n in sizes.items()) + f", {terminals:,.0f} terminals")
     print(f"  {found['steps']:,} steps of {found['step_s']:g} s; perigee demand run computes them")
     for line in found["report"]:
         print(f"  {line}")
-    print_remarks(found["warnings"])
+    print_warnings(found["warnings"])
 
 
 @contextmanager

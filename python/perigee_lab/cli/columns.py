@@ -26,8 +26,8 @@ def command(
 
     chosen = [c for n in names or [] for c in _named(n)] or [*COLUMNS, *SPANS]
     if as_json:
-        told = [{"name": c.name, "unit": c.unit, "rows": c.rows, "meaning": c.meaning} for c in chosen]
-        print(json.dumps(told, indent=1))
+        data = [{"name": c.name, "unit": c.unit, "rows": c.rows, "meaning": c.meaning} for c in chosen]
+        print(json.dumps(data, indent=1))
         return
     if markdown:
         print(page(), end="")

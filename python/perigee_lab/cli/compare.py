@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Compare schemes seed by seed, within a folder or across two."""
     if sum((as_csv, as_latex, as_json)) > 1:
-        stop("--csv, --latex and --json exclude each other: give one", 2)
+        stop("--csv, --latex and --json exclude each other: give only one", 2)
     pairs = [_pair(text) for text in pair or ()] or None
     _expect_no_sweep(a, b)
     from perigee_lab.results.run import find_records
@@ -67,7 +67,7 @@ def command(
     if found is not None:
         _print(found, shared=b is None)
     for warning in _warnings([*left, *(right or ())]):
-        print(f"Look before you trust: {warning}")
+        print(f"warning: {warning}")
 
 
 def _tests(
@@ -129,14 +129,14 @@ def _print(found: Comparison, *, shared: bool) -> None:
         table.add_row(heading(d.metric) if d.metric != before else "", *_cells(d))
         before = d.metric
     console.print(table)
-    of = "seeds of one number share losses, handovers and traffic" if shared else "what they share, the settings decide"
+    of = "seeds of one number share losses, handovers and traffic" if shared else "what they share depends on settings"
     tests = sum(not math.isnan(d.p) for d in found)
     print(
         f"Differences seed by seed: {of}. p (t) and ahead are corrected for {count(tests, 'test')} (Holm), at a level "
         "of 5 %;"
     )
     print(
-        f"effect d: mean over standard deviation of the differences; more: about so many further seeds give an "
+        f"effect d: mean over standard deviation of the differences; more: about this number of further seeds gives an "
         f"interval of ±{100 * ACCURACY:g} % of Y."
     )
 
@@ -206,7 +206,7 @@ class _Sides:
         if self.over != [[SAMPLES], [SAMPLES]] and any(self.over):
             sides = zip(self.over, "AB", strict=True)
             said = " and ".join(f"{' or '.join(of) or 'nothing'} in {side}" for of, side in sides)
-            found.append(f"RTTs and inflation are over {said}: `perigee columns rtt_over` says what that means")
+            found.append(f"RTTs and inflation are over {said}: `perigee columns rtt_over` explains the difference")
         if self.others:
             more = f" and {len(self.others) - MOST_KEYS} more" if len(self.others) > MOST_KEYS else ""
             keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in self.others[:MOST_KEYS])

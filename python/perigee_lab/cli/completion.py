@@ -68,7 +68,7 @@ def command(
 ) -> None:
     """Print the script of tab completion for a shell.
 
-    For this session: source <(perigee completion bash). The script's first lines say where it stays.
+    For this session: source <(perigee completion bash). The script's first lines state where to install it.
     """
     if shell not in SHELLS:
         stop(f"no completion for {shell!r}: write one of {', '.join(SHELLS)}")

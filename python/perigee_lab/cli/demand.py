@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 command = typer.Typer(help="Allocate the capacity of a constellation to all its users.", no_args_is_help=True)
 
-RecordArg = Annotated[Path, typer.Argument(metavar="OUT", help="Folder that perigee demand run has written.")]
+RecordArg = Annotated[Path, typer.Argument(metavar="OUT", help="Folder of perigee demand run.")]
 BesideOption = Annotated[
-    Path | None, typer.Option("--beside", metavar="OUT2", help="A second record: what changes from it to OUT.")
+    Path | None, typer.Option("--beside", metavar="OUT2", help="A second record, to which OUT is compared.")
 ]
 
 
@@ -37,7 +37,7 @@ def run(
     tle: TleOption = None,
     sets: SetOption = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: one per core).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what the folder has.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -79,24 +79,24 @@ def map_(
     what: Annotated[str, typer.Option("--map", help="rate, unserved, load, or lost (with --beside).")] = "rate",
     file: Annotated[Path | None, typer.Option("--out", help="Map to write: .png, .svg, .pdf, .gif, .geojson.")] = None,
     time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Instant, such as 20h; default: over the entire run.")
+        str | None, typer.Option(metavar="TIME", help="Instant, such as 20h; default: mean over the entire run.")
     ] = None,
-    up: Annotated[bool, typer.Option("--up", help="Traffic from the terminals instead of that to them.")] = False,
+    up: Annotated[bool, typer.Option("--up", help="Traffic from the terminals instead of traffic to them.")] = False,
     beside: BesideOption = None,
 ) -> None:
-    """Map what cells get, what they miss, or the load of links."""
+    """Map rates and unserved demand of cells, or the load of links."""
     from perigee_lab.cli.options import seconds
     from perigee_lab.demand import maps
 
     if what not in maps.MAPS:
         stop(f"--map: {what!r} is none of {', '.join(maps.MAPS)}")
     if (what == "lost") != (beside is not None):
-        stop("--map lost compares with a second record: say --beside OUT2, and with no other map")
+        stop("--map lost requires --beside OUT2, and no other map accepts it")
     record = _open(out)
     target = file or Path(f"{record.start['name']}-{what}.png")
     forms = (".png", ".svg", ".pdf", ".gif", ".geojson")
     if target.suffix not in forms:
-        stop(f"--out {target}: the end of the name is one of {', '.join(forms)}")
+        stop(f"--out {target}: the name must end in one of {', '.join(forms)}")
     t_s = None if time is None else seconds(time)
     if t_s is not None and t_s >= record.start["duration_s"]:
         stop(f"--time {time}: the record ends at {record.start['duration_s']:g} s")
@@ -149,7 +149,7 @@ def background(
     ] = None,
     length: Annotated[str, typer.Option(metavar="TIME", help="Length.")] = "60s",
 ) -> None:
-    """Write the loads of a time as background of a scenario with packets.
+    """Write the loads at a time as background traffic for a packet-level scenario.
 
     Prints the section for the scenario, and the start of its sky.
     """

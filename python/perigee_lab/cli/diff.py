@@ -20,15 +20,15 @@ DIFFERENT = 3
 def command(
     a: Annotated[Path, typer.Argument(help="A saved timeline.")],
     b: Annotated[Path, typer.Argument(help="Another.")],
-    step: Annotated[str, typer.Option(help="Time between instants that are compared.")] = "100ms",
-    tolerance: Annotated[str, typer.Option(help="Events may be this far apart.")] = "200ms",
+    step: Annotated[str, typer.Option(help="Time between compared instants.")] = "100ms",
+    tolerance: Annotated[str, typer.Option(help="Maximum time difference of matching events.")] = "200ms",
     rename: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Read the node OLD of either as NEW, e.g. end1=london; repeatable."),
+        typer.Option(metavar="OLD=NEW", help="Compare the node OLD of either as NEW, e.g. end1=london; repeatable."),
     ] = None,
     shell: Annotated[
         str | None,
-        typer.Option(metavar="24x66", help="Planes and slots of a shell: read node N as its satellite N, sat-P-S."),
+        typer.Option(metavar="24x66", help="Planes and slots of a shell: compare node N as its satellite sat-P-S."),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -40,7 +40,7 @@ def command(
     from perigee_lab.sky import exchange
 
     for folder in (f for f in (a, b) if f.is_dir()):
-        stop(f"{folder} is a folder: perigee compare puts two records side by side, perigee diff two saved timelines")
+        stop(f"{folder} is a folder: perigee compare compares records, perigee diff saved timelines")
     names = exchange.Names(_renamed(rename or []), _grid(shell))
     try:
         found = exchange.diff(a, b, step_s=seconds(step), tolerance_s=seconds(tolerance), names=names)

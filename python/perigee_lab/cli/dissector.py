@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 def command() -> None:
-    """Print where the Wireshark dissector of telemetry is.
+    """Print the path of the Wireshark dissector for telemetry.
 
     wireshark -X lua_script:$(perigee dissector)
     """

@@ -58,7 +58,7 @@ class Finding:
 def command(as_json: JsonOption = False) -> int:
     """Check the installation and run a small test.
 
-    Also lists which optional parts are there.
+    Also lists the optional parts that are installed.
     """
     findings = []
     for finding in examined():
@@ -70,7 +70,7 @@ def command(as_json: JsonOption = False) -> int:
     if as_json:
         print(json.dumps({"ok": not broken, "findings": [asdict(f) for f in findings]}, indent=1))
     elif not broken:
-        print("perigee works; a part that is marked -- is optional")
+        print("perigee works; parts marked -- are optional and missing")
     return FAILED if broken else 0
 
 

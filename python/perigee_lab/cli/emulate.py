@@ -39,26 +39,26 @@ def command(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Older form of exec and shell --backend emulation.
+    """Former name of exec and shell with --backend emulation.
 
     --at NODE [[--] COMMAND...]: programs of this machine.
 
-    Hosts are network namespaces of this machine, made without root; the network is the scenario's, driven by the
-    machine's clock. Programs see the machine's files and may change them, as their user. --at can be repeated; one
+    Hosts are network namespaces of this machine, made without root; the network is the scenario's, driven in
+    real time. Programs see the machine's files and may change them, as their user. --at can be repeated; one
     without a command opens a shell on its node, and without any --at there is a shell on the first node. The run
     ends when the program that is named last, or the shell, does. How late packets were is in the record; a run
     that was too late is marked.
     """
-    from perigee_lab.cli.programs import Asked, nodes_of
+    from perigee_lab.cli.programs import Options, nodes_of
     from perigee_lab.cli.real_time import emulate_command, programs_of
 
     given.check_surroundings(env, None)
     if stdin not in (None, "-") and not Path(stdin).is_file():
         stop(f"--stdin {stdin} is no file")
-    complain("emulate is deprecated and ends with the next version; use perigee exec (or shell) --backend emulation")
+    complain("emulate is deprecated and will be removed in the next version; use exec (or shell) --backend emulation")
     words = json.loads(programs) if programs is not None else []
     loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))
-    asked = Asked(out, [], force, as_json, pcap, "emulate")
+    options = Options(out, [], force, as_json, pcap, "emulate")
     commands = programs_of(words, nodes_of(loaded), env or [], read)
-    return emulate_command(loaded, commands, asked, use or [])
+    return emulate_command(loaded, commands, options, use or [])

@@ -41,7 +41,7 @@ def reported(error: Exception) -> int | None:
 def _of_system(error: OSError) -> str | None:
     """The message for an error of the system that is no fault of the program."""
     if isinstance(error, FileNotFoundError) and _folder_is_gone():
-        return "the current folder is gone, it was removed or renamed: change to one that is there (cd)"
+        return "the current folder was removed or renamed: change to an existing one (cd)"
     if has_no_room(error) or isinstance(error, UnreadableError):
         return cannot_write(Path("the result"), error)
     return None
@@ -61,7 +61,7 @@ def _odd_word() -> int | None:
     odd = next((word for word in sys.argv[1:] if not encodable(word)), None)
     if odd is None:
         return None
-    complain(f"{odd!r} is not UTF-8: what is written into a result has to be")
+    complain(f"{odd!r} is not UTF-8, which results require: rename it, or leave it out")
     return BAD_INPUT
 
 

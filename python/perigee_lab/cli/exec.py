@@ -47,32 +47,32 @@ def command(
     --at NODE [--] COMMAND...: programs of this machine, on real hosts.
 
     Each program has an --at; they come last. They see the machine's files; what they write stays in memory.
-    They start 0.1 s apart, in simulated time; the run ends when the one that is named last ends, whose exit
+    They start 0.1 s apart, in simulated time; the run ends when the last one in the list ends, whose exit
     code is that of this command, or with the scenario's duration, which kills what still runs (exit code 124;
     125 where Perigee fails). One argument with spaces is a line for the shell. Flows of the compared scheme
-    carry the programs' packets; flows with a scheme of their own run beside them.
+    carry the programs' packets; flows with their own scheme run alongside.
 
     With --backend emulation hosts are network namespaces of this machine, in real time and without root. Programs may
     change the machine's files then, as their user; how late packets were is in the record, and a run that was too
     late is marked.
     """
-    from perigee_lab.cli.programs import Asked, exec_command, parsed
+    from perigee_lab.cli.programs import Options, exec_command, parsed
     from perigee_lab.cli.real_time import emulate_command
 
     if programs is None:
-        stop("say what to run: --at london -- iperf3 -c new-york")
+        stop("no program: give a node and a command, such as --at london -- iperf3 -c new-york")
     given.check_surroundings(env, writable)
     if stdin not in (None, "-") and not Path(stdin).is_file():
         stop(f"--stdin {stdin} is no file")
     # Reads the input completely up front: virtual time does not wait for it.
     read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], read)
-    asked = Asked(out, writable or [], force, as_json, pcap)
+    options = Options(out, writable or [], force, as_json, pcap)
     name = name_of(backend, None, clock, default="linux")
     check_hosts(name, kernel, writable, use)
     if name == "emulation":
         loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
-        return emulate_command(loaded, commands, asked, use or [])
+        return emulate_command(loaded, commands, options, use or [])
     on = chosen(name, kernel)
     loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
-    return exec_command(loaded, commands, on, asked)
+    return exec_command(loaded, commands, on, options)

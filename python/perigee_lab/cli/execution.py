@@ -54,7 +54,7 @@ LONG_RUN_S = 5.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """Request of the command line."""
 
     machines: Machines = HERE
@@ -66,7 +66,7 @@ class Asked:
 
 
 def run_command(
-    scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, backend: Backend = SIMULATOR
+    scenario: Scenario, cc: Sequence[str], options: Options, *, pcap: bool, backend: Backend = SIMULATOR
 ) -> int:
     """Runs, prints and writes. Returns the exit code."""
     expectations = judge.of(scenario.core)
@@ -76,24 +76,24 @@ def run_command(
         judge.check_all(expectations, plan.first.world(), plan.jobs[0].schemes, of_file=not cc)
         return plan
 
-    return _run(planned, asked, expectations)
+    return _run(planned, options, expectations)
 
 
-def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
+def run_job_command(file: Path, options: Options, *, trust: bool) -> int:
     """Runs the jobs of a file. Returns the exit code."""
     return _run(
-        lambda: Plan.of_jobs(relocated_jobs(job.read(file), file), Permission(trust), recorded(sys.argv)), asked, None
+        lambda: Plan.of_jobs(relocated_jobs(job.read(file), file), Permission(trust), recorded(sys.argv)), options, None
     )
 
 
-def run_archive_command(file: Path, asked: Asked, *, trust: bool) -> int:
+def run_archive_command(file: Path, options: Options, *, trust: bool) -> int:
     """Runs the jobs of an archive, which is unpacked next to their records. Returns the exit code."""
     archive = open_archive(file)
     archive.refuse_untrusted(trusted=trust)
-    if asked.out is not None:
-        refuse_file(asked.out)
-    with writing(asked.out or RUNS):
-        folder, fresh = _folder(archive.jobs(Path()), asked)
+    if options.out is not None:
+        refuse_file(options.out)
+    with writing(options.out or RUNS):
+        folder, fresh = _folder(archive.jobs(Path()), options)
     place = folder / INPUTS
     try:
         with writing(folder):
@@ -101,11 +101,11 @@ def run_archive_command(file: Path, asked: Asked, *, trust: bool) -> int:
             unpacked = not archive.is_in(place)
             if unpacked:
                 if os.path.lexists(place):
-                    stop(f"{place} exists and is not of this archive: remove it, or give another --out")
+                    stop(f"{place} exists and belongs to another run: remove it, or choose another --out")
                 archive.unpack(place)
         permission = archive.permission(place, trusted=trust)
         jobs = archive.jobs(place)
-        return _run(lambda: Plan.of_jobs(jobs, permission, recorded(sys.argv)), replace(asked, out=folder), None)
+        return _run(lambda: Plan.of_jobs(jobs, permission, recorded(sys.argv)), replace(options, out=folder), None)
     finally:
         if fresh and [p.name for p in folder.glob("*")] == [INPUTS]:
             removed(folder)
@@ -135,8 +135,8 @@ def dry_command(
     cost = cost_of(plan).times(plan.size)
     seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
     if as_json:
-        told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
-        print(json.dumps({**told, **cost.as_data(), "job": save and str(save)}, indent=1))
+        data = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
+        print(json.dumps({**data, **cost.as_data(), "job": save and str(save)}, indent=1))
         return
     print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
     print(f"  {cost.in_words()}")
@@ -144,45 +144,45 @@ def dry_command(
         print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
 
 
-def _folder(jobs: Sequence[Job], asked: Asked) -> tuple[Path, bool]:
+def _folder(jobs: Sequence[Job], options: Options) -> tuple[Path, bool]:
     """Folder of the records, and whether it was created for them; a killed call is resumed."""
-    if asked.out is not None:
-        return asked.out, False
-    begun = None if asked.force else unfinished(jobs, RUNS)
+    if options.out is not None:
+        return options.out, False
+    begun = None if options.force else unfinished(jobs, RUNS)
     return (begun, False) if begun is not None else (fresh_folder(jobs[0].scenario, RUNS), True)
 
 
-def _run(made: Callable[[], Plan], asked: Asked, expectations: Sequence[Expectation] | None) -> int:
-    report, as_json = asked.report, asked.as_json
-    if asked.out is not None:
+def _run(made: Callable[[], Plan], options: Options, expectations: Sequence[Expectation] | None) -> int:
+    report, as_json = options.report, options.as_json
+    if options.out is not None:
         # Before anything is built for the folder.
-        refuse_file(asked.out)
-    with writing(asked.out or RUNS):
+        refuse_file(options.out)
+    with writing(options.out or RUNS):
         plan = made()
-        folder, fresh = _folder(plan.jobs, asked)
+        folder, fresh = _folder(plan.jobs, options)
     try:
         with writing(folder), claimed(folder, fresh=fresh):
-            plan = plan.into(folder, force=asked.force)
+            plan = plan.into(folder, force=options.force)
             if (there := plan.resumed()) and not as_json:
-                print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
+                print(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
             try:
-                results = _execute(plan, asked.machines, quiet=as_json)
+                results = _execute(plan, options.machines, quiet=as_json)
             except work.BrokenRunError as error:
-                return _broken(error, folder, asked)
+                return _broken(error, folder, options)
             strangers = conclude(folder, results[-1], report=report)
     except Interrupted as stopped:
         return _interrupted(stopped, folder)
     chosen = judge.of(plan.first.core) if expectations is None else expectations
     findings = evaluate(chosen, list(results))
     if as_json:
-        told = {"expectations": [f.as_data() for f in findings]} if findings else {}
-        print(json.dumps({**as_data(results, folder), **told}, indent=1))
+        data = {"expectations": [f.as_data() for f in findings]} if findings else {}
+        print(json.dumps({**as_data(results, folder), **data}, indent=1))
     else:
         _print_results(results, folder, report=report)
         for r in strangers:
-            print(f"left out of summary and report, as it is of another scenario: {r.folder}")
+            print(f"skipped in summary and report: {r.folder} (recorded from a different scenario)")
     _name_unchecked(chosen, plan.jobs[0].schemes)
-    return conclude_expectations(plan.jobs[0].scenario, findings, asked.outlets, quiet=as_json)
+    return conclude_expectations(plan.jobs[0].scenario, findings, options.outlets, quiet=as_json)
 
 
 def _name_unchecked(expectations: Sequence[Expectation], compared: Sequence[str]) -> None:
@@ -193,15 +193,15 @@ def _name_unchecked(expectations: Sequence[Expectation], compared: Sequence[str]
             print(f"{e.place}: not checked, as {who} is not compared: {e.title} {e.bound()}", file=sys.stderr)
 
 
-def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:
+def _broken(error: work.BrokenRunError, folder: Path, options: Options) -> int:
     """Shows a comparison with hosts that ended, without a summary: the next call resumes it."""
     results = error.results
-    report = asked.report and len(results) > 0
+    report = options.report and len(results) > 0
     if report:
         from perigee_lab.results.report import write_report
 
         write_report(results, folder / "report.html")
-    if asked.as_json:
+    if options.as_json:
         print(json.dumps({**as_data(results, folder), "broken": str(error)}, indent=1))
     elif results:
         _print_results(results, folder, report=report)
@@ -255,17 +255,17 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
     console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))
     for line in [*beside(results), *about_seeds(results)]:
         print(line)
-    remarks = _remarks(results)
-    if remarks:
+    warnings = _warnings(results)
+    if warnings:
         print("Warnings:")
-        for remark in remarks:
-            print(f"  {remark}")
+        for warning in warnings:
+            print(f"  {warning}")
     for line in flow_file.where(folder):
         print(line)
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
 
 
-def _remarks(results: Sequence[Run]) -> list[str]:
+def _warnings(results: Sequence[Run]) -> list[str]:
     """Warnings of the runs; those common to all schemes appear once."""
     every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
     schemes = dict.fromkeys(r.cc for r in results)

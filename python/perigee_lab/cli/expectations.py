@@ -39,9 +39,9 @@ class Outlets:
         """Ends the command, before any run, if a file cannot be written."""
         for file in (self.junit, self.tap):
             if file is not None and not file.parent.is_dir():
-                stop(f"{file}: there is no folder {file.parent}: create it, or name another file")
+                stop(f"{file}: the folder {file.parent} does not exist: create it, or choose another file")
             if file is not None and file.is_dir():
-                stop(f"{file} is a folder: name a file")
+                stop(f"{file} is a folder: give a file")
 
 
 def conclude_expectations(name: str, findings: Sequence[Finding], outlets: Outlets, *, quiet: bool) -> int:
@@ -54,7 +54,7 @@ def conclude_expectations(name: str, findings: Sequence[Finding], outlets: Outle
                 write({name: findings}, *((file, None) if file is outlets.junit else (None, file)))
     if not findings:
         if not quiet and (outlets.junit or outlets.tap):
-            print("the scenario has no [[expect]]: the files have no test", file=sys.stderr)
+            print("the scenario has no [[expect]]: the files contain no tests", file=sys.stderr)
         return 0
     if not quiet:
         print_findings(findings)

@@ -12,7 +12,7 @@ import typer
 
 from perigee_lab.cli import given
 from perigee_lab.cli.options import ForceOption, ScenarioArg, SetOption, TleOption, TrustOption, check_free
-from perigee_lab.cli.output import output, print_remarks
+from perigee_lab.cli.output import output, print_warnings
 from perigee_lab.cli.places import FromOption, ToOption, ends_of, of_places
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import claimed, writing
@@ -30,7 +30,7 @@ EXPORTS = ("timeline", "hypatia", "leoem", *TRACES)
 def command(
     what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
     scenario: ScenarioArg,
-    out: Annotated[Path, typer.Argument(help="File (Hypatia and traces: folder) to write.")],
+    out: Annotated[Path, typer.Argument(help="File to write (Hypatia and traces: folder).")],
     origin: FromOption = None,
     target: ToOption = None,
     tle: TleOption = None,
@@ -54,10 +54,10 @@ def command(
         return
     with output(out, folder=what == "hypatia") as partial:
         try:
-            remarks = _core.export(loaded.core, what, partial, ends_of(origin, target))
+            warnings = _core.export(loaded.core, what, partial, ends_of(origin, target))
         except _core.ScenarioError as error:
             stop(of_places(error, origin, target))
-    print_remarks(remarks)
+    print_warnings(warnings)
     print(f"{what}: {out}")
 
 
@@ -68,11 +68,11 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
 
     try:
         world = loaded.core.world(loaded.core.seed)
-        remarks = not_carried(what, json.loads(world.describe())["ports"])
+        warnings = not_carried(what, json.loads(world.describe())["ports"])
         found = Timeline(_core.Timeline.of(world))
         if len(ends) > 1 or (not ends and len(found.pairs) > 1):
             some = ", ".join(f"{a} to {b}" for a, b in found.pairs[:8])
-            stop(f"a trace is of one pair: say --from and --to; there are {some}")
+            stop(f"a trace contains one pair: give --from and --to; there are {some}")
         origin, target = ends[0] if ends else found.pairs[0]
         # A folder of traces has several files, which belong together.
         with writing(out), claimed(out):
@@ -81,7 +81,7 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
         stop(str(error.args[0]))
     except (_core.ScenarioError, _core.RunError) as error:
         stop(error.args[0])
-    print_remarks(remarks)
+    print_warnings(warnings)
     print(f"{what}: {out}, {origin} to {target}")
     for line in lines:
         print(f"  {line}")

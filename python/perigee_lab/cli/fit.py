@@ -26,27 +26,27 @@ def command(
     rates: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Recorded rates: a line in ms for each 1500 bytes (mahimahi).")
     ] = None,
-    rates_back: Annotated[Path | None, typer.Option(metavar="FILE", help="The same of the way back.")] = None,
+    rates_back: Annotated[Path | None, typer.Option(metavar="FILE", help="The same for the return path.")] = None,
     delays: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Recorded one-way delays: a line in ms for each step (LeoReplayer)."),
     ] = None,
-    rate_step: Annotated[str, typer.Option(help="Recorded rates are counted over this time.")] = "100ms",
+    rate_step: Annotated[str, typer.Option(help="Averaging interval of recorded rates.")] = "100ms",
     delay_step: Annotated[str, typer.Option(help="Time between recorded delays.")] = "10ms",
-    rate: Annotated[str | None, typer.Option(help="Capacity, where nothing tells it, such as 100Mbit.")] = None,
-    rtt: Annotated[str | None, typer.Option(help="RTT, where no probes and no delays tell it, such as 50ms.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Size of the queue, if it is known, such as 300kB.")] = None,
+    rate: Annotated[str | None, typer.Option(help="Capacity, where records have none, such as 100Mbit.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="RTT, without probes and delays, such as 50ms.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Queue size, if known, such as 300kB.")] = None,
     on: Annotated[
-        str | None, typer.Option("--on", metavar="CC", help="Flow that the fit sees; the others check it.")
+        str | None, typer.Option("--on", metavar="CC", help="Flow used by the fit; the others validate it.")
     ] = None,
-    score: Annotated[bool, typer.Option("--score/--no-score", help="Replay and compare.")] = True,
+    score: Annotated[bool, typer.Option("--score/--no-score", help="Replay the records, and compare.")] = True,
     force: ForceOption = False,
 ) -> None:
-    """Make a scenario of a measured path.
+    """Fit a scenario to a measured path.
 
-    Base RTT over time, jitter, losses, capacity and queue of records; and how well it fits.
+    Estimates base RTT over time, jitter, losses, capacity and queue from records, and reports the quality of the fit.
 
-    Recordings of a link (mahimahi, LeoReplayer) are --rates and --delays; logs and captures of others are imported.
+    Recordings of a link (mahimahi, LeoReplayer) are --rates and --delays; other tools' logs and captures are imported.
     """
     from perigee_lab import _core
     from perigee_lab.common.files import refuse_file, writing
@@ -60,18 +60,18 @@ def command(
     paths = given or []
     recorded = [f for f in (rates, rates_back, delays) if f is not None]
     if not paths and not recorded:
-        stop("what shall be fitted? records, logs or captures, or recordings: --rates FILE --delays FILE")
+        stop("nothing to fit: give records, logs or captures, or recordings (--rates FILE --delays FILE)")
     if rates_back is not None and rates is None:
-        stop("--rates-back is the way back of --rates: give both")
+        stop("--rates-back requires --rates")
     refuse_file(out)
     if (out / SCENARIO).exists() and not force:
-        stop(f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out")
+        stop(f"{out} has a fitted scenario, perhaps edited: pass --force to replace it, or choose another --out")
     capacity = None if rate is None else rate_bps(rate, "--rate")
     steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
     one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6
     known = Given(rates, rates_back, delays, *steps_s, one_ms, capacity)
     if recorded and not paths and delays is None and rtt is None:
-        stop("rates alone do not tell the RTT: --delays FILE, a log of pings, or one value: --rtt 50ms")
+        stop("rates do not determine the RTT: give --delays FILE, a log of pings, or a value such as --rtt 50ms")
     names = " ".join(map(str, [*paths, *recorded]))
     try:
         with writing(out), tempfile.TemporaryDirectory() as scratch:

@@ -49,4 +49,4 @@ def check_surroundings(env: list[str] | None, writable: list[Path] | None) -> No
         stop(f"--env {wrong[0]!r} is not NAME=VALUE")
     missing = [w for w in writable or [] if not w.is_dir()]
     if missing:
-        stop(f"--writable {missing[0]} is no folder")
+        stop(f"--writable {missing[0]} is not a folder")

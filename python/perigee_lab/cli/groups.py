@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # In the order of `perigee --help`.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "To begin": ("doctor", "init", "check", "run", "judge", "schemes", "columns", "new-cc"),
+    "Getting started": ("doctor", "init", "check", "run", "judge", "schemes", "columns", "new-cc"),
     "Results": ("report", "why", "view", "compare", "trace", "verify", "pack"),
     "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather", "demand"),
     "Many runs": ("sweep", "results", "run-job", "study"),

@@ -25,7 +25,7 @@ OutFolder = Annotated[Path | None, typer.Option(help="Folder of the record; defa
 
 
 CcName = Annotated[
-    str | None, typer.Option("--cc", metavar="NAME", help="Congestion control of its senders, if you know it.")
+    str | None, typer.Option("--cc", metavar="NAME", help="Congestion control of its senders, if known.")
 ]
 
 
@@ -41,16 +41,16 @@ command = typer.Typer(no_args_is_help=True, help="Import captures, logs and netw
 
 @command.command()
 def capture(
-    file: Annotated[Path, typer.Argument(help="Capture: pcap or pcapng, compressed with gzip or not.")],
+    file: Annotated[Path, typer.Argument(help="Capture: pcap or pcapng, optionally compressed with gzip.")],
     at: Annotated[
         str | None,
-        typer.Option(metavar="sender|receiver", help="Where it was taken; default: found from each handshake."),
+        typer.Option(metavar="sender|receiver", help="Vantage point; default: detected from each handshake."),
     ] = None,
     cc: CcName = None,
     sample: SampleOption = "100ms",
-    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
+    warmup: Annotated[str, typer.Option(help="Start of the metrics.")] = "0s",
     wireshark: Annotated[
-        bool, typer.Option("--wireshark", help="Also count what tshark's analysis finds, beside ours.")
+        bool, typer.Option("--wireshark", help="Also count the findings of tshark's analysis, for comparison.")
     ] = False,
     out: OutFolder = None,
     force: ForceOption = False,
@@ -64,17 +64,17 @@ def capture(
     from perigee_lab.measure.store import UNKNOWN
 
     if at is not None and at not in PLACES:
-        stop(f"--at {at!r}: a capture is taken at the {' or the '.join(PLACES)}")
+        stop(f"--at {at!r}: must be {' or '.join(PLACES)}")
     times_ns = time_ns("--sample", sample), time_ns("--warmup", warmup, zero=True)
     reading = Reading(at, cc or UNKNOWN, *times_ns, wireshark=wireshark)
-    begin = time.perf_counter()
+    started = time.perf_counter()
     try:
         size = file.stat().st_size if file.is_file() else 0
         with writing(out or file), _bar(file.name, size) as progress:
             folder = import_capture(file, reading, out, force=force, progress=progress)
     except CaptureStopped:
         return INTERRUPTED
-    took_s = time.perf_counter() - begin
+    took_s = time.perf_counter() - started
     print_record(folder)
     if wireshark:
         _beside_wireshark(folder)
@@ -125,39 +125,39 @@ def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=size)
 
-        def tell(done: int) -> bool:
+        def show(done: int) -> bool:
             bar.update(task, completed=done)
             return True
 
-        yield tell
+        yield show
 
 
 @command.command()
 def log(
-    file: Annotated[Path, typer.Argument(help="Log, compressed with gzip or not.")],
+    file: Annotated[Path, typer.Argument(help="Log, optionally compressed with gzip.")],
     written_by: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="ping, qlog, ss, table, irtt, mtr, iperf3 or speedtest; default: found."
+            "--format", metavar="NAME", help="ping, qlog, ss, table, irtt, mtr, iperf3 or speedtest; default: detected."
         ),
     ] = None,
     interval: Annotated[str | None, typer.Option(help="Time between samples, where the log has no times.")] = None,
-    timezone: Annotated[str | None, typer.Option(help="Of dates without one: UTC, +01:00, Europe/London.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="Zone of dates without one: UTC, +01:00, Europe/London.")] = None,
     columns: Annotated[
-        list[str] | None, typer.Option("--column", metavar="NAME=WHAT", help="What a column of a table is.")
+        list[str] | None, typer.Option("--column", metavar="NAME=WHAT", help="Meaning of a column of a table.")
     ] = None,
     units: Annotated[
         list[str] | None, typer.Option("--unit", metavar="NAME=UNIT", help="Unit of a column of a table.")
     ] = None,
     cc: CcName = None,
-    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
+    warmup: Annotated[str, typer.Option(help="Start of the metrics.")] = "0s",
     out: OutFolder = None,
     force: ForceOption = False,
 ) -> None:
     """Make a record of another tool's log.
 
-    Of ping, irtt, mtr, iperf3, speedtest, ss -ti, or CSV with named columns. Columns are known by usual names; units
-    that their names do not state have to be given, and are never guessed.
+    Of ping, irtt, mtr, iperf3, speedtest, ss -ti, or CSV with named columns. Columns are recognised by common
+    names; units that are not in the names must be given, and are never guessed.
     """
     from perigee_lab.measure.logs.model import Asked, zone_of
     from perigee_lab.measure.logs.reader import FORMATS
@@ -165,7 +165,7 @@ def log(
 
     if written_by is not None and written_by not in FORMATS:
         stop(f"--format {written_by!r}: it may be {', '.join(FORMATS)}")
-    asked = Asked(
+    request = Asked(
         None if interval is None else time_ns("--interval", interval),
         None if timezone is None else zone_of(timezone),
         _pairs("--column", columns),
@@ -173,7 +173,7 @@ def log(
     )
     warmup_ns = time_ns("--warmup", warmup, zero=True)
     with writing(out or file):
-        folder = import_log(file, asked, out, written_by=written_by, cc=cc, warmup_ns=warmup_ns, force=force)
+        folder = import_log(file, request, out, written_by=written_by, cc=cc, warmup_ns=warmup_ns, force=force)
     print_record(folder)
 
 
@@ -183,7 +183,7 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     for text in given or []:
         name, sign, what = text.rpartition("=")
         if not (sign and name and what):
-            stop(f"{option} {text!r}: NAME=WHAT is wanted")
+            stop(f"{option} {text!r}: expected NAME=WHAT")
         found[name] = what
     return found
 

@@ -14,7 +14,7 @@ from perigee_lab.common.files import write_text, writing
 
 def command(
     path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
-    sky: Annotated[bool, typer.Option("--sky", help="Start from a constellation instead of a dumbbell.")] = False,
+    sky: Annotated[bool, typer.Option("--sky", help="Use a constellation instead of a dumbbell.")] = False,
     force: ForceOption = False,
 ) -> None:
     """Write a commented scenario to start from."""
@@ -24,4 +24,4 @@ def command(
     template = files("perigee_lab") / "templates" / ("sky.toml" if sky else "dumbbell.toml")
     with writing(path):
         write_text(path, template.read_text(encoding="utf-8"))
-    print(f"{path} is written; now: perigee run {path}")
+    print(f"wrote {path}; next: perigee run {path}")

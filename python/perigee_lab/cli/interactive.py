@@ -33,7 +33,7 @@ KEYS = 512
 END_OF_INPUT = b"\x04"
 
 
-def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
+def shell_programs(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
     """Programs of `--at NODE [[--] COMMAND...]`; a node without a command gets the shell, last."""
     programs: list[Program] = []
     nodes: list[str] = []
@@ -44,7 +44,7 @@ def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
         else:
             nodes.append(node)
     if len(nodes) != 1 or not nodes[0]:
-        stop("a shell needs one --at NODE without a command: --at london, and --at new-york -- iperf3 -s beside it")
+        stop("a shell needs one --at NODE without a command: --at london, and --at new-york -- iperf3 -s in addition")
     shell = ("/bin/bash", "--norc", "-i") if Path("/bin/bash").exists() else ("/bin/sh", "-i")
     own = (f"PS1={nodes[0]}:\\w# ", f"TERM={os.environ.get('TERM', 'dumb')}", "HISTFILE=", *environment)
     start = len(programs) * STAGGER_NS
@@ -54,22 +54,22 @@ def asked(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
 def shell_command(scenario: Scenario, programs: list[Program], backend: Backend, writable: Sequence[Path]) -> int:
     """Runs the shell; returns its exit code, or that of `perigee exec` for other endings."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        stop("a shell needs a terminal; for a command there is `perigee exec`")
+        stop("a shell needs a terminal; use `perigee exec` for commands")
     check_nodes(scenario, programs)
-    everybody = [*of_scenario(scenario.core), *programs]
-    last = len(everybody) - 1
+    all_programs = [*of_scenario(scenario.core), *programs]
+    last = len(all_programs) - 1
 
-    def heard(program: int, _kind: str, data: bytes) -> None:
+    def on_output(program: int, _kind: str, data: bytes) -> None:
         if program == last:
             sys.stdout.buffer.write(data)
         else:
             text = data.decode("utf-8", "replace").replace("\n", "\r\n")
-            sys.stdout.buffer.write(f"[{everybody[program].node}] {text}".encode())
+            sys.stdout.buffer.write(f"[{all_programs[program].node}] {text}".encode())
         sys.stdout.buffer.flush()
 
     try:
         with raw_terminal() as signals:
-            stories = look_on(scenario, programs, backend, heard, Keyboard(signals), writable)
+            stories = look_on(scenario, programs, backend, on_output, Keyboard(signals), writable)
     except (RecordError, PluginError, _core.RunError) as error:
         stop(str(error), OURS)
     if signals:

@@ -36,7 +36,7 @@ def command(
             "--catalogue", metavar="bbr|rfc9743|satellite|starts|FOLDER", help="Cases to run; default: all four."
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only the cases of a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Only the short cases (a minute in all).")] = False,
     sets: SetOption = None,
     jobs: JobsOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder; default: a fresh runs/judge-WHAT.")] = None,
@@ -85,7 +85,7 @@ def command(
             write_page(done, folder / "judge.html", given)
             write_text(folder / "judge.json", json.dumps(_as_data(done, given), indent=1) + "\n")
     except Interrupted:
-        announce(f"complete runs are in {folder}; the same call with --out {folder} goes on")
+        announce(f"complete runs are in {folder}; the same call with --out {folder} resumes")
         return INTERRUPTED
     for file in (junit, tap):
         if file is not None:

@@ -35,28 +35,28 @@ def build(
     ] = None,
     patch: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Apply a patch; repeatable.")] = None,
     module: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE.c", help="Add a congestion control of your own; repeatable.")
+        list[Path] | None, typer.Option(metavar="FILE.c", help="Add a user-defined congestion control; repeatable.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Its name; default: by its patches and modules.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at once; default: one per core.")] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the folder in which the source was built.")] = False,
+    name: Annotated[str | None, typer.Option(help="Name; default: from its patches and modules.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel compilers; default: one per core.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the build folder.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a kernel into the cache, unless it is there."""
+    """Build a kernel and store it in the cache, if missing."""
     from perigee_lab.hosts import build as building
     from perigee_lab.hosts.kernels import store
 
-    asked = building.Asked(source, tuple(patch or ()), tuple(module or ()), name, jobs, keep)
-    begin = time.monotonic()
+    request = building.Asked(source, tuple(patch or ()), tuple(module or ()), name, jobs, keep)
+    started = time.monotonic()
     with writing(store()), _progress() as progress:
-        done = building.build(asked, progress)
+        done = building.build(request, progress)
     for warning in done.warnings:
         complain(warning)
     kernel = done.kernel
     if as_json:
         print(json.dumps({**kernel.as_json(), "fresh": done.fresh, "warnings": done.warnings}, indent=1))
         return
-    how = f"built in {time.monotonic() - begin:.0f} s" if done.fresh else "is there already"
+    how = f"built in {time.monotonic() - started:.0f} s" if done.fresh else "already in the cache"
     print(f"{kernel.manifest.name}: Linux {kernel.manifest.version}, {how}: {kernel.folder}")
     if done.tree is not None:
         print(f"built in {done.tree}")
@@ -88,7 +88,7 @@ def list_(as_json: JsonOption = False) -> None:
     for d in damaged:
         print(f"damaged: {d.reason}; perigee kernel remove {d.folder.name}")
     if not there:
-        print(f"no kernel is built; {BUILD} makes one")
+        print(f"no kernel found; run {BUILD} (takes a few minutes)")
 
 
 def _default(i: int, kernel: Kernel) -> bool:
@@ -128,16 +128,16 @@ def remove(
     from perigee_lab.hosts import kernels
 
     if (name is None) != everything:
-        stop("say which kernel, or --all")
+        stop("give the name of a kernel, or --all")
     with writing(kernels.store()):
-        gone = kernels.remove_all() if name is None else [kernels.remove_one(name)]
+        removed = kernels.remove_all() if name is None else [kernels.remove_one(name)]
     if as_json:
-        print(json.dumps({"removed": [str(f) for f in gone]}, indent=1))
+        print(json.dumps({"removed": [str(f) for f in removed]}, indent=1))
         return
-    for folder in gone:
+    for folder in removed:
         print(f"removed {folder}")
-    if not gone:
-        print("there was none")
+    if not removed:
+        print("no kernel to remove")
 
 
 @command.command()
@@ -175,13 +175,13 @@ def _progress() -> Iterator[Progress]:
     before = ""
     if not console.is_terminal:
 
-        def tell(what: str, done: int, total: int) -> None:
+        def show(what: str, done: int, total: int) -> None:
             nonlocal before
             if what != before:
                 print(what, file=sys.stderr, flush=True)
             before = what
 
-        yield tell
+        yield show
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Bar(*columns, console=console, transient=True) as bar:

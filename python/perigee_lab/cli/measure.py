@@ -30,7 +30,7 @@ command = typer.Typer(no_args_is_help=True, help="Measure a real path: probes, d
 
 @command.command()
 def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not exist.")]) -> None:
-    """Make a key that server and client share."""
+    """Create a key shared by server and client."""
     import os
 
     from perigee_lab.measure.net.protocol import new_key
@@ -39,25 +39,25 @@ def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not
         try:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            stop(f"{file} exists, and a key is never replaced: choose another name, or use the key that is there")
+            stop(f"{file} exists, and keys are never replaced: choose another name, or use this key")
     with os.fdopen(handle, "w", encoding="ascii") as out:
         out.write(new_key() + "\n")
-    print(f"{file}: copy it to the other end; who has it can make the server send")
+    print(f"{file}: copy it to the other end, and keep it secret: it authorises traffic from the server")
 
 
 @command.command()
 def serve(
     key_file: KeyFile = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP and UDP; 0 = any that is free.")] = 4620,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP and UDP port; 0 = any free one.")] = 4620,
     host: Annotated[str, typer.Option(help="Address to listen on; default: all.")] = "",
-    max_bytes: Annotated[str, typer.Option(help="At most so much per transfer.")] = "10GB",
-    max_time: Annotated[str, typer.Option(help="At most so long per transfer.")] = "30min",
-    max_daily: Annotated[str, typer.Option(help="At most so much in 24 hours.")] = "1000GB",
+    max_bytes: Annotated[str, typer.Option(help="Maximum bytes per transfer.")] = "10GB",
+    max_time: Annotated[str, typer.Option(help="Maximum duration of a transfer.")] = "30min",
+    max_daily: Annotated[str, typer.Option(help="Maximum bytes in 24 hours.")] = "1000GB",
     max_rate: Annotated[
-        str | None, typer.Option(help="Send and take at most so fast per connection, such as 200Mbit.")
+        str | None, typer.Option(help="Maximum rate per connection and direction, such as 200Mbit.")
     ] = None,
 ) -> None:
-    """Answer probes and transfers of those who know the key. Needs no root."""
+    """Answer probes and transfers of clients with the key. Needs no root."""
     from perigee_lab.measure.net.kernel import schemes
     from perigee_lab.measure.net.limits import Limits
     from perigee_lab.measure.net.protocol import read_key
@@ -78,32 +78,32 @@ def serve(
     over.wait()
     server.stop()
     counts = ", ".join(f"{n} {what}" for what, n in sorted(server.counts.items()))
-    print(f"measure: served {counts or 'nobody'}", file=sys.stderr)
+    print(f"measure: served {counts or 'no client'}", file=sys.stderr)
 
 
 @command.command()
 def run(
     what: Annotated[str, typer.Argument(metavar="CAMPAIGN|HOST[:PORT]", help="Campaign file, or a server.")],
-    server: Annotated[str | None, typer.Option(help="The server of a campaign file that names none.")] = None,
+    server: Annotated[str | None, typer.Option(help="Server, if the campaign file has none.")] = None,
     key_file: KeyFile = None,
-    pings: Annotated[str | None, typer.Option(help="Without a campaign: probes for so long, such as 60s.")] = None,
+    pings: Annotated[str | None, typer.Option(help="Without a campaign file: duration of probes, such as 60s.")] = None,
     interval: Annotated[str, typer.Option(help="Time between probes.")] = "20ms",
     trains: Annotated[
-        str | None, typer.Option(help="Trains of 20 packets, one a second, for so long: what each way can carry.")
+        str | None, typer.Option(help="Trains of 20 packets, one a second, for this time: capacity of both directions.")
     ] = None,
-    download: Annotated[str | None, typer.Option(help="Downloads of so much (10MB) or so long (20s).")] = None,
-    upload: Annotated[str | None, typer.Option(help="Uploads of so much or so long.")] = None,
+    download: Annotated[str | None, typer.Option(help="Downloads of this size (10MB) or duration (20s).")] = None,
+    upload: Annotated[str | None, typer.Option(help="Uploads of this size or duration.")] = None,
     cc: Annotated[str | None, typer.Option(help="Schemes of the senders, such as cubic,bbr.")] = None,
     streams: Annotated[int, typer.Option(min=1, max=64, help="Parallel connections of each transfer.")] = 1,
-    beside: Annotated[bool, typer.Option("--beside", help="Probes during transfers, too.")] = False,
+    beside: Annotated[bool, typer.Option("--beside", help="Also probe during transfers.")] = False,
     runs: Annotated[int, typer.Option(min=1, help="Cycles.")] = 1,
     sample: Annotated[str, typer.Option(help="Time between samples of TCP_INFO, 10ms to 10s.")] = "100ms",
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make records and report at the end.")] = True,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write records and report at the end.")] = True,
 ) -> int:
     """Run a measurement campaign (from a file or options).
 
-    Called again with the same --out it resumes.
+    Repeated with the same --out, it resumes.
     """
     from perigee_lab.common.files import RecordError, fresh_folder, refuse_file
     from perigee_lab.measure.campaign import parsed, read_campaign
@@ -118,7 +118,7 @@ def run(
         if what.endswith(".toml"):
             if pings or trains or download or upload or cc:
                 stop(
-                    "a campaign file says itself what is measured: --pings, --trains, --download, --upload and --cc "
+                    "the campaign file defines the measurements: --pings, --trains, --download, --upload and --cc "
                     "are for HOST"
                 )
             campaign = read_campaign(Path(what))
@@ -141,10 +141,10 @@ def run(
         return BAD_INPUT if isinstance(error, MeasureError) else FAILED
     code = INTERRUPTED if over.is_set() else FAILED if runner.given_up else 0
     if not report:
-        print(f"measured: {folder}; perigee measure report {folder} makes its records")
+        print(f"measured: {folder}; perigee measure report {folder} writes its records")
         return code
     if over.is_set():
-        print(f"stopped; the same command with --out {folder} goes on", file=sys.stderr)
+        print(f"stopped; the same command with --out {folder} resumes", file=sys.stderr)
     _conclude(folder)
     return code
 
@@ -158,23 +158,23 @@ def _conclude(folder: Path | None) -> None:
     if folder is None:
         return
     if not any((folder / FOLDER).glob("*.npz")):
-        complain(f"nothing was measured yet, so there is no record in {folder}")
+        complain(f"nothing was measured yet: no record in {folder}")
         return
     try:
         write_records(folder)
     except (OSError, RecordError) as error:
         # The measurement is stored: `perigee measure report` writes its records later.
         why = cannot_write(folder, error) if isinstance(error, OSError) else error
-        complain(f"{why}; what was measured is in {folder}")
+        complain(f"{why}; measurements so far are in {folder}")
         return
     print_record(folder)
 
 
 @command.command()
-def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, under way or over.")]) -> int:
-    """Make records and report of what a campaign has measured so far.
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, running or complete.")]) -> int:
+    """Write records and report of the measurements so far.
 
-    Damaged measurements are named and left out; then the exit code is 1.
+    Damaged measurements are listed and skipped; the exit code is then 1.
     """
     from perigee_lab.measure.measured import write_records
 
@@ -212,12 +212,12 @@ def _written(
 
     if not (pings or trains or download or upload):
         raise MeasureError(
-            "nothing to measure: --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
+            "nothing to measure: give --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
         )
     if (streams > 1 or cc) and not (download or upload):
-        raise MeasureError("--cc and --streams are of downloads and uploads")
+        raise MeasureError("--cc and --streams need --download or --upload")
     if beside and not (download or upload):
-        raise MeasureError("--beside: probes during transfers (--download, --upload)")
+        raise MeasureError("--beside needs --download or --upload")
     lines = [("", "[campaign]"), ("HOST", f"server = {quoting.toml(server)}"), ("--runs", f"cycles = {runs}")]
     probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoting.toml(interval)}")]
     if pings:

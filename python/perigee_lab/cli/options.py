@@ -31,7 +31,7 @@ UseOption = Annotated[
     typer.Option(
         "--use",
         metavar="HOST=netns:NAME|HOST=interface:NAME",
-        help="As root: a host that this machine has already, a network namespace or whatever is behind an interface.",
+        help="As root: an existing host of this machine: a network namespace, or a host behind an interface.",
     ),
 ]
 StdinOption = Annotated[
@@ -39,7 +39,7 @@ StdinOption = Annotated[
 ]
 EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment of programs.")]
 WritableOption = Annotated[
-    list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")
+    list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may modify.")
 ]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
 ThreadsOption = Annotated[
@@ -52,10 +52,10 @@ ClusterOption = Annotated[
     ),
 ]
 StoreOption = Annotated[
-    str | None, typer.Option("--store", metavar="URL", help="With --cluster: where workers leave results (s3://...).")
+    str | None, typer.Option("--store", metavar="URL", help="With --cluster: where workers store results (s3://...).")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 
 def machines_of(jobs: int | None, cluster: str | None, store: str | None, threads: int = 1) -> Machines:
@@ -84,7 +84,7 @@ def names_of(option: str, given: str | None) -> list[str]:
     """
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if "" in names:
-        stop(f"{option} {given!r} has an empty name: give names with commas between them, or leave {option} out")
+        stop(f"{option} {given!r} has an empty name: give comma-separated names, or remove {option}")
     return names
 
 
@@ -92,7 +92,7 @@ def check_free(*paths: Path | None, force: bool) -> None:
     """Ends the command if an existing file would be replaced without --force."""
     taken = [p for p in paths if p is not None and p.exists() and not force]
     if taken:
-        stop(f"{taken[0]} exists; say --force to replace it")
+        stop(f"{taken[0]} exists; pass --force to replace it")
 
 
 def time_ns(option: str, text: str, *, zero: bool = False) -> int:
@@ -101,7 +101,7 @@ def time_ns(option: str, text: str, *, zero: bool = False) -> int:
 
     found = nanoseconds(text, option)
     if found <= 0 and not (zero and found == 0):
-        stop(f"{option} {text!r}: more than 0 is wanted")
+        stop(f"{option} {text!r}: must be positive")
     return found
 
 

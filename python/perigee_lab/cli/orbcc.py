@@ -35,13 +35,13 @@ def attach(
         Path | None, typer.Option(metavar="PATH", help="New connections of a control group (version 2).")
     ] = None,
     carrier: Annotated[
-        str, typer.Option(help="ip6: extension headers; tcp: an option; auto: by the address.")
+        str, typer.Option(help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
     ] = "auto",
-    fallback: Annotated[str, typer.Option(help="Scheme where telemetry is missing: cubic or bbr.")] = "cubic",
+    fallback: Annotated[str, typer.Option(help="Fallback scheme without telemetry: cubic or bbr.")] = "cubic",
     trust_path: Annotated[
-        bool, typer.Option("--trust-path", help="The path is under one administration: raise the rate at once.")
+        bool, typer.Option("--trust-path", help="The path has a single administration: raise the rate immediately.")
     ] = False,
-    receiver: Annotated[bool, typer.Option("--receiver", help="Only answer others' telemetry.")] = False,
+    receiver: Annotated[bool, typer.Option("--receiver", help="Only echo telemetry of other senders.")] = False,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With a command: write counters and connections as JSON.")
     ] = None,
@@ -60,11 +60,11 @@ def attach(
     words += [word for name in dev or [] for word in ("--dev", name)]
     if program:
         if cgroup:
-            stop("--cgroup and a command exclude each other: a command has a control group of its own")
+            stop("--cgroup and a command exclude each other: a command runs in a separate control group")
         words += ["--report", str(report)] if report else []
         return programs.run(["run", *words, "--", *program])
     if report:
-        stop("--report needs a command; what is attached reports by `perigee orbcc status`")
+        stop("--report needs a command; use `perigee orbcc status` otherwise")
     if not dev and not cgroup:
         stop("nothing to attach to: give --dev, --cgroup or -- COMMAND")
     words += ["--cgroup", str(cgroup)] if cgroup else []
@@ -101,7 +101,7 @@ def table(flows: list[dict[str, Any]]) -> str:
 
 @command.command()
 def detach() -> None:
-    """Remove what was attached."""
+    """Detach OrbCC."""
     from perigee_lab.orbcc import programs
 
     programs.call(["detach", "--pin", str(programs.HOST_PIN)])

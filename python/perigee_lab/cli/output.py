@@ -13,10 +13,10 @@ from perigee_lab.common.files import filled, writing, written
 from perigee_lab.common.messages import complain, plain_progress
 
 
-def print_remarks(remarks: Sequence[str]) -> None:
+def print_warnings(warnings: Sequence[str]) -> None:
     """Prints warnings about the output, each once, on the error stream."""
-    for remark in dict.fromkeys(remarks):
-        complain(f"warning: {remark}")
+    for warning in dict.fromkeys(warnings):
+        complain(f"warning: {warning}")
 
 
 @contextmanager

@@ -36,8 +36,8 @@ def command(
     with writing(target):
         made = pack(folder, target, tables=records)
     if as_json:
-        told = {"archive": str(made.path), "sha256": made.sha256, "bytes": made.size, "code": list(made.code)}
-        print(json.dumps({**told, "files": made.files, "records": made.records, "tables": made.tables}, indent=1))
+        data = {"archive": str(made.path), "sha256": made.sha256, "bytes": made.size, "code": list(made.code)}
+        print(json.dumps({**data, "files": made.files, "records": made.records, "tables": made.tables}, indent=1))
         return
     tables = "with their tables" if made.tables else "hashes of tables only; --records adds the tables"
     print(

@@ -12,7 +12,7 @@ import typer
 
 from perigee_lab.cli import given
 from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, names_of
-from perigee_lab.cli.output import print_remarks, save
+from perigee_lab.cli.output import print_warnings, save
 from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
@@ -33,10 +33,11 @@ def command(
     origin: FromOption = None,
     target: ToOption = None,
     attach: Annotated[
-        str | None, typer.Option(metavar="A,B", help=f"Ways of choosing satellites, of {', '.join(POLICIES)}.")
+        str | None, typer.Option(metavar="A,B", help=f"Policies for choosing satellites: {', '.join(POLICIES)}.")
     ] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Choose satellites for these pairs only, not for the scenario's flows, too.")
+        bool,
+        typer.Option("--alone", help="Choose satellites for these pairs only, not for the scenario's flows."),
     ] = False,
     out: OutOption = None,
     csv: Annotated[Path | None, typer.Option(help="Write RTT and links over time to this file.")] = None,
@@ -54,15 +55,15 @@ def command(
 
     ends = ends_of(origin, target)
     surveys: list[list[PairPaths]] = []
-    remarks: list[str] = []
+    warnings: list[str] = []
     for policy in _policies(attach):
         chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
         loaded = given.scenario(scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
         if alone and not loaded.core.has_sky:
-            stop("--alone has no effect: nothing in this network chooses satellites")
+            stop("--alone has no effect: this network has no choice of satellites")
         with in_options(origin, target):
-            surveys.append(found.survey(loaded, ends, policy or "", remarks.append, alone=alone))
-    print_remarks(list(dict.fromkeys(remarks)))
+            surveys.append(found.survey(loaded, ends, policy or "", warnings.append, alone=alone))
+    print_warnings(list(dict.fromkeys(warnings)))
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]
     contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
@@ -86,7 +87,7 @@ def _policies(attach: str | None) -> list[str | None]:
     names = names_of("--attach", attach)
     for name in names:
         if name not in POLICIES and ":" not in name:
-            stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
+            stop(f"--attach: {name!r} is neither one of {', '.join(POLICIES)} nor a function file.py:name")
     return [*names] or [None]
 
 

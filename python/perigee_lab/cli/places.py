@@ -21,7 +21,7 @@ FromOption = Annotated[
 ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
 
 OutOption = Annotated[
-    Path | None, typer.Option(help="Picture to write (.png, .svg or .pdf; --over: .gif, .mp4, .csv, .geojson, .czml).")
+    Path | None, typer.Option(help="Plot to write (.png, .svg or .pdf; --over: .gif, .mp4, .csv, .geojson, .czml).")
 ]
 
 

@@ -13,7 +13,7 @@ from perigee_lab.cli.options import ForceOption, JsonOption, check_free
 from perigee_lab.common.errors import stop
 from perigee_lab.common.files import write_text
 
-command = typer.Typer(help="Inspect a policy, test it, import one.", no_args_is_help=True)
+command = typer.Typer(help="Inspect, test and import policies.", no_args_is_help=True)
 
 
 @command.command()
@@ -31,7 +31,7 @@ def show(file: Annotated[str, typer.Argument(help="A policy's file, or astraea o
 def evaluate(
     file: Annotated[str, typer.Argument(help="A policy's file, or astraea or astraea_leo.")],
     rows: Annotated[str | None, typer.Option(metavar="A1,A2", help="Only these rows.")] = None,
-    scheme: Annotated[str, typer.Option(help="As which scheme: astraea or astraea_leo.")] = "",
+    scheme: Annotated[str, typer.Option(help="Scheme that uses the policy: astraea or astraea_leo.")] = "",
     sets: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scheme.")
     ] = None,

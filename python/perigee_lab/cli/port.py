@@ -10,8 +10,8 @@ import typer
 
 from perigee_lab.common.errors import stop
 
-command = typer.Typer(name="port", help="Have this router's ports report to OrbCC.", no_args_is_help=True)
-DevArg = Annotated[str, typer.Argument(metavar="DEV", help="The device at whose egress packets queue.")]
+command = typer.Typer(name="port", help="Write OrbCC telemetry at this router's ports.", no_args_is_help=True)
+DevArg = Annotated[str, typer.Argument(metavar="DEV", help="Device with the egress queue.")]
 
 
 def _kbit(rate: str, device: str) -> int:
@@ -22,17 +22,17 @@ def _kbit(rate: str, device: str) -> int:
         return programs.rate_of_shaper(device)
     given = quantity(rate)
     if given.kind != "rate" or not isinstance(given.value, int) or given.value < 1000:
-        stop(f"--rate {rate!r} is no rate: give auto or a rate as '100 Mbit'")
+        stop(f"--rate {rate!r} is not a rate: give auto or a rate such as '100 Mbit'")
     return given.value // 1000
 
 
 @command.command()
 def attach(
     dev: DevArg,
-    rate: Annotated[str, typer.Option(help="Rate of the link, as 100Mbit; auto: of its token bucket.")] = "auto",
+    rate: Annotated[str, typer.Option(help="Rate of the link, such as 100Mbit; auto: of its token bucket.")] = "auto",
     switch: Annotated[int, typer.Option(min=1, max=65535, help="Id of this router in the path's id.")] = 1,
 ) -> None:
-    """Stamp records into the packets that leave a device."""
+    """Write telemetry records into the packets that leave a device."""
     from perigee_lab.orbcc import programs
 
     kbit = _kbit(rate, dev)

@@ -36,7 +36,7 @@ RUNS = Path("runs")
 # Quantiles of packets, and their keys in the manifest.
 LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
 # Warnings that are printed immediately.
-TOLD = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
+IMMEDIATE = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
 
 
 def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -66,7 +66,7 @@ def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes
     programs = []
     for i, (node, command) in enumerate(groups):
         if not node or not command:
-            stop(f"after {AT} come a node and a command: {AT} london -- iperf3 -c new-york")
+            stop(f"{AT} needs a node and a command, such as {AT} london -- iperf3 -c new-york")
         last, start_ns = i == len(groups) - 1, i * STAGGER_NS
         given = stdin if last else None
         programs.append(Program(node, words_of(command), last, tuple(environment), start_ns, stdin=given))
@@ -84,11 +84,11 @@ def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
     nodes = nodes_of(scenario)
     unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
     if unknown:
-        stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
+        stop(f"no flow of the scenario starts or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """Options of the command."""
 
     out: Path | None
@@ -100,19 +100,19 @@ class Asked:
     """Name of the command."""
 
 
-def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, asked: Asked) -> int:
+def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, options: Options) -> int:
     """Runs programs, prints their output, and returns the exit code of the last."""
-    out, as_json = asked.out, asked.as_json
+    out, as_json = options.out, options.as_json
     check_nodes(scenario, programs)
-    if out is not None and (out / SUMMARY).exists() and not asked.force:
-        stop(f"{out} has the results of another run; say --force to replace its summary")
-    base = out if out is not None else fresh_folder(f"{scenario.name}-{asked.name}", RUNS)
+    if out is not None and (out / SUMMARY).exists() and not options.force:
+        stop(f"{out} has the results of another run; pass --force to replace its summary")
+    base = out if out is not None else fresh_folder(f"{scenario.name}-{options.name}", RUNS)
     folder = run_folder(base, SCHEME, scenario.core.seed)
-    everybody = [*of_scenario(scenario.core), *programs]
-    last = len(everybody) - 1
-    at_line_start = dict.fromkeys(range(len(everybody)), True)
+    all_programs = [*of_scenario(scenario.core), *programs]
+    last = len(all_programs) - 1
+    at_line_start = dict.fromkeys(range(len(all_programs)), True)
 
-    def heard(program: int, kind: str, data: bytes) -> None:
+    def on_output(program: int, kind: str, data: bytes) -> None:
         if as_json:
             return
         if program == last:
@@ -121,7 +121,7 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
             stream.buffer.flush()
             return
         for line in data.decode("utf-8", "replace").splitlines(keepends=True):
-            mark = f"[{everybody[program].node}] " if at_line_start[program] else ""
+            mark = f"[{all_programs[program].node}] " if at_line_start[program] else ""
             at_line_start[program] = line.endswith("\n")
             print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
 
@@ -132,11 +132,11 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
                 programs,
                 backend,
                 folder,
-                heard=heard,
-                writable=asked.writable,
-                force=asked.force,
+                on_output=on_output,
+                writable=options.writable,
+                force=options.force,
                 command=recorded(sys.argv),
-                pcap=asked.pcap,
+                pcap=options.pcap,
             )
             conclude(base, done, report=False)
     except _core.RunError as error:
@@ -146,7 +146,7 @@ def exec_command(scenario: Scenario, programs: list[Program], backend: Backend, 
         announce()
         return INTERRUPTED
     for warning in done.manifest.warnings:
-        if any(sign in warning for sign in TOLD):
+        if any(sign in warning for sign in IMMEDIATE):
             complain(warning)
     if not as_json:
         for line in where(base):
@@ -168,12 +168,12 @@ def _nothing_left(*folders: Path) -> Iterator[None]:
 
 def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) -> None:
     if as_json:
-        told: list[dict[str, Any]] = [
+        printed: list[dict[str, Any]] = [
             {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
             for s in stories
         ]
         clock = {} if lateness is None else {"real_time": lateness}
-        print(json.dumps({"record": str(folder), "programs": told, **clock}, indent=1))
+        print(json.dumps({"record": str(folder), "programs": printed, **clock}, indent=1))
         return
     for story in stories:
         complain(f"{story.program.node}: {story.program.line}: {story.ending}")

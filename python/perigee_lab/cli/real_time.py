@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee_lab.cli.arguments import AT
-from perigee_lab.cli.programs import Asked, exec_command, groups_of, words_of
+from perigee_lab.cli.programs import Options, exec_command, groups_of, words_of
 from perigee_lab.common.errors import stop
 from perigee_lab.hosts.real_time import why_not, without_effect, wrong_place
 from perigee_lab.runs.backends import Emulation
@@ -30,7 +30,7 @@ def programs_of(
     groups = groups_of(words) or [(nodes[0], [])]
     shells = [node for node, command in groups if not command]
     if len(shells) > 1 or "" in shells:
-        stop(f"after {AT} come a node and a command; one node may be without a command, for a shell")
+        stop(f"{AT} needs a node and a command; one node may have no command, for a shell")
     commands = [(node, words_of(command)) for node, command in groups if command]
     made = [Program(n, w, environment=tuple(environment), start_ns=i * STAGGER_NS) for i, (n, w) in enumerate(commands)]
     start_ns = len(made) * STAGGER_NS
@@ -47,7 +47,7 @@ def shell_at(node: str, environment: Sequence[str]) -> tuple[tuple[str, ...], bo
     return (*shell, *interactive), True, (f"PS1={node}:\\w# ", "HISTFILE=", *environment)
 
 
-def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, places: Sequence[str] = ()) -> int:
+def emulate_command(scenario: Scenario, programs: list[Program], options: Options, places: Sequence[str] = ()) -> int:
     """Runs programs or a shell in real time; returns the exit code of the last one.
 
     `places`: see `Emulation`.
@@ -58,4 +58,4 @@ def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, p
     for refused in (why_not(), without_effect(scenario.core.toml)):
         if refused is not None:
             stop(refused)
-    return exec_command(scenario, programs, Emulation(all_flows=False, places=tuple(places)), asked)
+    return exec_command(scenario, programs, Emulation(all_flows=False, places=tuple(places)), options)

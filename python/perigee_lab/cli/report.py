@@ -16,12 +16,12 @@ def command(
     folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
     out: Annotated[Path | None, typer.Option(help="File to write; default: FOLDER/report.html.")] = None,
 ) -> None:
-    """Write the report page of a record again."""
+    """Regenerate the report page of a record."""
     from perigee_lab.results.report import write_report
     from perigee_lab.results.run import find_records
 
     target = out or folder / "report.html"
-    begin = time.perf_counter()
+    started = time.perf_counter()
     with writing(target):
         write_report(find_records(folder), target)
-    print(f"{target} is written ({time.perf_counter() - begin:.1f} s)")
+    print(f"wrote {target} ({time.perf_counter() - started:.1f} s)")

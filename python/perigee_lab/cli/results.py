@@ -35,15 +35,17 @@ def command(
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="A,B,C", help="Columns, or all (`perigee columns`; record, key).")
     ] = None,
-    sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: largest first.")] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: in descending order.")
+    ] = None,
     means: Annotated[
         bool, typer.Option("--means", help="Of one sweep: means per cell, with 95 % intervals, instead of runs.")
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Of one sweep: plot of the first column (.png, .svg, .pdf).")
     ] = None,
-    x: Annotated[str | None, typer.Option(help="With --plot: the key to the right.")] = None,
-    y: Annotated[str | None, typer.Option(help="With --plot: the key upwards, for a heat map.")] = None,
+    x: Annotated[str | None, typer.Option(help="With --plot: key on the x axis.")] = None,
+    y: Annotated[str | None, typer.Option(help="With --plot: key on the y axis, for a heat map.")] = None,
     join: Annotated[bool, typer.Option("--join", help="Sets side by side: rows of equal keys, scheme, seed.")] = False,
     out: Annotated[Path | None, typer.Option(help="Export: .csv, .parquet or .json.")] = None,
     force: ForceOption = False,
@@ -51,21 +53,20 @@ def command(
 ) -> None:
     """List, filter, plot and export the runs of sweeps and folders.
 
-    Of sweeps and comparisons; filtered, sorted, joined, exported. Of one sweep also means per cell, and figures of
-    them.
+    Of sweeps and comparisons. Of one sweep also means per cell, and plots of them.
     """
     from perigee_lab.common.files import writing
     from perigee_lab.results import dataset
 
     if means or plot is not None or x or y:
         if len(folders) > 1 or join or sort is not None or out is not None:
-            stop("--means and --plot are of one sweep, without --sort, --join and --out")
+            stop("--means and --plot need one sweep, and exclude --sort, --join and --out")
         names = names_of("--columns", columns)
         show_cells(folders[0], where or [], names, plot, x, y, force=force, as_json=as_json)
         return
     check_free(out, force=force)
     if join and len(folders) < 2:
-        stop("--join puts sets side by side: give two folders or more")
+        stop("--join needs at least two folders")
     by = None if sort is None else sort.removeprefix("-")
     with writing(folders[0]):
         tables = [_queried(f, where or [], names_of("--columns", columns), by) for f in folders]
@@ -118,7 +119,7 @@ def _export(table: pa.Table, out: Path) -> None:
 
             pyarrow.csv.write_csv(_quoted(table), partial)
         else:
-            stop(f"--out {out}: one of .csv, .parquet, .json")
+            stop(f"--out {out}: the name must end in .csv, .parquet or .json")
 
 
 def _quoted(table: pa.Table) -> pa.Table:

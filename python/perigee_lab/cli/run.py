@@ -47,7 +47,7 @@ def command(
     dry: Annotated[bool, typer.Option("--dry", help="Print what would run, then exit.")] = False,
     save_job: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --dry: write it as jobs, for run-job; FILE.perigee has their inputs."),
+        typer.Option(metavar="FILE", help="With --dry: write jobs for run-job; FILE.perigee includes their inputs."),
     ] = None,
     backend: BackendOption = None,
     hosts: HostsOption = None,
@@ -62,7 +62,7 @@ def command(
 
     Completed runs are skipped. Exit code 4: an expectation of the scenario has failed; 5: undecided.
     """
-    from perigee_lab.cli.execution import Asked, dry_command, run_archive_command, run_command
+    from perigee_lab.cli.execution import Options, dry_command, run_archive_command, run_command
     from perigee_lab.runs.archive import is_archive
 
     outlets = Outlets(junit, tap)
@@ -71,11 +71,11 @@ def command(
         fixed = {"--cc": cc, "--seed": seed, "--runs": runs, "--tle": tle, "--set": sets, "--backend": backend}
         fixed |= {"--hosts": hosts, "--kernel": kernel, "--clock": clock, "--pcap": pcap or None, "--dry": dry or None}
         for option in (o for o, value in fixed.items() if value is not None):
-            stop(f"{option}: {scenario} is an archive, which has its own; leave {option} out")
-        asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
-        return run_archive_command(scenario, asked, trust=trust)
+            stop(f"{option}: {scenario} is an archive, which has its own: remove {option}")
+        options = Options(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
+        return run_archive_command(scenario, options, trust=trust)
     if save_job is not None and not dry:
-        stop("--save-job writes what would be run: say --dry, too")
+        stop("--save-job needs --dry")
     overrides = list(sets or [])
     overrides += [f"run.seed={seed}"] if seed is not None else []
     overrides += [f"run.runs={runs}"] if runs is not None else []
@@ -89,5 +89,5 @@ def command(
         check_free(save_job, force=force)
         dry_command(loaded, schemes, save_job, pcap=pcap, backend=on, as_json=as_json)
         return 0
-    asked = Asked(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
-    return run_command(loaded, schemes, asked, pcap=pcap, backend=on)
+    options = Options(machines_of(jobs, cluster, store, threads), out, force, report, as_json, outlets)
+    return run_command(loaded, schemes, options, pcap=pcap, backend=on)

@@ -20,9 +20,7 @@ from perigee_lab.cli.options import (
 
 
 def command(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Jobs or an archive that `perigee run --dry --save-job` has written.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Jobs or an archive of `perigee run --dry --save-job`.")],
     jobs: JobsOption = None,
     cluster: ClusterOption = None,
     store: StoreOption = None,
@@ -34,12 +32,12 @@ def command(
 ) -> int:
     """Run saved jobs, here or on another machine.
 
-    The tables are the same.
+    The tables are identical.
     """
-    from perigee_lab.cli.execution import Asked, run_archive_command, run_job_command
+    from perigee_lab.cli.execution import Options, run_archive_command, run_job_command
     from perigee_lab.runs.archive import is_archive
 
-    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
+    options = Options(machines_of(jobs, cluster, store), out, force, report, as_json)
     if is_archive(file):
-        return run_archive_command(file, asked, trust=trust)
-    return run_job_command(file, asked, trust=trust)
+        return run_archive_command(file, options, trust=trust)
+    return run_job_command(file, options, trust=trust)

@@ -18,7 +18,7 @@ def command(
         str | None,
         typer.Argument(metavar="SCHEME|FILE", help="A scheme, or a Python file: its classes, without running it."),
     ] = None,
-    params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
+    params: Annotated[bool, typer.Option("--params", help="Also list the parameters.")] = False,
     starts: Annotated[
         bool, typer.Option("--starts", help="List the starts (slow_start) instead, all or those of a scheme.")
     ] = False,

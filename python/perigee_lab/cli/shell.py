@@ -34,14 +34,14 @@ def command(
 ) -> int:
     """Open a shell on Linux under a scenario's network.
 
-    --at NODE: its host; with --at NODE [--] COMMAND... programs beside it.
+    --at NODE: its host; with --at NODE [--] COMMAND... programs in addition.
 
-    Simulated time goes as the machine's clock does, or slower. The session ends with the shell (exit, Ctrl-D),
+    Simulated time advances in real time, or slower. The session ends with the shell (exit, Ctrl-D),
     or with the scenario's duration; it leaves no record, unless with --backend emulation. Other options come before
     the first --at.
     """
-    from perigee_lab.cli.interactive import asked, shell_command
-    from perigee_lab.cli.programs import Asked, nodes_of
+    from perigee_lab.cli.interactive import shell_command, shell_programs
+    from perigee_lab.cli.programs import Options, nodes_of
     from perigee_lab.cli.real_time import emulate_command, programs_of
 
     given.check_surroundings(env, writable)
@@ -51,10 +51,10 @@ def command(
         loaded = given.scenario(scenario, sets, trust=trust)
         words = json.loads(programs) if programs is not None else []
         commands = programs_of(words, nodes_of(loaded), env or [])
-        return emulate_command(loaded, commands, Asked(None, [], False, False, False, "shell"), use or [])
+        return emulate_command(loaded, commands, Options(None, [], False, False, False, "shell"), use or [])
     if programs is None:
-        stop("say where: --at london")
-    wanted = asked(json.loads(programs), env or [])
+        stop("no node: give one, such as --at london")
+    wanted = shell_programs(json.loads(programs), env or [])
     on = chosen(name, kernel)
     loaded = given.scenario(scenario, sets, trust=trust)
     return shell_command(loaded, wanted, on, writable or [])

@@ -11,7 +11,7 @@ import typer
 
 from perigee_lab.cli import given
 from perigee_lab.cli.options import JsonOption, ScenarioArg, SetOption, TleOption, TrustOption, count, seconds
-from perigee_lab.cli.output import print_remarks, save
+from perigee_lab.cli.output import print_warnings, save
 from perigee_lab.cli.places import FromOption, OutOption, ToOption, ends_of, in_options
 from perigee_lab.common.errors import stop
 
@@ -34,7 +34,7 @@ def command(
         typer.Option(metavar="RUN", help="Colour the links by their load in this record (OUT/SCHEME/seedN)."),
     ] = None,
     over: Annotated[
-        str | None, typer.Option(metavar="TIME", help="A map over so long instead of an instant, such as 24h.")
+        str | None, typer.Option(metavar="TIME", help="A map over this time instead of an instant, such as 24h.")
     ] = None,
     what: Annotated[
         str, typer.Option("--map", help="With --over: latency (--from), coverage, handovers or load (--utilisation).")
@@ -60,15 +60,15 @@ def command(
         from perigee_lab.cli.sky_maps import draw_over
 
         if target is not None:
-            stop("--to has no effect on a map over time: it shows paths to everywhere")
+            stop("--to has no effect on a map over time, which shows paths to all places")
         step_s = None if step is None else seconds(step)
         draw_over(loaded, what, seconds(over), step_s, origin, record, out, as_json=as_json)
         return
     if step is not None or what != "coverage":
-        stop("--map and --step are for maps over time: say --over, such as --over 24h")
+        stop("--map and --step are for maps over time: add --over, such as --over 24h")
     with in_options(origin, target):
         found = picture(loaded, seconds(time), ends_of(origin, target), seed=None if record is None else record.seed)
-    print_remarks([*found["warnings"], *_beyond(found, record)])
+    print_warnings([*found["warnings"], *_beyond(found, record)])
     if as_json:
         print(json.dumps(found))
         return
@@ -87,7 +87,7 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
     t_s, end_s = found["t_s"], found["duration_s"]
     notes = []
     if t_s > end_s:
-        notes.append(f"{t_s:g} s is behind the end of the run, {end_s:g} s: the map shows what would be there")
+        notes.append(f"{t_s:g} s is after the end of the run, {end_s:g} s: the map extrapolates")
     if record is not None and t_s > (of_record := record.manifest.duration_ns / 1e9):
         notes.append(f"the record ends at {of_record:g} s: the loads are those of its last sample")
     return notes
@@ -105,7 +105,7 @@ def _record(folder: Path, scenario: Scenario) -> Run:
     if moved:
         stop(f"{folder} is a record of another scenario: {'; '.join(moved[:3])}")
     if words:
-        print_remarks([f"{folder} was made by a scenario that differs: {'; '.join(words[:5])}"])
+        print_warnings([f"{folder} was made by a scenario that differs: {'; '.join(words[:5])}"])
     return record
 
 

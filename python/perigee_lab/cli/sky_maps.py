@@ -42,11 +42,11 @@ def draw_over(
     file = out or Path(f"{scenario.name}-{what}.png")
     forms = (*over_time_maps.PICTURES, *over_time_maps.FILMS, *over_time_maps.TABLES)
     if file.suffix not in forms:
-        stop(f"--out {file}: the end of the name is one of {', '.join(forms)}")
+        stop(f"--out {file}: the name must end in one of {', '.join(forms)}")
     moving = file.suffix in (*over_time_maps.FILMS, ".czml")
     t_s = over_time.instants(over_s, step_s, what, moving=moving)
     if not 1 < len(t_s) <= MOST_INSTANTS:
-        stop(f"--over and --step make {len(t_s)} instants; 2 to {MOST_INSTANTS:,} can be looked at")
+        stop(f"--over and --step make {len(t_s)} instants; 2 to {MOST_INSTANTS:,} are allowed")
     make_ready(file.parent)
     with in_options(origin, None), progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
         found = _found(scenario, what, t_s, origin, record, tick)
@@ -55,7 +55,7 @@ def draw_over(
     if as_json:
         print(json.dumps({"map": str(file), "ground": over_time_maps.rows(found)}, allow_nan=False))
         return
-    _tell(found)
+    _summarise(found)
     print(f"map: {file}")
 
 
@@ -65,11 +65,11 @@ def _check(what: str, origin: str | None, record: Run | None) -> None:
     if what not in MAPS:
         stop(f"--map: {what!r} is none of {', '.join(MAPS)}")
     if what == "latency" and origin is None:
-        stop('--map latency is from a place to everywhere: say --from, such as --from London or --from "51.5, -0.1"')
+        stop('--map latency needs --from, such as --from London or --from "51.5, -0.1"')
     if what != "latency" and origin is not None:
         stop(f"--from has no effect on a map of {what}")
     if what == "load" and record is None:
-        stop("--map load draws a record: say --utilisation OUT/SCHEME/seedN")
+        stop("--map load needs a record: give --utilisation OUT/SCHEME/seedN")
     if what != "load" and record is not None:
         stop(f"--utilisation has no effect on a map of {what}")
 
@@ -102,16 +102,16 @@ def _write(found: OverTime, file: Path, over_s: float) -> None:
         over_time_maps.write_table(found, file)
 
 
-def _tell(found: OverTime) -> None:
+def _summarise(found: OverTime) -> None:
     """Prints the distribution over the ground points, or the map if they have no numbers."""
     import numpy as np
 
     print(f"{found.title}: {len(found.t_s)} instants, {len(found.ground)} ground points; {found.note}")
     for panel in found.panels:
-        whose, values = "ground points", panel.places[np.isfinite(panel.places)]
+        places, values = "ground points", panel.places[np.isfinite(panel.places)]
         if not len(values):
-            whose, values = "cells", panel.cells[np.isfinite(panel.cells)]
+            places, values = "cells", panel.cells[np.isfinite(panel.cells)]
         if len(values):
             low, middle, high = np.percentile(values, [0, 50, 100])
             unit = f" {panel.unit}" if panel.unit else ""
-            print(f"  {panel.title}, {len(values)} {whose}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")
+            print(f"  {panel.title}, {len(values)} {places}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")

@@ -100,13 +100,13 @@ def command(
         with writing(folder), claimed(folder, fresh=out is None and begun is None):
             plan = plan.into(folder, force=force)
             if (there := plan.resumed()) and not as_json:
-                print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
+                print(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)
             done = _with_bar(
                 lambda p: execute_sweep(plan, folder, machines=machines, progress=p), plan.size, quiet=as_json
             )
             drawn = _drawn(done, folder) if plots and not plan.failed else []
     except Interrupted:
-        announce(f"complete runs are in {folder}; the same call goes on")
+        announce(f"complete runs are in {folder}; the same call resumes")
         return INTERRUPTED
     return _conclude(plan, done, folder, drawn, outlets, as_json=as_json)
 
@@ -133,7 +133,7 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], out
         complain(line)
     if plan.failed:
         failed = f"{len(plan.failed)} of {plan.size} runs failed; without them there is no sweep.csv"
-        complain(f"{failed}. The same call tries them again")
+        complain(f"{failed}. The same call retries them")
     met = conclude_expectations(done.index.scenario, findings, outlets, quiet=as_json)
     return FAILED if plan.failed else met
 
@@ -171,7 +171,7 @@ def _split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
             single.append(text)
             continue
         if "" in parts:
-            stop(f"--set {text!r} has an empty value: give values with commas between them")
+            stop(f"--set {text!r} has an empty value: give comma-separated values")
         # Compared as text: floats cannot distinguish all seeds.
         read = [q if (q := quantity(p)).unit else p for p in parts]
         twice = [p for i, p in enumerate(parts) if read[i] in read[:i]]

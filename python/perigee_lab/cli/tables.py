@@ -58,11 +58,11 @@ def print_record(folder: Path) -> None:
     out.print(scheme_table(by_scheme(runs), width=out.width, plain=not out.is_terminal))
     for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
         print(line)
-    remarks = [w for r in runs for w in r.manifest.warnings]
-    if remarks:
+    warnings = [w for r in runs for w in r.manifest.warnings]
+    if warnings:
         print("Warnings:")
-        for remark in said_once(remarks):
-            print(f"  {remark}")
+        for warning in said_once(warnings):
+            print(f"  {warning}")
     for line in where(folder):
         print(line)
     print(f"record: {folder}, report: {folder / 'report.html'}")

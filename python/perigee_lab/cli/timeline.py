@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario, or a saved timeline.")],
     out: Annotated[Path | None, typer.Option(help="Save the timeline to this file (JSON, a line per chunk).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of base RTT, rate and outages (.png, .svg).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot of base RTT, rate and outages (.png, .svg).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
     tle: TleOption = None,
     sets: SetOption = None,
@@ -31,10 +31,10 @@ def command(
 ) -> None:
     """Save or plot a network over time.
 
-    `[source.timeline]` replays what is saved.
+    `[source.timeline]` replays a saved one.
     """
     from perigee_lab import _core
-    from perigee_lab.cli.output import print_remarks
+    from perigee_lab.cli.output import print_warnings
     from perigee_lab.sky.timeline import Timeline
 
     check_free(out, plot, force=force)
@@ -53,7 +53,7 @@ def command(
         stop(error.args[0])
     except ValueError as error:
         stop(f"cannot write {plot}: {error}")
-    print_remarks(found.facts["warnings"])
+    print_warnings(found.facts["warnings"])
     if as_json:
         print(json.dumps(found.facts, indent=1))
     else:
@@ -81,7 +81,7 @@ def _open(
         step_s = plotted_step(scenario.core.duration_ns / 1e9)
         return pass_by(scenario, seed, path=out, watched=MAX_DRAWN if plot else 0, step_s=step_s)
     if seed is not None or tle is not None or sets:
-        stop(f"{source} is a saved timeline: --seed, --tle and --set belong to the scenario that it is made from")
+        stop(f"{source} is a saved timeline: --seed, --tle and --set apply only to scenarios")
     return load_timeline(source)
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def command(
     recipe: Annotated[
         str,
-        typer.Argument(help="A recipe (TOML), or one that comes along: astraea, astraea-leo, cubic-corrected, smoke."),
+        typer.Argument(help="A recipe (TOML), or a bundled one: astraea, astraea-leo, cubic-corrected, smoke."),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder; one with a checkpoint is gone on with.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of everything.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder; a training with a checkpoint is resumed.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of all random draws.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Stop after 50 seconds, with a checkpoint.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
 ) -> None:
@@ -34,7 +34,7 @@ def command(
 
     rewards: list[float] = []
 
-    def tell(progress: Progress) -> None:
+    def show(progress: Progress) -> None:
         rewards.append(progress.round["reward"])
         if sys.stderr.isatty():
             print(f"\r{progress.line:<120}", end="", file=sys.stderr, flush=True)
@@ -43,7 +43,7 @@ def command(
 
     try:
         with writing(folder):
-            scores = work(recipe, folder, seed, tell, 50.0 if quick else None)
+            scores = work(recipe, folder, seed, show, 50.0 if quick else None)
     except ValueError as error:
         stop(str(error))
     if sys.stderr.isatty():

@@ -18,12 +18,12 @@ def command(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILE", help="Python files or archives; default: list them.")
     ] = None,
-    forget: Annotated[bool, typer.Option("--forget", help="Take the answer back.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Withdraw the consent.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Allow Python code of scenarios, records and archives to run.
 
-    It is allowed as it is now; one that changes has to be allowed again.
+    Consent covers the current content: changed code must be allowed again.
     """
     from perigee_lab.extensions import trust
     from perigee_lab.extensions.plugins import existing
@@ -36,15 +36,15 @@ def command(
             elif not forget:
                 trust.remember(existing(file))
             elif not trust.forget(file):
-                stop(f"{file} is not remembered")
+                stop(f"{file} is not trusted")
     rows = [{"file": f, "unchanged": trust.is_remembered(Path(f))} for f in trust.remembered()]
     archives = [{"file": f, "sha256": sha256} for sha256, f in trust.archives().items()]
     if as_json:
         print(json.dumps({"store": str(trust.store()), "files": rows, "archives": archives}, indent=1))
         return
     for r in rows:
-        why = ", ".join(trust.changes(Path(str(r["file"])))) or "has changed or is gone"
-        print(f"{r['file']}" + ("" if r["unchanged"] else f"  ({why}: has to be allowed again)"))
+        why = ", ".join(trust.changes(Path(str(r["file"])))) or "has changed or is missing"
+        print(f"{r['file']}" + ("" if r["unchanged"] else f"  ({why}: must be allowed again)"))
     for a in archives:
         print(f"{a['file']}  (archive {a['sha256'][:16]}, wherever it is)")
 
@@ -57,4 +57,4 @@ def _archive(file: Path, *, forget: bool) -> None:
     if not forget:
         trust.remember_archive(found.sha256, file)
     elif not trust.forget_archive(found.sha256):
-        stop(f"{file} is not remembered")
+        stop(f"{file} is not trusted")

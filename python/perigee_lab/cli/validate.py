@@ -29,13 +29,13 @@ def command(
     ] = None,
     cc: CcOption = None,
     cell: Annotated[list[str] | None, typer.Option(help="Only this cell.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Cells at once; default: 2.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel cells; default: 2.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each cell with random draws; default: 5.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the verdicts; with --against linux a folder, also for records.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to be compared as well.")] = None,
-    plots: Annotated[Path | None, typer.Option(help="With --data: folder for pictures of both curves.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to compare these as well.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="With --data: folder for plots of both curves.")] = None,
     backend: BackendOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
@@ -52,12 +52,12 @@ def command(
 
     if against is not None:
         if against != "linux":
-            stop(f"--against {against!r}: real hosts are linux")
+            stop(f"--against {against!r}: must be linux")
         if group or data or plots:
-            stop("--group, --data and --plots belong to the measured curves, not to --against linux")
+            stop("--group, --data and --plots apply to measured curves, not to --against linux")
         loaded = [given.scenario(s, None, trust=trust, as_json=as_json) for s in scenarios or []]
         if loaded and cell:
-            stop("--cell names cells of the table: leave it out, or the scenarios")
+            stop("--cell and scenarios exclude each other: give one of them")
         from perigee_lab.validation import against_linux
 
         request = against_linux.Asked(loaded, schemes_of(cc), cell or [], jobs, seeds, out, as_json)
@@ -65,15 +65,15 @@ def command(
         with _failures():
             return against_linux.compare_command(request, on_linux)
     if scenarios:
-        stop("scenarios are compared with --against linux")
+        stop("scenarios need --against linux")
     on = chosen(name_of(backend, hosts, None), kernel)
     not_in_real_time(on, "and cells run side by side")
     if seeds == 1:
         stop("--seeds must be at least 2")
     if plots is not None and data is None:
-        stop("--plots draws the full curves: say where they are with --data")
+        stop("--plots needs the full curves: give their folder with --data")
     schemes = schemes_of(cc)
-    asked = Asked(
+    options = Asked(
         group or [],
         schemes,
         cell or [],
@@ -86,7 +86,7 @@ def command(
         on if isinstance(on, Linux) else None,
     )
     with _failures():
-        return validate_command(asked)
+        return validate_command(options)
 
 
 @contextmanager

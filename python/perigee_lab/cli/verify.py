@@ -13,11 +13,11 @@ from perigee_lab.cli.options import JsonOption, TrustOption
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of a record, or an archive of perigee pack.")],
-    rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
+    rerun: Annotated[bool, typer.Option(help="Re-run everything, or only check the files.")] = True,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Run a record again and compare every bit.
+    """Re-run a record and compare every bit.
 
     Compares table hashes and re-derives summary.csv. Exit code 3: something differs; 5: nothing was compared, as in
     an archive without tables with --no-rerun.

@@ -27,9 +27,9 @@ def command(
 ) -> None:
     """Show satellites, paths and flows over time, in the browser.
 
-    The constellation turns with a record's flows on it.
+    The constellation with a record's flows.
 
-    Paths, handovers, outages and link loads move with goodput, RTT and queue on one time axis. Served to this machine
+    Paths, handovers, outages and link loads, with goodput, RTT and queue on one time axis. Served to this machine
     only, until Ctrl-C; --html writes one file instead.
     """
     from perigee_lab.common.files import write_text, writing
@@ -39,7 +39,7 @@ def command(
         with writing(html):
             html.parent.mkdir(parents=True, exist_ok=True)
             write_text(html, text)
-        print(f"{html} is written ({len(text) / 1e6:.1f} MB)")
+        print(f"wrote {html} ({len(text) / 1e6:.1f} MB)")
         return
     _serve(text, port, browser=browser)
 
@@ -62,7 +62,7 @@ def _page(run: Path, *, trust: bool) -> str:
     try:
         return page(runs, trust=trust, progress=progress)
     except (_core.ScenarioError, _core.RunError, PluginError) as error:
-        stop(f"{run}: its scenario cannot be built again: {error}")
+        stop(f"{run}: its scenario cannot be rebuilt: {error}")
 
 
 def _serve(text: str, port: int, *, browser: bool) -> None:

@@ -16,19 +16,20 @@ from perigee_lab.common.files import writing
 
 def command(
     scenario: ScenarioArg,
-    node: Annotated[str, typer.Option(help="Node whose links it rains on.")],
+    node: Annotated[str, typer.Option(help="Node with rain on its links.")],
     out: Annotated[Path, typer.Option(help="File to write (CSV).")],
-    frequency: Annotated[float, typer.Option(help="GHz.")] = 28.0,
+    frequency: Annotated[float, typer.Option(help="Frequency in GHz.")] = 28.0,
     elevation: Annotated[
-        str, typer.Option(metavar="DEGREES|follow", help="Of the satellite; follow: of the one in use at each step.")
+        str,
+        typer.Option(metavar="DEGREES|follow", help="Elevation of the satellite; follow: of the one in use."),
     ] = "40",
     clear_sky: Annotated[float, typer.Option(help="Es/N0 without rain, dB.")] = 14.0,
     step: Annotated[float, typer.Option(help="Seconds between values.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the series.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the series.")] = 1,
     start: Annotated[
-        float | None, typer.Option(help="Begin with the rain that is exceeded this many percent of the time.")
+        float | None, typer.Option(help="Start with the rain that is exceeded this percentage of the time.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option("--plot", help="Picture to write (.png or .svg).")] = None,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Plot to write (.png or .svg).")] = None,
     sets: SetOption = None,
     trust: TrustOption = False,
 ) -> None:
@@ -44,9 +45,9 @@ def command(
 
     fixed = _degrees(elevation)
     if not 0 < frequency <= 350 or not 0.01 <= step <= 3600:
-        stop("--frequency must lie in 0 to 350 GHz, --step in 0.01 to 3600 s")
+        stop("--frequency must be in 0 to 350 GHz, --step in 0.01 to 3600 s")
     if start is not None and not 0 < start < 100:
-        stop("--start must lie between 0 and 100 percent")
+        stop("--start must be between 0 and 100 percent")
     try:
         loaded = open_file(scenario, list(sets or []), trust=trust)
         ground = {g["name"]: g["place"] for g in sky_at(loaded, 0.0)["ground"]}

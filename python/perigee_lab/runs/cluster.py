@@ -348,7 +348,7 @@ class ClusterExecutor:
         if time.monotonic() - self.no_room_since > BACK_S:
             raise RecordError(
                 f"for {BACK_S:.0f} s there has been no worker with room on its disk: free some on "
-                f"{', '.join(sorted(self.full))}, or start others; what is complete is kept, the same call goes on"
+                f"{', '.join(sorted(self.full))}, or start others; what is complete is kept, the same call resumes"
             )
 
     def _say(self, text: str) -> None:

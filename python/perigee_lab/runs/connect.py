@@ -84,7 +84,7 @@ class Connection:
                 if time.monotonic() > end_s:
                     raise RecordError(
                         f"the scheduler at {self.address} has been gone for {patience_s:.0f} s; what is complete is "
-                        "kept, the same call goes on"
+                        "kept, the same call resumes"
                     ) from None
                 time.sleep(1.0)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from perigee_lab.common.files import fresh
 from perigee_lab.runs import job, work
-from perigee_lab.runs.stories import Heard, Program, Stories, Story, of_scenario
+from perigee_lab.runs.stories import OnOutput, Program, Stories, Story, of_scenario
 
 if TYPE_CHECKING:
     from perigee_lab.extensions.trust import Permission
@@ -39,7 +39,7 @@ def look_on(
     scenario: Scenario,
     programs: Sequence[Program],
     backend: Backend,
-    heard: Heard,
+    on_output: OnOutput,
     keyboard: Keyboard,
     writable: Sequence[Path] = (),
 ) -> list[Story]:
@@ -50,10 +50,10 @@ def look_on(
     """
     own = of_scenario(scenario.core)
     scenario.permission.check_programs([p.line for p in own])
-    stories = Stories([*own, *programs], heard)
+    stories = Stories([*own, *programs], on_output)
     guests = work.Guests(stories, programs, outermost(writable), keyboard)
     world = scenario.core.world(scenario.core.seed)
-    work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, backend=backend, guests=guests)
+    work.simulate(world, SCHEME, scenario.classes(), batches=_discard, backend=backend, guests=guests)
     if keyboard.error is not None:
         raise keyboard.error
     return stories.all
@@ -65,7 +65,7 @@ def outermost(folders: Sequence[Path]) -> list[Path]:
     return [f for f in found if not any(other in f.parents for other in found)]
 
 
-def _nobody(_name: str, _columns: object) -> None:
+def _discard(_name: str, _columns: object) -> None:
     """Discards rows."""
 
 
@@ -75,7 +75,7 @@ def run(
     backend: Backend,
     folder: Path,
     *,
-    heard: Heard,
+    on_output: OnOutput,
     writable: Sequence[Path] = (),
     force: bool = False,
     command: Sequence[str] = (),
@@ -95,7 +95,7 @@ def run(
     permission.check_programs([p.line for p in of_scenario(scenario.core)])
     [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=backend.key)
     at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), backend=backend)
-    stories = Stories([*of_scenario(at.core), *programs], heard)
+    stories = Stories([*of_scenario(at.core), *programs], on_output)
     guests = work.Guests(stories, programs, outermost(writable))
     capture = work.capture_of(folder) if pcap else None
     if capture is not None:

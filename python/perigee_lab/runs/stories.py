@@ -90,7 +90,7 @@ def of_scenario(core: _core.Scenario) -> list[Program]:
     ]
 
 
-Heard = Callable[[int, str, bytes], None]
+OnOutput = Callable[[int, str, bytes], None]
 """Callback with the number of a program, "output" or "errors", and the bytes that it has
 written."""
 
@@ -145,17 +145,17 @@ def named(number: int) -> str:
         return str(number)
 
 
-def _unheard(_program: int, _kind: str, _data: bytes) -> None:
+def _ignored(_program: int, _kind: str, _data: bytes) -> None:
     """Discards output."""
 
 
 class Stories:
     """Collector of the output and exit status of programs."""
 
-    def __init__(self, programs: Sequence[Program], heard: Heard = _unheard) -> None:
-        """Creates a collector that forwards output to `heard`."""
+    def __init__(self, programs: Sequence[Program], on_output: OnOutput = _ignored) -> None:
+        """Creates a collector that forwards output to `on_output`."""
         self.all = [Story(p) for p in programs]
-        self.heard = heard
+        self.on_output = on_output
 
     def __call__(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
         """Callback of the core."""
@@ -164,7 +164,7 @@ class Stories:
             story.begun_ns = at_ns
         elif kind in story.written:
             story.written[kind] += data
-            self.heard(program, kind, data)
+            self.on_output(program, kind, data)
         else:
             story.ended_ns = at_ns
             story.code = code if kind == "exited" else -code
