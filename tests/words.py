@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Counts of words to avoid in comments, per 10,000 words: `make words`.
+"""Counts of words to avoid in comments and in texts for users, per 10,000 words: `make words`.
 
     python tests/words.py                        # this repository against tests/words.json
     python tests/words.py NAME=FOLDER ...        # other code bases alongside
     python tests/words.py --list whole           # every use, with file and line
+    python tests/words.py --list whole --strings # the same in texts for users
     python tests/words.py --changed [COMMIT]     # warnings on changed lines; never fails
     python tests/words.py --bless                # write tests/words.json
 
 It counts words in comments of Rust and C and in comments and docstrings of Python, except in
 backticks and code blocks. tests/words.toml lists the words, their replacements and legitimate uses.
-Module heads that start with a wh-word, comment lines over 100 columns and Markdown lines over 120
-are also counted. tests/words.json has the counts before the language was revised, and those of two
-network stacks that serve as references.
+Texts for users are strings of three words or more in the crates and in python/perigee_lab (keys,
+options, errors, messages), outside of tests and assertions; they have a column of their own. Module
+heads that start with a wh-word, comment lines over 100 columns and Markdown lines over 120 are also
+counted. tests/words.json has the counts before the language was revised, those of two
+network stacks that serve as references, and the rates in texts for users, which may not rise.
 """
 
 from __future__ import annotations
@@ -47,6 +50,11 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 C_LIKE = {".c", ".h", ".cc"}
 # Sources of other projects, and build folders.
 SKIPPED = {"vendor.js", "target", ".venv", ".venv-site", "node_modules", ".git", "build", "dist", "site"}
+
+# The fewest words of a string that is counted as a text.
+LEAST_WORDS = 3
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub\(crate\) )?mod tests")
+FOR_DEVELOPERS = re.compile(r"\b(assert\w*!|debug_assert\w*!|unreachable!|panic!|expect\(|reason =|include_str!)")
 
 # Strings come first, since they may contain text that looks like a comment. A lifetime ('a) is not
 # a character literal.
@@ -164,6 +172,69 @@ def comments_of_python(source: str) -> Text:
     return text
 
 
+def strings_of_rust(source: str) -> Text:
+    """Texts for users: string literals of three words or more, without placeholders.
+
+    Unit tests, assertions and reasons of lint attributes are left out.
+    """
+    text = Text()
+    source = TESTS.split(source)[0]
+    code_since = 0
+    for match in RUST.finditer(source):
+        if match["line"] or match["block"] or match["char"]:
+            continue
+        # The code from the end of the previous statement to the string.
+        before = re.split(r"[;{}]", source[code_since : match.start()])[-1]
+        if FOR_DEVELOPERS.search(before) and not re.search(r"\)\s*$", before):
+            continue
+        code_since = match.end()
+        literal = re.sub(
+            r"\\\n|\\.|\{[^{}]*\}", lambda m: "\n" if "\n" in m[0] else " ", re.sub(r'^b?r?#*"|"#*$', "", match[0])
+        )
+        _add(text, literal, source.count("\n", 0, match.start()) + 1)
+    return text
+
+
+def strings_of_python(source: str) -> Text:
+    """Texts for users: strings of three words or more that are no docstrings."""
+    text = Text()
+    tree = ast.parse(source)
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+        elif isinstance(node, ast.Assert):
+            skipped.update(id(part) for part in ast.walk(node))
+        elif isinstance(node, ast.JoinedStr) and id(node) not in skipped:
+            parts = [str(p.value) if isinstance(p, ast.Constant) else " " for p in node.values]
+            _add(text, "".join(parts), node.lineno)
+            skipped.update(id(p) for p in node.values if isinstance(p, ast.Constant))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            _add(text, node.value, node.lineno)
+    return text
+
+
+def _add(text: Text, literal: str, number: int) -> None:
+    """Adds a string; a full stop at its end keeps phrases within one string."""
+    if len(WORD.findall(literal)) >= LEAST_WORDS:
+        for i, line in enumerate(f"{literal}.".splitlines()):
+            text.lines[number + i] = f"{text.lines.get(number + i, '')} {line}".strip()
+
+
+def read_strings(path: Path) -> Text:
+    """The texts for users in a source file."""
+    source = path.read_text(encoding="utf-8", errors="replace")
+    return strings_of_rust(source) if path.suffix == ".rs" else strings_of_python(source)
+
+
+def has_strings(path: Path) -> bool:
+    """Whether the strings of a file reach users."""
+    parts = path.relative_to(ROOT).parts
+    if path.suffix == ".rs":
+        return parts[0] == "crates" and parts[2] == "src" and "tests" not in path.stem
+    return path.suffix == ".py" and parts[:2] == ("python", "perigee_lab")
+
+
 def read(path: Path) -> Text:
     """The prose of a source file."""
     source = path.read_text(encoding="utf-8", errors="replace")
@@ -238,6 +309,17 @@ def count(folder: Path, words: Words) -> Count:
         total.heads += bool(text.head)
         total.wh_heads += bool(WH.match(text.head))
         total.long_comments += text.long
+    return total
+
+
+def count_strings(words: Words) -> Count:
+    """Counts the texts for users of this repository."""
+    total = Count(found={entry.name: 0 for entry in words.entries})
+    for path in filter(has_strings, files(ROOT)):
+        text = read_strings(path)
+        total.words += sum(len(WORD.findall(block)) for _, block in blocks(text))
+        for entry, _, _ in uses(text, words):
+            total.found[entry.name] += 1
     return total
 
 
@@ -332,14 +414,14 @@ def warn(commit: str | None, words: Words) -> None:
     print(f"words: {n} warnings on lines changed since {commit[:7]}")
 
 
-def list_uses(name: str, words: Words) -> None:
+def list_uses(name: str, words: Words, *, strings: bool) -> None:
     """Prints every use of a word, or every head with a wh-word at its start (`heads`)."""
     if name != "heads" and not any(name in e.name for e in words.entries):
         sys.exit(f"--list {name}: not a listed word (heads, {', '.join(e.name for e in words.entries)})")
     for path in files(ROOT):
-        if path.suffix == ".md":
+        if path.suffix == ".md" or (strings and not has_strings(path)):
             continue
-        text, shown = read(path), path.relative_to(ROOT)
+        text, shown = read_strings(path) if strings else read(path), path.relative_to(ROOT)
         if name == "heads" and WH.match(text.head):
             print(f"{shown}: {text.head}")
         for entry, number, line in uses(text, words):
@@ -360,13 +442,16 @@ def compare(named: list[str], words: Words, *, bless: bool) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"references": {}}
     references = {**known["references"], **others}
     now = summary(count(ROOT, words))
+    users = count_strings(words)
     columns = {"Perigee": now, **({"before": known["before"]} if "before" in known else {}), **references}
     goals = {e.name: goal(e.name, list(references.values())) for e in words.entries}
-    print(table({name: c["per_10000"] for name, c in columns.items()}, goals, words))
+    rates = {name: c["per_10000"] for name, c in columns.items()}
+    print(table({"Perigee": rates.pop("Perigee"), "texts for users": users.rates(), **rates}, goals, words))
     print()
     print(totals(columns))
     if bless:
-        kept = {"before": known.get("before", now), "references": references}
+        strings = {"words": users.words, "per_10000": users.rates()}
+        kept = {"before": known.get("before", now), "references": references, "strings": strings}
         FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
@@ -375,6 +460,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("others", nargs="*", metavar="NAME=FOLDER", help="other code bases, as references")
     parser.add_argument("--list", metavar="WORD", help="list the uses of a word, or wh-words in `heads`")
+    parser.add_argument("--strings", action="store_true", help="with --list: in texts for users")
     parser.add_argument("--changed", nargs="?", const="", metavar="COMMIT", help="warnings on lines changed since")
     parser.add_argument("--bless", action="store_true", help="write words.json")
     options = parser.parse_args()
@@ -382,7 +468,7 @@ def main() -> None:
     if options.changed is not None:
         warn(options.changed or None, words)
     elif options.list:
-        list_uses(options.list, words)
+        list_uses(options.list, words, strings=options.strings)
     else:
         compare(options.others, words, bless=options.bless)
 

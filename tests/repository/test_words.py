@@ -54,6 +54,41 @@ def test_docstrings_and_comments_of_python_count(tmp_path: Path) -> None:
     assert (total.words, total.heads, total.wh_heads) == (4, 1, 0)
 
 
+RUST_STRINGS = r"""
+// told in a comment
+parameters! {
+    rate: Rate = key(Kind::Rate, "the rate that is told; \"asked\" \
+        for");
+}
+fn f(c: char) -> Problem {
+    assert!(c != '"', "asked for nothing at all");
+    let x = option.expect("somebody asked for it");
+    Problem::new("told", format!("port {told} stands in the way")).hint("say {what} beside it")
+}
+#[cfg(test)]
+mod tests {
+    const A: &str = "asked for a test";
+}
+"""
+PYTHON_STRINGS = """
+def f(told):
+    "Told in a docstring."
+    assert told, "asked for in an assertion"
+    stop(f"{told} goes "
+         f"on: say --out")
+    print("told", help="what somebody `asked` for")
+"""
+
+
+def test_strings_for_users_count_and_other_strings_do_not() -> None:
+    def names(text: words.Text) -> list[str]:
+        return sorted(entry.name for entry, _, _ in words.uses(text, words.load()))
+
+    expected = ["ask", "beside", "say", "stands", "tell, told"]
+    assert names(words.strings_of_rust(RUST_STRINGS)) == expected
+    assert names(words.strings_of_python(PYTHON_STRINGS)) == ["go on", "nobody, somebody", "say"]
+
+
 @pytest.mark.parametrize(
     ("comment", "names"),
     [
@@ -117,3 +152,16 @@ def test_comments_speak_the_language_of_the_field() -> None:
     goals = {entry.name: words.goal(entry.name, list(known.values())) for entry in loaded.entries if not entry.judge}
     assert {name: now["per_10000"][name] for name in goals if now["per_10000"][name] > goals[name]} == {}
     assert now["wh_heads"] == 0
+
+
+def test_texts_for_users_do_not_return_to_words_to_avoid() -> None:
+    """The rates in texts for users: those of words.json, and one use more."""
+    if words.git("rev-parse", "--git-dir") is None:
+        pytest.skip("not a git checkout")
+    loaded = words.load()
+    now = words.count_strings(loaded)
+    known = json.loads(words.FILE.read_text(encoding="utf-8"))["strings"]["per_10000"]
+    names = [entry.name for entry in loaded.entries if not entry.judge]
+    one = words.PER / now.words
+    assert {n: now.rates()[n] for n in names if now.rates()[n] > known[n] + one} == {}
+    assert now.words > 10_000
