@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wait_for
 from perigee_lab import CongestionControl, load
+from perigee_lab.common import files
 from perigee_lab.common.errors import CommandError
 from perigee_lab.runs import runner
 from perigee_lab.runs.machines import Machines
@@ -183,6 +185,35 @@ def test_ctrl_c_before_the_command_begins_is_quiet(begin: Begin, tmp_path: Path)
     process = begin("schemes", env=environment)
     wait_for((tmp_path / "here").exists, process)
     assert interrupt(process) == "perigee: interrupted\n"
+
+
+def test_ctrl_c_between_a_new_file_and_its_first_line_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(descriptor: int, *, wait: bool = False) -> bool:
+        assert [p.suffix for p in tmp_path.iterdir()] == [files.PARTIAL]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "_claim", interrupted)
+    with pytest.raises(KeyboardInterrupt), files.written(tmp_path / "t.json"):
+        pytest.fail("the block was entered")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_removed_while_interrupted_work_adds_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = iter(range(2))
+    really = os.rmdir
+
+    def rmdir(path: Any, *, dir_fd: int | None = None) -> None:
+        for number in itertools.islice(added, 1):
+            (tmp_path / "state.partial" / str(number)).touch()
+        really(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    (tmp_path / "state.partial").mkdir()
+    files.removed(tmp_path / "state.partial")
+    assert next(added, None) is None
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])

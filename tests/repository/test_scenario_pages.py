@@ -18,7 +18,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-sys.path.insert(0, str(ROOT / "docs/make"))
+# Last, since both folders have modules of the same name.
+sys.path.append(str(ROOT / "docs/make"))
 import scenario_pages
 
 SKY = {"node", "handover", "demand"}

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PARTIAL = ".partial"
+# Attempts to remove a folder to which another thread adds files.
+REMOVALS = 10
 LOCK = ".perigee.lock"
 FRESH = ".perigee-"
 """Prefix of the names of files being written."""
@@ -120,19 +122,20 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
         if folders:
             path.parent.mkdir(parents=True, exist_ok=True)
         with _Room(path.parent) as room:
-            descriptor, name = room.fresh()
-            # Locked until the file has its final name; without support for locks, open files keep
-            # their names.
-            with os.fdopen(descriptor, "wb") as held:
-                try:
-                    yield room.path_of(descriptor, name)
+            made: list[str] = []
+            try:
+                descriptor = room.fresh(made)
+                # Locked until the file has its final name; without support for locks, open files keep
+                # their names.
+                with os.fdopen(descriptor, "wb") as held:
+                    yield room.path_of(descriptor, made[-1])
                     if not AT:
                         held.close()
-                    room.rename(name, path.name)
-                except BaseException:
-                    held.close()
+                    room.rename(made[-1], path.name)
+            except BaseException:
+                for name in made:
                     room.remove(name)
-                    raise
+                raise
 
 
 def _is_stream(path: Path) -> bool:
@@ -169,18 +172,24 @@ class _Room:
         if self.at is not None:
             os.close(self.at)
 
-    def fresh(self) -> tuple[int, str]:
-        """An open new file, and its name. Removes files that killed processes have left."""
+    def fresh(self, made: list[str]) -> int:
+        """An open new file. Removes files that killed processes have left.
+
+        Its name is appended to `made` before the file exists: an interrupt may come at any moment.
+        """
         self._sweep()
         while True:
             name = f"{FRESH}{secrets.token_hex(8)}{PARTIAL}"
+            made.append(name)
             with suppress(FileExistsError):
                 descriptor = self._open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
                 _claim(descriptor, wait=True)
                 # Another writer may have found the file unlocked and removed it.
                 if os.fstat(descriptor).st_nlink:
-                    return descriptor, name
+                    return descriptor
                 os.close(descriptor)
+            # The file of another writer, or one that another writer has removed.
+            made.remove(name)
 
     def path_of(self, descriptor: int, name: str) -> Path:
         """A path that reopens the open file, if possible independent of its name."""
@@ -300,7 +309,11 @@ def inner(folder: Path) -> Path:
 def removed(partial: Path) -> None:
     """Removes a file, a folder with its contents, or a link (not its target)."""
     if partial.is_dir() and not partial.is_symlink():
-        shutil.rmtree(partial, ignore_errors=True)
+        # Interrupted work of the core may still add files (`interruptible`).
+        for _ in range(REMOVALS):
+            shutil.rmtree(partial, ignore_errors=True)
+            if not partial.exists():
+                break
     else:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
