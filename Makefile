@@ -9,13 +9,22 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 PYTHON_SOURCES := python orbcc studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
+# The agent of hosts in real time, which wheels carry.
+AGENT := python/perigee_lab/hosts/perigee-hosts
+AGENT_SOURCES := $(wildcard $(addprefix python/perigee_lab/hosts/agent/,*.c *.h namespaces/*.c namespaces/*.h))
 
-.PHONY: help setup demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
+.PHONY: help setup agent demo kernel gateway hosts ebpf test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 setup: $(VENV)/installed  ## Build and install into .venv, with what tests and lints need
+	@$(MAKE) --no-print-directory agent || echo "without the agent (make agent) there are no hosts in real time"
+
+agent: $(AGENT)  ## Compile the agent of hosts in real time (a C compiler, on Linux)
+
+$(AGENT): $(AGENT_SOURCES)
+	$(CC) -O2 -Wall -Wextra -s -o $@ $(filter %.c,$^)
 
 # The first build compiles while pip fetches.
 $(VENV)/maturin: requirements.hashes

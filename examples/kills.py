@@ -112,7 +112,7 @@ def victims(run: int, clock: str) -> list[int]:
         return [run, *guest[:1], *guest[-1:]] if len(guest) > 1 else []
     named = [
         next((pid for pid in below if everybody[pid][1].startswith("unshare ")), None),
-        next((p for p in below if "namespaces.py" in everybody[p][1] and not everybody[p][1].startswith("un")), None),
+        next((p for p in below if "perigee-hosts" in everybody[p][1] and not everybody[p][1].startswith("un")), None),
         next((pid for pid in below if everybody[pid][1].startswith("ping ")), None),
     ]
     return [run, *[pid for pid in named if pid is not None]] if None not in named else []

@@ -38,6 +38,15 @@ PAIRS = (
     (("far", "in0", 3, 2), ("server", "e0", 3, 1)),
 )
 COUNT = itertools.count()
+# Turns offloads of interfaces off: checksums, TSO, GSO, GRO (SIOCETHTOOL, linux/ethtool.h).
+PLAIN_FRAMES = """
+import array, fcntl, socket, struct, sys
+control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for name in sys.argv[1:]:
+    for command in (0x17, 0x1F, 0x24, 0x2C):
+        value = array.array("B", struct.pack("II", command, 0))
+        fcntl.ioctl(control, 0x8946, struct.pack("16sP", name.encode(), value.buffer_info()[0]))
+"""
 
 
 def programs() -> Path | None:
@@ -113,9 +122,8 @@ class Network:
                     ip("-n", self.ns(host), "addr", "add", f"10.81.{net}.{number}/24", "dev", device)
                     ip("-n", self.ns(host), "addr", "add", f"fd81:{net}::{number}/64", "dev", device, "nodad")
         # Single packets with checksums cross the line.
-        off = "import sys; from perigee_lab.hosts.ports import plain_frames; [plain_frames(n) for n in sys.argv[1:]]"
         for host, devices in (("near", ["out0"]), ("line", ["a0", "b0"]), ("far", ["out0"])):
-            self.run(host, sys.executable, "-c", off, *devices)
+            self.run(host, sys.executable, "-c", PLAIN_FRAMES, *devices)
         for host, net, via in (("client", 1, 2), ("near", 2, 2), ("far", 2, 1), ("server", 3, 2)):
             ip("-n", self.ns(host), "route", "add", "default", "via", f"10.81.{net}.{via}")
             ip("-n", self.ns(host), "-6", "route", "add", "default", "via", f"fd81:{net}::{via}")

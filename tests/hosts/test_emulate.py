@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from perigee_lab.hosts import namespaces, ports, real_time
+from perigee_lab.hosts import real_time
 from perigee_lab.results.run import find_records as perigee_records
 
 MISSING = real_time.why_not()
@@ -183,7 +183,7 @@ def _sizes(capture: bytes) -> list[int]:
 
 
 @needs_namespaces
-@pytest.mark.parametrize("victim", ["perigee", "unshare", "namespaces"])
+@pytest.mark.parametrize("victim", ["perigee", "unshare", "agent"])
 def test_nothing_outlives_a_kill(scenario: Path, victim: str) -> None:
     command = [sys.executable, "-m", "perigee_lab", "emulate", str(scenario), "--at", "s1", "--", "sleep", "98.76"]
     run = subprocess.Popen(command, cwd=scenario.parent, stderr=subprocess.DEVNULL)
@@ -205,10 +205,10 @@ def _wait_for(perigee: int) -> dict[str, int]:
             if parent == perigee and words[0].endswith("unshare"):
                 found["unshare"] = pid
         for pid, parent, words in _processes():
-            if parent == found.get("unshare") and any(w.endswith("namespaces.py") for w in words):
-                found["namespaces"] = pid
+            if parent == found.get("unshare") and words[0].endswith("perigee-hosts"):
+                found["agent"] = pid
         for pid, parent, words in _processes():
-            if parent == found.get("namespaces") and words[0] == "sleep":
+            if parent == found.get("agent") and words[0] == "sleep":
                 found["sleep"] = pid
         if len(found) == 3:
             return found
@@ -334,19 +334,6 @@ def test_wrong_places_are_refused(scenario: Path, place: str) -> None:
     assert place in done.stderr
 
 
-def test_devices_hear_where_other_hosts_are() -> None:
-    answerer = object.__new__(ports.Answerer)
-    answerer.known = {bytes([10, 0, 0, 2]): bytes([2, 0, 0, 0, 0, 2])}
-    device, asking = bytes([6] * 6), bytes([10, 0, 0, 1])
-    ask = b"\xff" * 6 + device + b"\x08\x06" + ports.ARP_REQUEST + device + asking + bytes(6)
-    answer = answerer.answer(ask + bytes([10, 0, 0, 2]))
-    assert answer is not None
-    assert (answer[:6], answer[6:12], answer[20:22]) == (device, bytes([2, 0, 0, 0, 0, 2]), b"\0\2")
-    assert answer[22:32] == bytes([2, 0, 0, 0, 0, 2, 10, 0, 0, 2])
-    assert answerer.answer(ask + bytes([10, 0, 0, 9])) is None
-    assert answerer.answer(b"short") is None
-
-
 @needs_namespaces
 def test_exec_by_the_machines_clock_is_the_same(scenario: Path) -> None:
     words = [
@@ -377,30 +364,8 @@ def test_unknown_nodes_and_two_shells_are_refused(scenario: Path) -> None:
     assert emulate(scenario, "--at", "s1", "--at", "d1").returncode == 2
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(real_time.shutil, "which", lambda name: None if name == "ip" else "/bin/true")
-    assert real_time.why_not() == "hosts in real time need the program ip (Debian's package iproute2)"
-
-
-def test_jobs_are_read_as_the_core_writes_them() -> None:
-    text = (
-        "epoch 4000000000\nhost a eth1 10.0.0.1/16 fd00::1/64\nsysctl 0 net.ipv4.tcp_rmem 1 2 3\n"
-        "neighbour 0 10.0.0.2 02:00:00:00:00:02\nprogram 7 0 5 /input-7 /home/a%20b A=1%202 -- echo 50%25 %00\n"
-        "mac 0 02:00:00:00:00:01\ninput 7 x%0a\n"
-    )
-    job = namespaces.Job.of(text)
-    [host], [program] = job.hosts, job.programs
-    assert (host.addresses, host.mac) == (["10.0.0.1/16", "fd00::1/64"], "02:00:00:00:00:01")
-    assert host.sysctls == [("net.ipv4.tcp_rmem", "1 2 3")]
-    assert (program.folder, program.environment) == (b"/home/a b", [b"A=1 2"])
-    assert (program.words, program.given) == ([b"echo", b"50%", b""], b"x\n")
-
-
-def test_a_scheme_that_users_may_not_take_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "allowed").write_text("reno bbr\n")
-    monkeypatch.setattr(namespaces, "ALLOWED", tmp_path / "allowed")
-    said = namespaces._allowed("cubic")
-    assert "users take reno, bbr" in said
-    assert said.endswith("sysctl net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'")
-    monkeypatch.setattr(namespaces, "ALLOWED", tmp_path / "nowhere")
-    assert namespaces._allowed("cubic") == ""
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(real_time, "AGENT", tmp_path / "perigee-hosts")
+    assert "make agent, in Perigee's sources, compiles it" in str(real_time.why_not())
+    monkeypatch.setattr(real_time.shutil, "which", lambda name: None if name == "unshare" else "/bin/true")
+    assert real_time.why_not() == "hosts in real time need the program unshare (Debian's package util-linux)"

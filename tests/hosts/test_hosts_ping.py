@@ -13,29 +13,37 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee_lab.hosts import kernels, namespaces, own, real_time
+from perigee_lab.hosts import kernels, own, real_time
 from real_hosts import SCENARIO, real
 
 MISSING = real_time.why_not()
+
+
+AGENT = own.ROOM / "agent"
 
 
 def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
     """An environment with the default kernel and a fault in its agent."""
     kernel = kernels.find(None).folder
     shutil.copytree(kernel, cache / "perigee/kernels" / kernel.name)
-    sources = cache / "agent"
-    shutil.copytree(own.agent()[0].parent, sources)
-    text = (sources / file).read_text()
-    assert text.count(old) == 1
-    (sources / file).write_text(text.replace(old, new))
     agent = cache / "perigee/kernels" / kernel.name / "agent"
-    programs = [p.name for p in own.agent() if p.suffix == ".c"]
-    subprocess.run(["gcc", "-O1", "-static", "-o", agent, *programs], cwd=sources, check=True)
+    compiled(cache / "agent", agent, [p for p in own.agent() if p.suffix == ".c"], (file, old, new))
     manifest = agent.parent / kernels.MANIFEST
     known = json.loads(manifest.read_text())
     known["files"]["agent"] = own.sha256(agent)
     manifest.write_text(json.dumps(known))
     return {**os.environ, "XDG_CACHE_HOME": str(cache)}
+
+
+def compiled(folder: Path, out: Path, programs: list[Path], fault: tuple[str, str, str]) -> None:
+    """Compiles an agent with a fault: a file, and a text in it with its replacement."""
+    file, old, new = fault
+    shutil.copytree(AGENT, folder)
+    text = (folder / file).read_text()
+    assert text.count(old) == 1
+    (folder / file).write_text(text.replace(old, new))
+    names = [p.relative_to(AGENT) for p in programs]
+    subprocess.run(["gcc", "-O1", "-static", "-o", out, *names], cwd=folder, check=True)
 
 
 @real
@@ -44,10 +52,11 @@ def with_agent(cache: Path, file: str, old: str, new: str) -> dict[str, str]:
     ("file", "old", "new", "said"),
     [
         # Frames for all other hosts are addressed to the first host.
-        ("net.c", "begin(&m, RTM_NEWNEIGH", "hardware[5] = 1;\n\tbegin(&m, RTM_NEWNEIGH",
+        ("net.c", "begin_message(&m, RTM_NEWNEIGH", "hardware[5] = 1;\n\tbegin_message(&m, RTM_NEWNEIGH",
          "by IPv4: s1 sends to s1 instead of d1"),
         # The second host has no IPv6 address.
-        ("net.c", "	add_address(host->address6);", "	if (strcmp(host->name, \"d1\")) add_address(host->address6);",
+        ("net.c", "	add_address(host->device, host->address6);",
+         "	if (strcmp(host->name, \"d1\")) add_address(host->device, host->address6);",
          "by IPv6: d1 does not answer"),
         # A host that answers no pings.
         ("net.c", '	link_up("lo");', '	write_file("/proc/sys/net/ipv4/icmp_echo_ignore_all", "1");\n	link_up("lo");',
@@ -83,20 +92,16 @@ def test_a_path_that_is_down_at_first_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
 def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> None:
     # The interfaces of the two hosts are mixed up.
-    source = Path(namespaces.__file__).read_text()
-    fault = source.replace("\n    return made\n", "\n    return made[::-1]\n")
-    assert fault != source
-    (tmp_path / "swapped.py").write_text(fault)
-    # The process in the namespaces imports only files in its folder.
-    for beside in Path(namespaces.__file__).parent.glob("*.py"):
-        if beside.name != "__init__.py":
-            (tmp_path / beside.name).write_text(beside.read_text())
+    programs = [*AGENT.glob("*.c"), *AGENT.glob("namespaces/*.c")]
+    fault = ("namespaces/namespaces.c", "socket_of_host(i)", "socket_of_host(job.host_count - 1 - i)")
+    compiled(tmp_path / "agent", tmp_path / "swapped", programs, fault)
     (tmp_path / "real.toml").write_text(SCENARIO)
     program = (
-        "import sys; from perigee_lab.hosts import namespaces; from perigee_lab.entry import main\n"
-        "namespaces.COMMAND = (*namespaces.COMMAND[:-1], 'swapped.py'); sys.exit(main())"
+        "import sys; from perigee_lab.runs import backends; from perigee_lab.entry import main\n"
+        "backends.COMMAND = (*backends.COMMAND[:-1], './swapped'); sys.exit(main())"
     )
     words = ["emulate", "real.toml", "--at", "s1", "--", "true"]
     done = subprocess.run(

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from test_emulate import REAL, SCENARIO, needs_namespaces, perigee, scenario
 
-from perigee_lab.hosts import namespaces
 from perigee_lab.results.run import Run, find_records
 
 __all__ = ["scenario"]
@@ -152,16 +151,3 @@ def test_a_carrier_of_nobody_is_refused(scenario: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert "hosts.carrier" in done.stderr
     assert "s1, d1" in done.stderr
-
-
-def test_what_flows_do_is_read_as_the_core_writes_it() -> None:
-    lines = ["flow 3 0 1 10.0.0.2 5004 5 9 18446744073709551615 cubic", "flow 4 1 0 10.0.0.1 5005 5 9 700 reno"]
-    lines += ["probe 5 0 1 10.0.0.2 5006 1 90 10 100 1", "window 4 9000", "turns 3 7 8", "relay 3 4 256000 1"]
-    job = namespaces.Job.of("\n".join([*lines, "objects 4 9 4 100 6 200 7"]))
-    first, second = job.transfers
-    assert (first.window, second.window) == (0, 9000)
-    assert first.relay is not None
-    assert (first.relay.after, second.fed_by, second.start_ns) == (second, first, 0)
-    assert second.application == namespaces.request(["9", "4", "100", "6", "200", "7"])
-    [probe] = job.probes
-    assert (probe.payload()[:2], len(probe.payload()), probe.echoed) == (b"\0\0", 100, True)

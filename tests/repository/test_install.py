@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from perigee_lab import _core
+from perigee_lab.hosts.real_time import AGENT
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {".rs", ".py", ".js", ".html", ".css", ".toml"}
@@ -73,6 +75,14 @@ def test_the_wheel_runs_the_demo_in_an_empty_environment(installed):
     assert (home / "demo/report.html").stat().st_size > 100_000
     run("perigee", "view", "demo", "--html", "globe.html")
     assert (home / "globe.html").stat().st_size > 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not AGENT.is_file(), reason="no agent of hosts in real time: make agent")
+def test_the_wheel_carries_the_agent_of_hosts_in_real_time(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        found = opened.getinfo("perigee_lab/hosts/perigee-hosts")
+    assert found.external_attr >> 16 & 0o111
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Jobs of the agent in a guest: the file `/job` in the guest's root, one item per line.
+//! Jobs of the agent, one item per line: in a guest the file `/job` in its root, in real time a message.
 
 use crate::types::Mac;
 use perigee_units::Nanos;
@@ -221,9 +221,6 @@ pub enum Input {
     Terminal,
 }
 
-/// Representation of [`Input::Terminal`] in a job.
-const TERMINAL: &str = "/dev/tty";
-
 /// An echo request from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
@@ -275,6 +272,10 @@ pub fn host_of(mac: &[u8]) -> Option<usize> {
     }
 }
 
+fn text_of(mac: Mac) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
 /// IPv4 address of a host, in 10.0.0.0/16.
 pub fn ipv4(host: usize) -> Ipv4Addr {
     let n = (host + 1) as u16;
@@ -299,14 +300,15 @@ impl Job {
         std::iter::once(reports).chain(here.clone().map(mac)).collect()
     }
 
-    /// Job file of the guest with the hosts `here`, which are numbered from 0 in it.
+    /// Job of the agent with the hosts `here`, which are numbered from 0 in it.
     pub fn text(&self, here: &Range<usize>) -> String {
         let mut out = format!("epoch {}\nsample {}\nend {}\n", EPOCH.0, self.sample.0, self.end.0);
         for (i, host) in here.clone().zip(&self.hosts[here.clone()]) {
             let (v4, v6) = (ipv4(i), ipv6(i));
             let number = 1 + i - here.start;
             let mtu = host.mtu.map_or(String::new(), |mtu| format!(" {mtu}"));
-            line(&mut out, format_args!("host {} eth{number} {v4}/16 {v6}/64{mtu}", host.name));
+            let mac = text_of(mac(i));
+            line(&mut out, format_args!("host {} eth{number} {v4}/16 {v6}/64 {mac}{mtu}", host.name));
         }
         for (number, host) in self.hosts[here.clone()].iter().enumerate() {
             for (key, value) in &host.sysctls {
@@ -324,7 +326,7 @@ impl Job {
                 line(&mut out, format_args!("sysctl {number} net.ipv4.tcp_congestion_control {scheme}"));
             }
             for other in (0..self.hosts.len()).filter(|other| *other != here.start + number) {
-                let mac = mac(other).map(|byte| format!("{byte:02x}")).join(":");
+                let mac = text_of(mac(other));
                 line(&mut out, format_args!("neighbour {number} {} {mac}", ipv4(other)));
                 line(&mut out, format_args!("neighbour {number} {} {mac}", ipv6(other)));
             }
@@ -383,18 +385,20 @@ impl Job {
         }
         for c in self.commands.iter().filter(|c| here.contains(&c.host)) {
             let input = match &c.input {
-                None => Vec::new(),
-                // The machine's files, at the agent's mount point.
-                Some(Input::File(path)) => [b"/world", path.as_os_str().as_bytes()].concat(),
-                Some(Input::Terminal) => TERMINAL.into(),
-                Some(Input::Bytes(_)) => format!("/{}", input_name(c.id)).into_bytes(),
+                Some(Input::File(path)) => path.as_os_str().as_bytes(),
+                _ => &[],
             };
-            let mut words = vec![plain(&input), plain(c.folder.as_os_str().as_bytes())];
+            let mut words = vec![plain(input), plain(c.folder.as_os_str().as_bytes())];
             words.extend(c.environment.iter().map(|v| plain(v.as_bytes())));
             words.push("--".into());
             words.extend(c.words.iter().map(|w| plain(w.as_bytes())));
             let number = c.host - here.start;
             line(out, format_args!("program {} {number} {} {}", c.id, c.start.0, words.join(" ")));
+            match &c.input {
+                Some(Input::Bytes(bytes)) => line(out, format_args!("input {} {}", c.id, escaped(bytes))),
+                Some(Input::Terminal) => line(out, format_args!("terminal {}", c.id)),
+                Some(Input::File(_)) | None => {}
+            }
             if c.first_namespace {
                 line(out, format_args!("first {}", c.id));
             }
@@ -402,17 +406,16 @@ impl Job {
     }
 }
 
-/// Name of the file in a guest's root that holds the input of a program.
-pub(crate) fn input_name(program: u32) -> String {
-    format!("input-{program}")
-}
-
-/// Encodes bytes as a word of the job: separators and non-ASCII bytes as %XX, the empty string as
-/// %00.
-pub(crate) fn plain(bytes: &[u8]) -> String {
+/// Encodes bytes as a word of the job; the empty string as %00.
+fn plain(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "%00".into();
     }
+    escaped(bytes)
+}
+
+/// Encodes separators and non-ASCII bytes as %XX.
+fn escaped(bytes: &[u8]) -> String {
     let byte = |b: &u8| match b {
         b'%' | 0..=b' ' | 0x7f.. => format!("%{b:02x}"),
         _ => char::from(*b).to_string(),
@@ -468,9 +471,9 @@ mod tests {
             ..Job::default()
         };
         let text = job.text(&(0..2));
-        assert!(
-            text.starts_with("epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64\n")
-        );
+        assert!(text.starts_with(
+            "epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64 02:00:00:00:00:01\n"
+        ));
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
         assert!(text.contains("route 1 20 1\nsysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
@@ -481,7 +484,11 @@ mod tests {
         // In a separate kernel the second host has number 0, and the other end is not one of its
         // hosts.
         let text = job.text(&(1..2));
-        assert!(text.contains("host b eth1 10.0.0.2/16 fd00::2/64\n") && !text.contains("host a"), "{text}");
+        assert!(
+            text.contains("host b eth1 10.0.0.2/16 fd00::2/64 02:00:00:00:00:02\n")
+                && !text.contains("host a"),
+            "{text}"
+        );
         assert!(text.contains("neighbour 0 10.0.0.1 02:00:00:00:00:01\n"), "{text}");
         assert!(
             text.ends_with("flow 3 -1 0 10.0.0.2 5004 5 9 1000 cubic\nturns 3 7 8\nrelay 3 4 1000 1\n"),
@@ -495,7 +502,7 @@ mod tests {
         large.hosts[0].mtu = Some(1552);
         large.transfers[0].ipv6 = true;
         let text = large.text(&(0..2));
-        assert!(text.contains("host a eth1 10.0.0.1/16 fd00::1/64 1552\n"), "{text}");
+        assert!(text.contains("host a eth1 10.0.0.1/16 fd00::1/64 02:00:00:00:00:01 1552\n"), "{text}");
         assert!(text.contains("route 0 20 1 1500\n") && text.contains("route 1 20 1\n"), "{text}");
         assert!(text.contains("flow 3 0 1 fd00::2 5004"), "{text}");
     }
@@ -516,8 +523,18 @@ mod tests {
         let hosts = vec![host.clone(), host];
         let job = Job { hosts, commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
         let expected =
-            "writable /tmp/x\nprogram 7 1 5 /world/home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\nfirst 7\n";
+            "writable /tmp/x\nprogram 7 1 5 /home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\nfirst 7\n";
         let text = job.text(&(0..2));
         assert!(text.ends_with(expected), "{text}");
+        let ending = |input: Input| {
+            let mut job = job.clone();
+            job.commands[0].input = Some(input);
+            let text = job.text(&(0..2));
+            assert!(text.contains("program 7 1 5 %00 /home/a%20b"), "{text}");
+            text.rsplit_once("%c3%a9\n").map(|(_, end)| end.to_string())
+        };
+        assert_eq!(ending(Input::Bytes(b"a b\0".into())).as_deref(), Some("input 7 a%20b%00\nfirst 7\n"));
+        assert_eq!(ending(Input::Bytes(Vec::new())).as_deref(), Some("input 7 \nfirst 7\n"));
+        assert_eq!(ending(Input::Terminal).as_deref(), Some("terminal 7\nfirst 7\n"));
     }
 }

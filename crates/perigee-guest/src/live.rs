@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Real hosts in real time: network namespaces of this machine's kernel. A separate process
-//! (`python/perigee_lab/hosts/namespaces.py`) creates them and runs the programs in them; this
+//! Real hosts in real time: network namespaces of this machine's kernel. The agent, a separate process
+//! (`python/perigee_lab/hosts/agent`), creates them, carries flows and runs programs in them; this
 //! process has a packet socket at each host's interface.
 
-use crate::job::{self, Input, Job};
+use crate::job::{self, Job};
 use crate::report::{self, Report};
 use crate::spawn::spawn;
 use crate::types::GuestError;
@@ -16,7 +16,6 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{send, SendFlags};
 use rustix::time::{clock_gettime, ClockId};
-use std::fmt::Write as _;
 use std::io::{ErrorKind, IoSliceMut, Read, Write};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -51,7 +50,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Creates the hosts of a job with a command that executes `namespaces.py`. Programs with a
+    /// Creates the hosts of a job with a command that executes the agent. Programs with a
     /// terminal use the standard input of this process.
     ///
     /// # Errors
@@ -75,7 +74,7 @@ impl Live {
             zero: Nanos::ZERO,
             ended: false,
         };
-        let text = text(job);
+        let text = job.text(&(0..job.hosts.len()));
         send_with_files(&live.control, &(text.len() as u32).to_ne_bytes(), &[std::io::stdin().as_fd()])?;
         live.control.write_all(text.as_bytes()).map_err(GuestError::gone)?;
         while live.sockets.len() < job.hosts.len() {
@@ -237,24 +236,6 @@ impl Drop for Live {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Job with the settings that a guest's interfaces have by default.
-fn text(job: &Job) -> String {
-    let mut out = String::new();
-    for line in job.text(&(0..job.hosts.len())).lines() {
-        let _ = writeln!(out, "{line}");
-    }
-    for host in 0..job.hosts.len() {
-        let mac = job::mac(host).map(|byte| format!("{byte:02x}")).join(":");
-        let _ = writeln!(out, "mac {host} {mac}");
-    }
-    for c in &job.commands {
-        if let Some(Input::Bytes(bytes)) = &c.input {
-            let _ = writeln!(out, "input {} {}", c.id, job::plain(bytes));
-        }
-    }
-    out
 }
 
 /// Source address of a frame, if it differs from that of the host.

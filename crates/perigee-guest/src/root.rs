@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Boot folder of a guest: the agent, its job and modules, sockets and console.
 
-use crate::job::{input_name, Input, Job};
+use crate::job::Job;
 use perigee_units::files::private_folder;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -37,11 +37,6 @@ impl Root {
         for module in fs::read_dir(kernel.join("modules")).into_iter().flatten() {
             let module = module?;
             copy(&module.path(), &modules.join(module.file_name()))?;
-        }
-        for command in job.commands.iter().filter(|c| here.contains(&c.host)) {
-            if let Some(Input::Bytes(bytes)) = &command.input {
-                fs::write(root.0.join(input_name(command.id)), bytes)?;
-            }
         }
         fs::write(root.0.join("job"), job.text(here))?;
         Ok(root)

@@ -233,12 +233,12 @@ class _Build:
     # ---- agent and modules -----------------------------------------------------------------------
 
     def _agent(self, parts: Path) -> None:
-        programs = [p.name for p in self.recipe.agent if p.suffix == ".c"]
+        programs = [p for p in self.recipe.agent if p.suffix == ".c"]
         if not programs:
             return
         self.progress("compiling the agent", 0, 0)
         words = ["gcc", "-O2", "-Wall", "-static", "-s", "-o", parts / AGENT, *programs]
-        done = call(words, self.recipe.agent[0].parent)
+        done = call(words, parts)
         if done.code != 0:
             raise KernelError(f"the agent cannot be compiled:\n{done.errors}", FAILED)
 

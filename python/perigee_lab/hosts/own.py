@@ -53,8 +53,9 @@ def parts() -> tuple[File, ...]:
 
 
 def agent() -> tuple[Path, ...]:
-    """The agent's sources in C, with their headers."""
-    return tuple(sorted(p for pattern in ("*.c", "*.h") for p in (ROOM / "agent").glob(pattern)))
+    """The sources in C of the agent of guests, with their headers."""
+    folders = (ROOM / "agent", ROOM / "agent/guest")
+    return tuple(sorted(p for f in folders for pattern in ("*.c", "*.h") for p in f.glob(pattern)))
 
 
 def agent_sha256() -> str | None:

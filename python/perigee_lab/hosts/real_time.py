@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perigee_lab.hosts.namespaces import AS_ROOT, COMMAND
-
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -22,8 +20,18 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMANDS = (COMMAND, AS_ROOT)
-"""Commands that create the hosts: as a user, and with existing places of this machine as hosts."""
+AGENT = Path(__file__).parent / "perigee-hosts"
+"""The agent, compiled from `agent/` by `make agent`, a part of `make setup` and of wheels for Linux."""
+COMMAND = (
+    *("unshare", "--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork"),
+    *("--kill-child=SIGKILL", "--mount-proc", "--propagation=private", str(AGENT)),
+)
+"""Command that creates the hosts: the agent as process 1 of its own namespaces."""
+AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
+"""The same command for root.
+
+Its arguments are existing places of hosts: HOST=netns:NAME, HOST=interface:NAME.
+"""
 # Priority among real-time threads (sched(7)), below those of the system.
 PRIORITY = 10
 # Settings that forbid user namespaces, with the forbidding value and the remedy.
@@ -58,15 +66,14 @@ def why_not() -> str | None:
     """The missing requirement for hosts in real time; None if all are met."""
     if not sys.platform.startswith("linux"):
         return "hosts in real time need Linux"
-    for program, package in (("unshare", "util-linux"), ("ip", "iproute2")):
-        if shutil.which(program) is None:
-            return f"hosts in real time need the program {program} (Debian's package {package})"
-    # Tries the same namespaces.
-    words = COMMAND[: COMMAND.index(sys.executable)]
-    tried = subprocess.run([*words, "ip", "link", "add", "type", "veth"], capture_output=True, text=True, check=False)
+    if shutil.which("unshare") is None:
+        return "hosts in real time need the program unshare (Debian's package util-linux)"
+    if not os.access(AGENT, os.X_OK):
+        return f"hosts in real time need their agent, {AGENT}: make agent, in Perigee's sources, compiles it"
+    tried = subprocess.run([*COMMAND, "try"], capture_output=True, text=True, check=False)
     if tried.returncode == 0:
         return None
-    return _named(tried.stderr.strip())
+    return _named(tried.stderr.strip().removeprefix("perigee: "))
 
 
 def without_effect(toml: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError
 from perigee_lab.hosts import kernels
-from perigee_lab.hosts.real_time import COMMANDS, punctual, release, without_effect
+from perigee_lab.hosts.real_time import AS_ROOT, COMMAND, punctual, release, without_effect
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -136,7 +136,7 @@ class Emulation(Backend):
     def options(self) -> dict[str, bool | Path | list[str]]:
         """The command that creates the hosts, their flows, and hosts behind interfaces."""
         apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
-        command = [*COMMANDS[bool(self.places)], *self.places]
+        command = [*(AS_ROOT if self.places else COMMAND), *self.places]
         return {"command": command, "all_flows": self.all_flows, "apart": apart}
 
     def about(self) -> dict[str, object]:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The agent: the first program of a guest. It makes a network namespace for each host of the
- * scenario, opens the sockets of its flows, and reports their kernel state. It receives its job in
- * the file /job, and sends reports over an interface of its own, so that every report has an
- * instant of virtual time.
+ * The agent: the process that opens the sockets of flows in the network namespaces of hosts, runs
+ * programs there, and reports the kernel's state. It is the first process of a guest in virtual
+ * time (guest/), and that of namespaces of this machine in real time (namespaces/). All else is the
+ * same: the job that it receives (perigee-guest/src/job.rs), and the reports that it sends
+ * (perigee-guest/src/report.rs).
  */
 #ifndef PERIGEE_AGENT_H
 #define PERIGEE_AGENT_H
@@ -11,15 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
 
-enum { MAX_HOSTS = 64, MAX_FLOWS = 4096, NAME = 64 };
+enum { MAX_HOSTS = 1024, MAX_FLOWS = 4096, NAME = 64 };
 
 struct host {
 	char name[NAME];
-	char interface[16];
+	char interface[16];	 /* its name in the job */
+	char device[16];	 /* its name in the host's namespace */
+	char mac[20];
 	char address4[20], address6[44]; /* with their prefix */
 	uint32_t mtu;		 /* 0 = that of the interface */
-	int ns;			 /* descriptor of its network namespace */
+	int ns;			 /* descriptor of its network namespace; -1 = an attached device */
 };
 
 struct job {
@@ -33,20 +38,45 @@ struct job {
 
 extern struct job job;
 
-/* util.c: ends the guest, with a reason for the run's error message */
+/* ---- the platform: guest/ or namespaces/ ---- */
+
+struct platform {
+	const char *files;	  /* prefix of paths of the machine's files */
+	uint64_t sample_lead_ns;  /* by which a sample precedes its instant, to arrive in time */
+	size_t frame_bytes;	  /* largest frame of reports */
+	bool timers_are_exact;	  /* a timer expires at its instant */
+	bool forces_buffers;	  /* sockets may have larger buffers than the kernel's limits */
+	bool discards;		  /* the kernel has the socket option TCP_DISCARD of our patch */
+};
+extern const struct platform platform;
+
+/* Ends the agent, with a reason for the run's error message. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void send_frame(const void *frame, size_t size);
+void make_host(struct host *host);
+void set_sysctl(const struct host *host, const char *name, const char *path, const char *value);
+void answer_for(const struct host *device, const char *address, const char *mac); /* ARP */
+void make_world(char *line); /* the files that programs see */
+void make_writable(char *folder);
+void own_names(void); /* makes /etc/hosts of programs a file of the run */
+void open_notices(char *line);
+void await_terminal(void); /* a program of the job has one */
+void open_terminal(int pipes[2][2]); /* per output of a program: our end, and the program's */
+void take_terminal(void); /* in the program */
+void enter_world(const char *folder, char *const *environment, const struct host *host); /* in the program */
+
+/* ---- util.c ---- */
+
 uint64_t simulated_ns(void); /* time now; 0 before the epoch */
 void write_file(const char *path, const char *text);
 void enter(int ns);
 
-/* net.c: interfaces by rtnetlink(7) */
-void make_namespace(struct host *host);
-void bring_up(const struct host *host);
-void add_neighbour(const struct host *host, const char *address, const char *mac);
-void link_up(const char *interface);
-void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks, uint32_t mtu);
+/* ---- job.c ---- */
 
-/* report.c: records with kind, length and payload, in frames of the interface eth0 */
+void read_job(FILE *file);
+
+/* ---- report.c: records with kind, length and payload, in Ethernet frames ---- */
+
 enum report {
 	REPORT_SAMPLE = 1, /* a socket at a sampling instant */
 	REPORT_STOPPED,	   /* when its flow stops sending new data */
@@ -64,19 +94,29 @@ enum report {
 };
 /* Flags in the number of a report's subject: a program; its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
-void open_reports(void);
+size_t report_room(void); /* bytes of the largest payload */
 void report(enum report kind, const void *payload, size_t size);
-void report_text(enum report kind, uint32_t flow, const char *text);
+void report_text(enum report kind, uint32_t subject, const char *text);
 void flush_reports(void);
 
-/* loop.c: event loop */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES, END_PONG, END_PROBE, END_ECHO };
-void open_loop(void);
-void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
-void due_by(uint64_t at); /* sets the timer to this instant, if it is earlier */
-void run_loop(void) __attribute__((noreturn));
+/* ---- loop.c ---- */
 
-/* flows.c: instants are simulated; the functions of time return their next instant with work */
+enum end {
+	END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_PONG,
+	END_PROBE, END_ECHO,
+	/* of platforms */
+	END_KEYS, END_NOTICES, END_CONTROL, END_ARP,
+	ENDS
+};
+void open_loop(void);
+void on_event(enum end end, void (*handler)(uint32_t id));
+void watch(int descriptor, uint32_t what, enum end end, uint32_t id); /* events of epoll(7), or 0 */
+void due_by(uint64_t at); /* sets the timer to this instant, if it is earlier */
+void handle_events(int patience_ms); /* -1 = until there are some */
+void run_loop(void) __attribute__((noreturn)); /* from the epoch on */
+
+/* ---- flows.c: instants are simulated; the functions of time return their next instant with work ---- */
+
 void add_flow(char *line);
 void open_listeners(void);
 uint64_t start_and_stop_flows(uint64_t now);
@@ -85,50 +125,49 @@ void on_listener(uint32_t id);
 void on_sender(uint32_t id);
 void on_receiver(uint32_t id);
 
-/* apps.c: random draws of applications */
+/* ---- apps.c: random draws of applications ---- */
+
 void add_turns(char *line);
 void add_objects(char *line);
 
-/* relay.c */
-void add_relay(const char *line);
+/* ---- relay.c ---- */
+
+void add_relay(char *line);
 void on_syn(uint32_t id);
 
-/* programs.c */
+/* ---- programs.c ---- */
+
+char *unescaped(const char *text, size_t length, size_t *size);
 void add_program(char *line);
-void make_world(void);
-void make_writable(const char *folder);
-void name_hosts(void);
-void add_name(const char *line);
+void add_input(char *line);
+void use_terminal(char *line);
+void use_first_namespace(char *line);
+void name_hosts(char *line);
+void add_name(char *line);
 uint64_t start_programs(uint64_t now);
-void on_output(uint32_t id, int stream);
-void on_exit_of(uint32_t id);
+void on_output(uint32_t id);
+void on_errors(uint32_t id);
+void on_exits(uint32_t id);
 
-void use_first_namespace(uint32_t id);
+/* ---- windows.c ---- */
 
-/* windows.c */
-void add_window(const char *line);
+void add_window(char *line);
 bool has_window(uint32_t flow);
 void limit_window(uint32_t flow, int listener);
 void keep_window(uint32_t flow, int receiver);
 
-/* notices.c */
-void open_notices(void);
-void on_notices(void);
+/* ---- ping.c ---- */
 
-/* ping.c */
-void send_ping(const char *line);
+void add_ping(char *line);
+void send_pings(bool report_errors); /* those without an answer */
+void close_pings(void);
 void on_pong(uint32_t id);
 
-/* probes.c */
-void add_probe(const char *line);
+/* ---- probes.c ---- */
+
+void add_probe(char *line);
 uint64_t send_probes(uint64_t now);
 void on_probe(uint32_t id);
 void on_echo(uint32_t id);
-
-/* terminal.c */
-int open_terminal(int *end_of_program);
-void take_terminal(void);
-void open_keyboard(void);
-void on_keys(void);
 
 #endif

@@ -86,10 +86,12 @@ static void note_silence(struct flow *f)
 static void turn(struct flow *f, uint64_t now)
 {
 	struct application *a = &f->app;
+	/* Counted from the due instant rather than the current one, except for the first period. */
+	uint64_t begun = a->due_ns == UINT64_MAX ? now : a->due_ns;
 
 	a->sending = !a->sending;
 	/* The draws cover the time until the flow stops. */
-	a->due_ns = a->next < a->count ? now + a->turns[a->next++] : UINT64_MAX;
+	a->due_ns = a->next < a->count ? begun + a->turns[a->next++] : UINT64_MAX;
 	f->offered = a->sending ? UINT64_MAX : f->written;
 	if (a->sending && a->silent) {
 		a->silent = false;

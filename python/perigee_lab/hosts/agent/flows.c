@@ -126,6 +126,8 @@ void fail_flow(struct flow *f, const char *why)
 	report_text(REPORT_FAILED, f->id, why);
 	close(f->sender);
 	f->sender = -1;
+	f->stopped = true;
+	f->app.due_ns = UINT64_MAX;
 }
 
 /* Bytes per write. */
@@ -139,7 +141,8 @@ void await_sender(struct flow *f, uint32_t what)
 	if (f->awaited == what)
 		return;
 	f->awaited = what;
-	watch(f->sender, what, END_SENDER, f->id);
+	/* Errors are events even while nothing is sent. */
+	watch(f->sender, what | EPOLLERR, END_SENDER, f->id);
 }
 
 void start_flow(struct flow *f)
@@ -323,7 +326,7 @@ void on_listener(uint32_t id)
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
 	/* Discards all but the last byte, which signals completion. */
-	if (f->app.kind == APP_BULK && !f->relay && !has_window(f->id) &&
+	if (platform.discards && f->app.kind == APP_BULK && !f->relay && !has_window(f->id) &&
 	    setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
 		die("the socket option TCP_DISCARD of our patch: %s", strerror(errno));
 	close(f->listener);
@@ -370,4 +373,5 @@ void open_listeners(void)
 	for (int i = 0; i < flow_count; i++)
 		if (flows[i]->to >= 0)
 			listen_for(flows[i]);
+	enter(job.root_ns);
 }

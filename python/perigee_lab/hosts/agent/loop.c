@@ -9,30 +9,26 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The clock of the kernel lags behind the network's by up to a microsecond: a sample taken at its
- * instant would arrive after the network has taken its own, and count for the next one. */
-#define SAMPLE_LEAD_NS 5000u
-
+static void (*handlers[ENDS])(uint32_t id);
 static int events, timer;
 static uint64_t next_sample_ns;
 /* Next instant with work; UINT64_MAX = none. */
 static uint64_t due;
 
+void on_event(enum end end, void (*handler)(uint32_t id))
+{
+	handlers[end] = handler;
+}
+
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id)
 {
 	struct epoll_event e = { .events = what, .data.u64 = (uint64_t)end << 32 | id };
 
-	if (epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &e) && epoll_ctl(events, EPOLL_CTL_MOD, descriptor, &e))
+	/* Hang-ups are events even if none is awaited. */
+	if (!what)
+		epoll_ctl(events, EPOLL_CTL_DEL, descriptor, NULL);
+	else if (epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &e) && epoll_ctl(events, EPOLL_CTL_MOD, descriptor, &e))
 		die("epoll: %s", strerror(errno));
-}
-
-void open_loop(void)
-{
-	events = epoll_create1(EPOLL_CLOEXEC);
-	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (events < 0 || timer < 0)
-		die("epoll or timerfd: %s", strerror(errno));
-	watch(timer, EPOLLIN, END_TIMER, 0);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -45,16 +41,17 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t on_time(uint64_t now)
 {
 	uint64_t next = earlier(earlier(start_and_stop_flows(now), start_programs(now)), send_probes(now));
+	uint64_t seen = now + platform.sample_lead_ns;
 
-	if (job.sample_ns && next_sample_ns <= now + SAMPLE_LEAD_NS) {
+	while (job.sample_ns && next_sample_ns <= seen) {
 		sample_flows(REPORT_SAMPLE, next_sample_ns);
 		next_sample_ns += job.sample_ns;
 	}
-	if (job.end_ns <= now + SAMPLE_LEAD_NS) {
+	if (job.end_ns <= seen) {
 		sample_flows(REPORT_END, job.end_ns);
 		return UINT64_MAX;
 	}
-	return earlier(next, earlier(job.sample_ns ? next_sample_ns : UINT64_MAX, job.end_ns) - SAMPLE_LEAD_NS);
+	return earlier(next, earlier(job.sample_ns ? next_sample_ns : UINT64_MAX, job.end_ns) - platform.sample_lead_ns);
 }
 
 static void set_timer(uint64_t simulated)
@@ -76,73 +73,51 @@ void due_by(uint64_t at)
 	}
 }
 
-static void on_timer(void)
+static void on_timer(uint32_t id)
 {
 	uint64_t expired;
 
+	(void)id;
 	if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
 		return;
-	due = on_time(due);
+	due = on_time(platform.timers_are_exact ? due : simulated_ns());
 	if (due != UINT64_MAX)
 		set_timer(due);
 }
 
+void open_loop(void)
+{
+	events = epoll_create1(EPOLL_CLOEXEC);
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (events < 0 || timer < 0)
+		die("epoll or timerfd: %s", strerror(errno));
+	watch(timer, EPOLLIN, END_TIMER, 0);
+	on_event(END_TIMER, on_timer);
+	on_event(END_LISTENER, on_listener);
+	on_event(END_SENDER, on_sender);
+	on_event(END_RECEIVER, on_receiver);
+	on_event(END_SYN, on_syn);
+	on_event(END_OUTPUT, on_output);
+	on_event(END_ERRORS, on_errors);
+	on_event(END_EXIT, on_exits);
+	on_event(END_PONG, on_pong);
+	on_event(END_PROBE, on_probe);
+	on_event(END_ECHO, on_echo);
+}
+
+void handle_events(int patience_ms)
+{
+	struct epoll_event ready[16];
+	int count = epoll_wait(events, ready, 16, patience_ms);
+
+	for (int i = 0; i < count; i++)
+		handlers[ready[i].data.u64 >> 32]((uint32_t)ready[i].data.u64);
+}
+
 void run_loop(void)
 {
-	if (simulated_ns() > 0)
-		die("the hosts were not ready in time: there are too many of them");
-	open_listeners();
 	next_sample_ns = job.sample_ns;
 	set_timer(due);
-	report_text(REPORT_READY, 0, "");
-	for (;;) {
-		struct epoll_event ready[16];
-		int count = epoll_wait(events, ready, 16, -1);
-
-		for (int i = 0; i < count; i++) {
-			uint32_t id = (uint32_t)ready[i].data.u64;
-
-			switch ((enum end)(ready[i].data.u64 >> 32)) {
-			case END_TIMER:
-				on_timer();
-				break;
-			case END_LISTENER:
-				on_listener(id);
-				break;
-			case END_SENDER:
-				on_sender(id);
-				break;
-			case END_RECEIVER:
-				on_receiver(id);
-				break;
-			case END_SYN:
-				on_syn(id);
-				break;
-			case END_OUTPUT:
-				on_output(id, 0);
-				break;
-			case END_ERRORS:
-				on_output(id, 1);
-				break;
-			case END_EXIT:
-				on_exit_of(id);
-				break;
-			case END_KEYS:
-				on_keys();
-				break;
-			case END_NOTICES:
-				on_notices();
-				break;
-			case END_PONG:
-				on_pong(id);
-				break;
-			case END_PROBE:
-				on_probe(id);
-				break;
-			case END_ECHO:
-				on_echo(id);
-				break;
-			}
-		}
-	}
+	for (;;)
+		handle_events(-1);
 }

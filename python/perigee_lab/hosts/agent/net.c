@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "net.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -13,12 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct message {
-	struct nlmsghdr header;
-	char body[512];
-};
-
-static void begin(struct message *m, int type, int flags, const void *body, size_t size)
+void begin_message(struct message *m, int type, int flags, const void *body, size_t size)
 {
 	memset(m, 0, sizeof(*m));
 	m->header.nlmsg_type = type;
@@ -27,18 +21,25 @@ static void begin(struct message *m, int type, int flags, const void *body, size
 	memcpy(NLMSG_DATA(&m->header), body, size);
 }
 
-static void attribute(struct message *m, int type, const void *value, size_t size)
+struct rtattr *add_attribute(struct message *m, int type, const void *value, size_t size)
 {
 	struct rtattr *a = (struct rtattr *)((char *)m + NLMSG_ALIGN(m->header.nlmsg_len));
 
 	a->rta_type = type;
 	a->rta_len = RTA_LENGTH(size);
-	memcpy(RTA_DATA(a), value, size);
+	if (size)
+		memcpy(RTA_DATA(a), value, size);
 	m->header.nlmsg_len = NLMSG_ALIGN(m->header.nlmsg_len) + RTA_ALIGN(a->rta_len);
+	return a;
 }
 
-/* Sends a request in the current namespace and awaits its acknowledgement. */
-static void request(struct message *m, const char *what)
+void end_nested(struct message *m, struct rtattr *outer)
+{
+	outer->rta_len = (char *)m + m->header.nlmsg_len - (char *)outer;
+}
+
+/* Sends a request and awaits its acknowledgement. */
+void request(struct message *m, const char *what)
 {
 	int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	struct message answer;
@@ -52,7 +53,7 @@ static void request(struct message *m, const char *what)
 		die("%s: %s", what, strerror(-error->error));
 }
 
-static unsigned int index_of(const char *interface)
+unsigned int index_of(const char *interface)
 {
 	unsigned int index = if_nametoindex(interface);
 
@@ -66,26 +67,17 @@ void link_up(const char *interface)
 	struct ifinfomsg link = { .ifi_index = index_of(interface), .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
 	struct message m;
 
-	begin(&m, RTM_NEWLINK, 0, &link, sizeof(link));
+	begin_message(&m, RTM_NEWLINK, 0, &link, sizeof(link));
 	request(&m, interface);
 }
 
-/* Makes the host's namespace and moves its interface there, renamed to eth0. */
-void make_namespace(struct host *host)
+int new_namespace(void)
 {
-	struct ifinfomsg link = { .ifi_index = index_of(host->interface) };
-	struct message m;
+	int ns = unshare(CLONE_NEWNET) ? -1 : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
-	if (unshare(CLONE_NEWNET))
+	if (ns < 0)
 		die("no further network namespace: %s", strerror(errno));
-	host->ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (host->ns < 0)
-		die("/proc/self/ns/net: %s", strerror(errno));
-	enter(job.root_ns);
-	begin(&m, RTM_NEWLINK, 0, &link, sizeof(link));
-	attribute(&m, IFLA_NET_NS_FD, &host->ns, sizeof(host->ns));
-	attribute(&m, IFLA_IFNAME, "eth0", sizeof("eth0"));
-	request(&m, host->interface);
+	return ns;
 }
 
 /* Bytes and prefix length of "ADDRESS/PREFIX"; returns the family. */
@@ -103,7 +95,7 @@ static int parse(const char *text, unsigned char *bytes, size_t *size, int *pref
 	return family;
 }
 
-static void add_address(const char *text)
+static void add_address(const char *device, const char *text)
 {
 	unsigned char bytes[16];
 	size_t size;
@@ -112,40 +104,55 @@ static void add_address(const char *text)
 		.ifa_family = family,
 		.ifa_prefixlen = prefix,
 		.ifa_flags = IFA_F_NODAD | IFA_F_PERMANENT,
-		.ifa_index = index_of("eth0"),
+		.ifa_index = index_of(device),
 	};
 	struct message m;
 
-	begin(&m, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &address, sizeof(address));
-	attribute(&m, IFA_LOCAL, bytes, size);
-	attribute(&m, IFA_ADDRESS, bytes, size);
+	begin_message(&m, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &address, sizeof(address));
+	add_attribute(&m, IFA_LOCAL, bytes, size);
+	add_attribute(&m, IFA_ADDRESS, bytes, size);
 	request(&m, text);
 }
 
 /* Sets the MTU of the host's interface, which must be down: its receive buffers follow. */
 static void set_mtu(const struct host *host)
 {
-	struct ifinfomsg link = { .ifi_index = index_of("eth0") };
+	struct ifinfomsg link = { .ifi_index = index_of(host->device) };
 	struct message m;
 
-	begin(&m, RTM_NEWLINK, 0, &link, sizeof(link));
-	attribute(&m, IFLA_MTU, &host->mtu, sizeof(host->mtu));
+	begin_message(&m, RTM_NEWLINK, 0, &link, sizeof(link));
+	add_attribute(&m, IFLA_MTU, &host->mtu, sizeof(host->mtu));
 	request(&m, "MTU");
+}
+
+static void set_ipv6(const struct host *host, const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", host->device, name);
+	write_file(path, value);
 }
 
 /* Configures addresses and links, in the host's namespace. */
 void bring_up(const struct host *host)
 {
 	/* All neighbours are static: no router solicitation, no address generation. */
-	write_file("/proc/sys/net/ipv6/conf/eth0/accept_ra", "0");
-	write_file("/proc/sys/net/ipv6/conf/eth0/router_solicitations", "0");
-	write_file("/proc/sys/net/ipv6/conf/eth0/addr_gen_mode", "1");
+	set_ipv6(host, "accept_ra", "0");
+	set_ipv6(host, "router_solicitations", "0");
+	set_ipv6(host, "addr_gen_mode", "1");
 	link_up("lo");
 	if (host->mtu)
 		set_mtu(host);
-	link_up("eth0");
-	add_address(host->address4);
-	add_address(host->address6);
+	link_up(host->device);
+	add_address(host->device, host->address4);
+	add_address(host->device, host->address6);
+}
+
+void parse_mac(const char *text, unsigned char bytes[6])
+{
+	if (sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4],
+		   &bytes[5]) != 6)
+		die("%s is no hardware address", text);
 }
 
 /* Adds a permanent neighbour entry, in the host's namespace. */
@@ -154,15 +161,15 @@ void add_neighbour(const struct host *host, const char *address, const char *mac
 	unsigned char bytes[16], hardware[6];
 	size_t size;
 	int prefix, family = parse(address, bytes, &size, &prefix);
-	struct ndmsg neighbour = { .ndm_family = family, .ndm_ifindex = index_of("eth0"), .ndm_state = NUD_PERMANENT };
+	struct ndmsg neighbour = {
+		.ndm_family = family, .ndm_ifindex = index_of(host->device), .ndm_state = NUD_PERMANENT
+	};
 	struct message m;
 
-	if (sscanf(mac, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &hardware[0], &hardware[1], &hardware[2], &hardware[3],
-		   &hardware[4], &hardware[5]) != 6)
-		die("%s of host %s is no hardware address", mac, host->name);
-	begin(&m, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour, sizeof(neighbour));
-	attribute(&m, NDA_DST, bytes, size);
-	attribute(&m, NDA_LLADDR, hardware, sizeof(hardware));
+	parse_mac(mac, hardware);
+	begin_message(&m, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour, sizeof(neighbour));
+	add_attribute(&m, NDA_DST, bytes, size);
+	add_attribute(&m, NDA_LLADDR, hardware, sizeof(hardware));
 	request(&m, address);
 }
 
@@ -173,7 +180,7 @@ void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_
 {
 	unsigned char bytes[16], metrics[3 * RTA_SPACE(sizeof(uint32_t))] = { 0 };
 	size_t size;
-	int prefix, family = parse(host->address4, bytes, &size, &prefix), interface = index_of("eth0");
+	int prefix, family = parse(host->address4, bytes, &size, &prefix), interface = index_of(host->device);
 	struct rtmsg route = {
 		.rtm_family = family,
 		.rtm_dst_len = prefix,
@@ -195,12 +202,12 @@ void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_
 		a->rta_len = RTA_LENGTH(sizeof(uint32_t));
 		memcpy(RTA_DATA(a), &values[i][1], sizeof(uint32_t));
 	}
-	begin(&m, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &route, sizeof(route));
-	attribute(&m, RTA_PREFSRC, bytes, size);
+	begin_message(&m, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &route, sizeof(route));
+	add_attribute(&m, RTA_PREFSRC, bytes, size);
 	for (int bit = prefix; bit < (int)size * 8; bit++)
 		bytes[bit / 8] &= ~(0x80 >> bit % 8);
-	attribute(&m, RTA_DST, bytes, size);
-	attribute(&m, RTA_OIF, &interface, sizeof(interface));
-	attribute(&m, RTA_METRICS, metrics, count * RTA_SPACE(sizeof(uint32_t)));
+	add_attribute(&m, RTA_DST, bytes, size);
+	add_attribute(&m, RTA_OIF, &interface, sizeof(interface));
+	add_attribute(&m, RTA_METRICS, metrics, count * RTA_SPACE(sizeof(uint32_t)));
 	request(&m, "route");
 }

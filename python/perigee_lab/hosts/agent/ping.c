@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,6 +21,20 @@ struct echo {
 	uint16_t checksum, id, sequence; /* in network byte order */
 	uint8_t payload[PAYLOAD];
 };
+
+struct ping {
+	uint16_t number;
+	int host, version; /* 1 = IPv6 */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} to;
+	bool answered;
+};
+
+static struct ping *pings;
+static size_t count;
 
 /* By host and IP version: sockets that receive all answers to the host; 0 = none yet. */
 static int sockets[MAX_HOSTS][2];
@@ -53,30 +68,60 @@ static int socket_of(int host, int version)
 }
 
 /* "NUMBER HOST ADDRESS" */
-void send_ping(const char *line)
+void add_ping(char *line)
 {
-	struct sockaddr_in to4 = { .sin_family = AF_INET };
-	struct sockaddr_in6 to6 = { .sin6_family = AF_INET6 };
-	struct echo echo = { .type = ICMP_ECHO };
+	struct ping *p;
 	char address[44];
-	unsigned int number;
-	int host, version;
-	ssize_t sent;
 
-	if (sscanf(line, "%u %d %43s", &number, &host, address) != 3 || host < 0 || host >= job.host_count)
+	pings = realloc(pings, (count + 1) * sizeof(*pings));
+	if (!pings)
+		die("no memory for pings");
+	p = &pings[count++];
+	memset(p, 0, sizeof(*p));
+	if (sscanf(line, "%hu %d %43s", &p->number, &p->host, address) != 3 || p->host < 0 || p->host >= job.host_count)
 		die("a ping cannot be read: %s", line);
-	version = strchr(address, ':') != NULL;
-	if (inet_pton(version ? AF_INET6 : AF_INET, address, version ? (void *)&to6.sin6_addr : &to4.sin_addr) != 1)
+	p->version = strchr(address, ':') != NULL;
+	p->to.any.sa_family = p->version ? AF_INET6 : AF_INET;
+	if (inet_pton(p->to.any.sa_family, address, p->version ? (void *)&p->to.v6.sin6_addr : &p->to.v4.sin_addr) != 1)
 		die("%s is no address", address);
-	echo.id = htons(number);
-	if (version)
-		echo.type = ICMP6_ECHO_REQUEST; /* the kernel computes its checksum */
-	else
+	socket_of(p->host, p->version);
+}
+
+static bool send_ping(const struct ping *p)
+{
+	struct echo echo = { .type = p->version ? ICMP6_ECHO_REQUEST : ICMP_ECHO, .id = htons(p->number) };
+	socklen_t size = p->version ? sizeof(p->to.v6) : sizeof(p->to.v4);
+
+	/* The kernel computes the checksum of version 6. */
+	if (!p->version)
 		echo.checksum = checksum(&echo, sizeof(echo));
-	sent = sendto(socket_of(host, version), &echo, sizeof(echo), 0,
-		      version ? (struct sockaddr *)&to6 : (struct sockaddr *)&to4, version ? sizeof(to6) : sizeof(to4));
-	if (sent != sizeof(echo))
-		report_text(REPORT_FAILED, number, strerror(errno));
+	return sendto(socket_of(p->host, p->version), &echo, sizeof(echo), 0, &p->to.any, size) == sizeof(echo);
+}
+
+void send_pings(bool report_errors)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!pings[i].answered && !send_ping(&pings[i]) && report_errors)
+			report_text(REPORT_FAILED, pings[i].number, strerror(errno));
+}
+
+void close_pings(void)
+{
+	for (int i = 0; i < job.host_count; i++)
+		for (int version = 0; version < 2; version++)
+			if (sockets[i][version]) {
+				close(sockets[i][version]);
+				sockets[i][version] = 0;
+			}
+}
+
+static void note_answer(uint16_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pings[i].number == number && !pings[i].answered) {
+			pings[i].answered = true;
+			report_text(REPORT_ANSWERED, number, "");
+		}
 }
 
 void on_pong(uint32_t id)
@@ -93,6 +138,6 @@ void on_pong(uint32_t id)
 		if ((size_t)size < header + 8 || packet[header] != (version ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY))
 			continue;
 		memcpy(&number, packet + header + 4, sizeof(number));
-		report_text(REPORT_ANSWERED, ntohs(number), "");
+		note_answer(ntohs(number));
 	}
 }

@@ -42,7 +42,7 @@ static int open_socket(int host)
 }
 
 /* "FLOW FROM TO ADDRESS PORT START STOP INTERVAL PAYLOAD ECHOED" */
-void add_probe(const char *line)
+void add_probe(char *line)
 {
 	struct probe *p = &probes[count];
 	char address[44];

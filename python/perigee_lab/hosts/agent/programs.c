@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Programs of the host machine, each on one host: they see its files; their changes stay in the
- * guest. */
+/* Programs of the machine, each on one host. */
 #define _GNU_SOURCE
 #include "agent.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_PROGRAMS = 256, MAX_WORDS = 1024, OUTPUT = 1200 };
-/* The machine's files, a layer in memory, and the overlay of both. */
-#define MACHINE "/machine"
-#define LAYER "/layer"
-#define WORLD "/world"
+enum { MAX_PROGRAMS = 256, MAX_WORDS = 1024, EVENT_HEADER = 12 };
+/* Reads of output in a row, after which others get their turn: more than a pipe holds. */
+enum { OUTPUT = 1200, LARGEST_OUTPUT = 1 << 15, TURN = 64 };
 
 struct program {
 	uint32_t id;
@@ -38,15 +30,24 @@ struct program {
 	bool first; /* in the kernel's first network namespace, not in that of its host */
 	int pipes[2]; /* its output and its errors; -1 = closed */
 	pid_t pid;    /* 0 = not started */
-	int handle;   /* readable once it has ended */
 	bool ended;
 };
 
 static struct program *programs[MAX_PROGRAMS];
 static int program_count;
 
+static struct program *find(uint32_t id)
+{
+	for (int i = 0; i < program_count; i++)
+		if (programs[i]->id == id)
+			return programs[i];
+	die("there is no program %u", id);
+}
+
+/* ---- the job ---- */
+
 /* Decodes a word of the job: separators are escaped as %XX. */
-static char *word(const char *text, size_t length)
+char *unescaped(const char *text, size_t length, size_t *size)
 {
 	char *out = calloc(1, length + 1);
 	size_t n = 0;
@@ -56,21 +57,42 @@ static char *word(const char *text, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		unsigned int byte = (unsigned char)text[i];
 
-		if (byte == '%' && i + 2 < length + 1 && sscanf(text + i + 1, "%2x", &byte) == 1)
+		if (byte == '%' && i + 2 < length && sscanf(text + i + 1, "%2x", &byte) == 1)
 			i += 2;
 		out[n++] = (char)byte;
 	}
+	if (size)
+		*size = n;
 	return out;
 }
 
-/* Opens a program's input early: files of the job are gone once the guest has booted. */
+/* Opens a program's input early, so that an error is one of the job. */
 static int open_input(const char *path)
 {
-	int file = *path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	char file[4096];
+	int input;
 
-	if (*path && file < 0)
+	if (!*path)
+		return -1;
+	snprintf(file, sizeof(file), "%s%s", platform.files, path);
+	input = open(file, O_RDONLY | O_CLOEXEC);
+	if (input < 0)
 		die("a program's standard input, %s: %s", path, strerror(errno));
-	return file;
+	return input;
+}
+
+static void add_word(struct program *p, char *text, bool *command)
+{
+	if (!p->folder)
+		p->folder = text;
+	else if (!*command && !strcmp(text, "--"))
+		*command = true;
+	else if (*command && p->word_count < MAX_WORDS - 1)
+		p->words[p->word_count++] = text;
+	else if (!*command && p->variable_count < MAX_WORDS - 1)
+		p->environment[p->variable_count++] = text;
+	else
+		die("program %u has more than %d words", p->id, MAX_WORDS - 1);
 }
 
 /* "ID HOST START INPUT FOLDER WORD...": INPUT is a file or empty; words with '=' before a word "--"
@@ -84,28 +106,16 @@ void add_program(char *line)
 	if (!p || program_count == MAX_PROGRAMS)
 		die("too many programs: at most %d", MAX_PROGRAMS);
 	if (sscanf(line, "%u %d %lu %n", &p->id, &p->host, &p->start_ns, &read) != 3 || p->host < 0 ||
-	    p->host >= job.host_count)
+	    p->host >= job.host_count || job.hosts[p->host].ns < 0)
 		die("a program cannot be read: %s", line);
 	for (char *at = line + read; *at;) {
 		size_t length = strcspn(at, " ");
-		char *text = word(at, length);
+		char *text = unescaped(at, length, NULL);
 
-		if (at == line + read) {
-			p->terminal = !strcmp(text, "/dev/tty");
-			p->input = p->terminal ? -1 : open_input(text);
-			if (p->terminal)
-				open_keyboard();
-		}
-		else if (!p->folder)
-			p->folder = text;
-		else if (!command && !strcmp(text, "--"))
-			command = true;
-		else if (command && p->word_count < MAX_WORDS - 1)
-			p->words[p->word_count++] = text;
-		else if (!command && p->variable_count < MAX_WORDS - 1)
-			p->environment[p->variable_count++] = text;
+		if (at == line + read)
+			p->input = open_input(text);
 		else
-			die("program %u has more than %d words", p->id, MAX_WORDS - 1);
+			add_word(p, text, &command);
 		at += length;
 		at += strspn(at, " ");
 	}
@@ -114,52 +124,60 @@ void add_program(char *line)
 	programs[program_count++] = p;
 }
 
-static void mounted(const char *source, const char *target, const char *type, unsigned long flags, const char *data)
+/* "ID BYTES": standard input */
+void add_input(char *line)
 {
-	if (mount(source, target, type, flags, data))
-		die("%s cannot be mounted on %s: %s", type, target, strerror(errno));
+	char *rest;
+	struct program *p = find(strtoul(line, &rest, 10));
+	size_t size, written = 0;
+	char *bytes = unescaped(rest + 1, strlen(rest + 1), &size);
+
+	p->input = memfd_create("input", MFD_CLOEXEC);
+	while (p->input >= 0 && written < size) {
+		ssize_t n = write(p->input, bytes + written, size - written);
+
+		if (n <= 0)
+			break;
+		written += n;
+	}
+	if (p->input < 0 || written < size || lseek(p->input, 0, SEEK_SET))
+		die("the standard input of program %u: %s", p->id, strerror(errno));
+	free(bytes);
 }
 
-/* Mounts the machine's files as its programs will see them. */
-void make_world(void)
+/* "ID": its input and output are a terminal */
+void use_terminal(char *line)
 {
-	mounted("machine", MACHINE, "hostfs", MS_RDONLY, "/");
-	mounted("layer", LAYER, "tmpfs", 0, NULL);
-	if (mkdir(LAYER "/upper", 0755) || mkdir(LAYER "/work", 0755))
-		die("%s: %s", LAYER, strerror(errno));
-	mounted("world", WORLD, "overlay", 0, "lowerdir=" MACHINE ",upperdir=" LAYER "/upper,workdir=" LAYER "/work");
-	mounted("proc", WORLD "/proc", "proc", 0, NULL);
-	mounted("sysfs", WORLD "/sys", "sysfs", 0, NULL);
-	mounted("dev", WORLD "/dev", "devtmpfs", 0, NULL);
-	mkdir(WORLD "/dev/pts", 0755);
-	mkdir(WORLD "/dev/shm", 01777);
-	mounted("devpts", WORLD "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=620");
-	mounted("shm", WORLD "/dev/shm", "tmpfs", 0, NULL);
-	mounted("run", WORLD "/run", "tmpfs", 0, NULL);
-	if (symlink("pts/ptmx", WORLD "/dev/ptmx") && errno != EEXIST)
-		die("/dev/ptmx: %s", strerror(errno));
-	if (symlink("/proc/self/fd", WORLD "/dev/fd") || symlink("/proc/self/fd/0", WORLD "/dev/stdin") ||
-	    symlink("/proc/self/fd/1", WORLD "/dev/stdout") || symlink("/proc/self/fd/2", WORLD "/dev/stderr"))
-		die("/dev: %s", strerror(errno));
+	find(strtoul(line, NULL, 10))->terminal = true;
+	await_terminal();
 }
 
-/* "FOLDER": a folder of the machine that programs may change */
-void make_writable(const char *folder)
+/* "ID" */
+void use_first_namespace(char *line)
 {
-	char *path = word(folder, strlen(folder)), target[4096];
+	find(strtoul(line, NULL, 10))->first = true;
+}
 
-	snprintf(target, sizeof(target), "%s%s", WORLD, path);
-	mounted("writable", target, "hostfs", 0, path);
-	free(path);
+static FILE *open_names(const char *mode)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/etc/hosts", platform.files);
+	file = fopen(path, mode);
+	if (!file)
+		die("/etc/hosts: %s", strerror(errno));
+	return file;
 }
 
 /* Writes the names of hosts, without name servers. */
-void name_hosts(void)
+void name_hosts(char *line)
 {
-	FILE *file = fopen(WORLD "/etc/hosts", "w");
+	FILE *file;
 
-	if (!file)
-		die("/etc/hosts: %s", strerror(errno));
+	(void)line;
+	own_names();
+	file = open_names("w");
 	fprintf(file, "127.0.0.1 localhost\n::1 localhost\n");
 	for (int i = 0; i < job.host_count; i++) {
 		const struct host *h = &job.hosts[i];
@@ -168,122 +186,92 @@ void name_hosts(void)
 		fprintf(file, "%.*s %s\n", (int)strcspn(h->address6, "/"), h->address6, h->name);
 	}
 	fclose(file);
-	unlink(WORLD "/etc/resolv.conf");
-	file = fopen(WORLD "/etc/resolv.conf", "w");
-	if (file)
-		fclose(file);
 }
 
 /* "ADDRESS NAME": a host of another kernel */
-void add_name(const char *line)
+void add_name(char *line)
 {
-	FILE *file = fopen(WORLD "/etc/hosts", "a");
+	FILE *file = open_names("a");
 
-	if (!file)
-		die("/etc/hosts: %s", strerror(errno));
 	fprintf(file, "%s\n", line);
 	fclose(file);
 }
 
-/*
- * Mounting hostfs would open all of the machine for writing, and a process that can trace the agent
- * or load a module can mount: programs get none of these capabilities, not even as root. A second
- * chroot would undo the first and lead to the agent's own root; a process in a chroot cannot create
- * a user namespace either, which would grant them again.
- */
-static void drop_privileges(void)
-{
-	static const int dropped[] = {
-		CAP_SYS_ADMIN, CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT, CAP_SYS_PTRACE, CAP_SYS_CHROOT, CAP_MKNOD, CAP_BPF,
-		CAP_PERFMON, CAP_MAC_ADMIN, CAP_CHECKPOINT_RESTORE,
-	};
+/* ---- the run ---- */
 
-	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
-		if (prctl(PR_CAPBSET_DROP, dropped[i], 0, 0, 0)) {
-			dprintf(2, "perigee: a capability cannot be dropped: %s\n", strerror(errno));
-			_exit(126);
-		}
-}
+static void child(const struct program *p, int pipes[2][2]) __attribute__((noreturn));
 
-static void child(struct program *p, const int pipes[2][2]) __attribute__((noreturn));
-
-static void child(struct program *p, const int pipes[2][2])
+static void child(const struct program *p, int pipes[2][2])
 {
 	const struct host *h = &job.hosts[p->host];
+	int input = p->terminal ? pipes[0][1] : p->input;
 	sigset_t none;
 
 	enter(p->first ? job.root_ns : h->ns);
-	if (chroot(WORLD) || chdir(p->folder)) {
-		dprintf(pipes[1][1], "perigee: folder %s: %s\n", p->folder, strerror(errno));
-		_exit(126);
-	}
-	if (unshare(CLONE_NEWUTS) == 0)
-		sethostname(h->name, strlen(h->name));
-	if (p->terminal)
-		p->input = pipes[0][1];
-	dup2(p->input < 0 ? open("/dev/null", O_RDONLY) : p->input, 0);
+	dup2(input < 0 ? open("/dev/null", O_RDONLY) : input, 0);
 	dup2(pipes[0][1], 1);
 	dup2(pipes[1][1], 2);
-	setsid();
 	if (p->terminal)
 		take_terminal();
+	else
+		setsid();
+	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	drop_privileges();
-	environ = p->environment;
+	enter_world(p->folder, p->environment, h);
 	execvp(p->words[0], p->words);
 	dprintf(2, "perigee: %s: %s\n", p->words[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static void begin(struct program *p)
+static void open_pipes(int pipes[2][2])
 {
-	int pipes[2][2];
-
 	for (int i = 0; i < 2; i++) {
 		if (pipe2(pipes[i], O_CLOEXEC | O_NONBLOCK))
 			die("no pipe: %s", strerror(errno));
 		/* The program's end of the pipe blocks, as programs expect. */
 		fcntl(pipes[i][1], F_SETFL, 0);
 	}
-	if (p->terminal) {
-		close(pipes[0][0]);
-		close(pipes[0][1]);
-		pipes[0][0] = open_terminal(&pipes[0][1]);
-		close(pipes[1][0]);
-		close(pipes[1][1]);
-		pipes[1][0] = -1;
-		pipes[1][1] = fcntl(pipes[0][1], F_DUPFD_CLOEXEC, 0);
-	}
+}
+
+/* Ends of all children, those that programs have left behind among them, which have no other parent. */
+static void watch_children(void)
+{
+	static int exits = -1;
+	sigset_t ended;
+
+	if (exits >= 0)
+		return;
+	sigemptyset(&ended);
+	sigaddset(&ended, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ended, NULL);
+	exits = signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (exits < 0)
+		die("signalfd: %s", strerror(errno));
+	watch(exits, EPOLLIN, END_EXIT, exits);
+}
+
+static void begin(struct program *p)
+{
+	int pipes[2][2];
+
+	watch_children();
+	if (p->terminal)
+		open_terminal(pipes);
+	else
+		open_pipes(pipes);
 	report_text(REPORT_STARTED, p->id | PROGRAM, "");
 	p->pid = fork();
 	if (p->pid < 0)
 		die("no further process: %s", strerror(errno));
 	if (p->pid == 0)
-		child(p, (const int(*)[2])pipes);
+		child(p, pipes);
 	for (int i = 0; i < 2; i++) {
 		close(pipes[i][1]);
 		p->pipes[i] = pipes[i][0];
 		if (p->pipes[i] >= 0)
 			watch(p->pipes[i], EPOLLIN, i == 0 ? END_OUTPUT : END_ERRORS, p->id);
 	}
-	p->handle = (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->handle < 0)
-		die("pidfd_open: %s", strerror(errno));
-	watch(p->handle, EPOLLIN, END_EXIT, p->id);
-}
-
-static struct program *find(uint32_t id)
-{
-	for (int i = 0; i < program_count; i++)
-		if (programs[i]->id == id)
-			return programs[i];
-	die("there is no program %u", id);
-}
-
-void use_first_namespace(uint32_t id)
-{
-	find(id)->first = true;
 }
 
 /* Starts programs due by `now`; returns the next start. */
@@ -303,14 +291,14 @@ uint64_t start_programs(uint64_t now)
 }
 
 /* Reports output of a program. */
-void on_output(uint32_t id, int stream)
+static void report_output(struct program *p, int stream)
 {
-	struct program *p = find(id);
-	unsigned char payload[12 + OUTPUT];
-	uint32_t which = id | PROGRAM | (stream ? ERRORS : 0);
+	static unsigned char payload[EVENT_HEADER + LARGEST_OUTPUT];
+	size_t most = report_room() < sizeof(payload) ? OUTPUT : LARGEST_OUTPUT;
+	uint32_t which = p->id | PROGRAM | (stream ? ERRORS : 0);
 
-	while (p->pipes[stream] >= 0) {
-		ssize_t n = read(p->pipes[stream], payload + 12, OUTPUT);
+	for (int i = 0; i < TURN && p->pipes[stream] >= 0; i++) {
+		ssize_t n = read(p->pipes[stream], payload + EVENT_HEADER, most);
 		uint64_t now = simulated_ns();
 
 		if (n < 0 && errno == EAGAIN)
@@ -322,30 +310,48 @@ void on_output(uint32_t id, int stream)
 		}
 		memcpy(payload, &now, 8);
 		memcpy(payload + 8, &which, 4);
-		report(REPORT_OUTPUT, payload, 12 + n);
+		report(REPORT_OUTPUT, payload, EVENT_HEADER + n);
 	}
 	flush_reports();
 }
 
-/* Reports the exit of a program, after its remaining output. */
-void on_exit_of(uint32_t id)
+void on_output(uint32_t id)
 {
-	struct program *p = find(id);
+	report_output(find(id), 0);
+}
+
+void on_errors(uint32_t id)
+{
+	report_output(find(id), 1);
+}
+
+/* Reports the exit of a program, after its remaining output. */
+static void report_exit(struct program *p, int status)
+{
 	struct {
 		uint64_t at_ns;
 		uint32_t id;
 		int32_t status;
-	} __attribute__((packed)) payload = { .id = id | PROGRAM };
-	int status;
+	} __attribute__((packed)) payload = { .id = p->id | PROGRAM, .status = status };
 
-	if (p->ended || waitpid(p->pid, &status, WNOHANG) != p->pid)
-		return;
-	payload.status = status;
 	p->ended = true;
-	close(p->handle);
-	on_output(id, 0);
-	on_output(id, 1);
+	report_output(p, 0);
+	report_output(p, 1);
 	payload.at_ns = simulated_ns();
 	report(REPORT_EXITED, &payload, sizeof(payload));
 	flush_reports();
+}
+
+void on_exits(uint32_t exits)
+{
+	struct signalfd_siginfo known;
+	pid_t pid;
+	int status;
+
+	while (read((int)exits, &known, sizeof(known)) > 0)
+		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (int i = 0; i < program_count; i++)
+			if (programs[i]->pid == pid && !programs[i]->ended)
+				report_exit(programs[i], status);
 }

@@ -35,7 +35,7 @@ struct relay {
 };
 
 /* "FLOW NEXT BUFFER STANDING" */
-void add_relay(const char *line)
+void add_relay(char *line)
 {
 	unsigned int id, next;
 	unsigned long buffer;
@@ -67,6 +67,8 @@ void limit_leg(const struct flow *f, int s, bool receives)
 	int in = f->relay ? (f->relay->buffer / 2 - BLOCK) / 2 : 0;
 	int out = f->before ? (f->before->relay->buffer / 2 - LARGEST) / 2 : 0;
 
+	if (!platform.forces_buffers)
+		return; /* settings of the namespace do it */
 	if (receives && in && setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &in, sizeof(in)))
 		die("receive buffer of flow %u: %s", f->id, strerror(errno));
 	if (!receives && out && setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &out, sizeof(out)))
@@ -94,7 +96,7 @@ static void hear_syns(struct flow *f)
 	struct sockaddr_ll on = { .sll_family = AF_PACKET, .sll_protocol = htons(is_v6 ? ETH_P_IPV6 : ETH_P_IP) };
 
 	enter(job.hosts[f->to].ns);
-	on.sll_ifindex = if_nametoindex("eth0");
+	on.sll_ifindex = if_nametoindex(job.hosts[f->to].device);
 	f->relay->syns = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (f->relay->syns < 0 ||
 	    setsockopt(f->relay->syns, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ||

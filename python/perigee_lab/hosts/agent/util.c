@@ -4,27 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/reboot.h>
 #include <time.h>
 #include <unistd.h>
-
-void die(const char *format, ...)
-{
-	va_list arguments;
-
-	printf("perigee: ");
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-	reboot(RB_POWER_OFF);
-	_exit(1);
-}
 
 uint64_t simulated_ns(void)
 {

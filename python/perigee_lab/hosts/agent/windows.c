@@ -16,7 +16,7 @@ static struct {
 static int count;
 
 /* "FLOW BYTES" */
-void add_window(const char *line)
+void add_window(char *line)
 {
 	if (count == MAX_FLOWS || sscanf(line, "%u %u", &windows[count].flow, &windows[count].bytes) != 2)
 		die("a window cannot be read: %s", line);
@@ -42,7 +42,8 @@ static void clamp(int socket, uint32_t bytes)
 		die("a window of %u bytes: %s", bytes, strerror(errno));
 }
 
-/* Sets a listener's buffer to a fixed size, with room for the kernel's overhead. */
+/* Sets a listener's buffer to a fixed size, with room for the kernel's overhead; where only root of the
+ * machine may, settings of the namespace do. */
 void limit_window(uint32_t flow, int listener)
 {
 	int i = find(flow), buffer;
@@ -50,7 +51,7 @@ void limit_window(uint32_t flow, int listener)
 	if (i < 0)
 		return;
 	buffer = windows[i].bytes > 1 << 28 ? 1 << 29 : (int)windows[i].bytes * 2;
-	if (setsockopt(listener, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
+	if (platform.forces_buffers && setsockopt(listener, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
 		die("a buffer of %d bytes: %s", buffer, strerror(errno));
 	clamp(listener, windows[i].bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Terminal of a program: a pseudoterminal in the guest; frames carry the keys. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "guest.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,48 +20,40 @@ static int terminal = -1, keyboard = -1;
 /* Size of the terminal, or of one not yet opened. */
 static struct winsize window;
 
-/* Opens a pseudoterminal; returns our end, and the program's in `*end_of_program`. */
-int open_terminal(int *end_of_program)
+/* Opens a pseudoterminal, for output and errors. */
+void open_terminal(int pipes[2][2])
 {
 	int number, locked = 0;
 	char path[64];
 
-	terminal = open("/world/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	terminal = open(WORLD "/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (terminal < 0 || ioctl(terminal, TIOCSPTLCK, &locked) || ioctl(terminal, TIOCGPTN, &number))
 		die("no terminal: %s", strerror(errno));
-	snprintf(path, sizeof(path), "/world/dev/pts/%d", number);
-	*end_of_program = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*end_of_program < 0)
+	snprintf(path, sizeof(path), WORLD "/dev/pts/%d", number);
+	pipes[0][0] = terminal;
+	pipes[1][0] = -1;
+	pipes[0][1] = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (pipes[0][1] < 0)
 		die("%s: %s", path, strerror(errno));
+	pipes[1][1] = fcntl(pipes[0][1], F_DUPFD_CLOEXEC, 0);
 	ioctl(terminal, TIOCSWINSZ, &window);
-	return terminal;
 }
 
 /* In the program: makes its standard input the controlling terminal of its session. */
 void take_terminal(void)
 {
+	setsid();
 	if (ioctl(0, TIOCSCTTY, 0))
 		dprintf(2, "perigee: no terminal: %s\n", strerror(errno));
 }
 
-void open_keyboard(void)
-{
-	struct sockaddr_ll from = { .sll_family = AF_PACKET,
-				    .sll_protocol = htons(KEYS_TYPE),
-				    .sll_ifindex = if_nametoindex("eth0") };
-
-	keyboard = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (keyboard < 0 || bind(keyboard, (struct sockaddr *)&from, sizeof(from)))
-		die("no keyboard: %s", strerror(errno));
-	watch(keyboard, EPOLLIN, END_KEYS, 0);
-}
-
 /* Handles frames: 'k' and typed bytes, or 's' and the size of the window, "ROWS COLUMNS". */
-void on_keys(void)
+static void on_keys(uint32_t id)
 {
 	char frame[KEYS_FRAME + 1];
 	ssize_t size = read(keyboard, frame, KEYS_FRAME);
 
+	(void)id;
 	if (size <= ETHERNET + 1)
 		return;
 	frame[size] = '\0';
@@ -71,4 +63,17 @@ void on_keys(void)
 	/* Bytes beyond the terminal's buffer are lost, as with any terminal that is not read. */
 	if (frame[ETHERNET] == 'k' && write(terminal, frame + ETHERNET + 1, size - ETHERNET - 1) < 0 && errno != EAGAIN)
 		return;
+}
+
+void await_terminal(void)
+{
+	struct sockaddr_ll from = { .sll_family = AF_PACKET,
+				    .sll_protocol = htons(KEYS_TYPE),
+				    .sll_ifindex = if_nametoindex("eth0") };
+
+	keyboard = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (keyboard < 0 || bind(keyboard, (struct sockaddr *)&from, sizeof(from)))
+		die("no keyboard: %s", strerror(errno));
+	on_event(END_KEYS, on_keys);
+	watch(keyboard, EPOLLIN, END_KEYS, 0);
 }

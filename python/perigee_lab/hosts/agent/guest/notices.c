@@ -2,7 +2,7 @@
 /* Notices of handovers and path changes: frames from outside, passed to programs as datagrams and
  * in a file. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "guest.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,27 +18,10 @@
 /* NOTICE_PORT is documented: programs listen there. */
 enum { NOTICE_TYPE = 0x88b7, NOTICE_FRAME = 1514, ETHERNET = 14, NOTICE_PORT = 5000 };
 
-#define FOLDER "/world/run/perigee"
+#define FOLDER WORLD "/run/perigee"
 
 static int notices = -1, stream = -1;
 static int senders[MAX_HOSTS];
-
-void open_notices(void)
-{
-	struct sockaddr_ll from = { .sll_family = AF_PACKET,
-				    .sll_protocol = htons(NOTICE_TYPE),
-				    .sll_ifindex = if_nametoindex("eth0") };
-
-	if (mkdir(FOLDER, 0755))
-		die("%s: %s", FOLDER, strerror(errno));
-	stream = open(FOLDER "/notices", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	notices = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (stream < 0 || notices < 0 || bind(notices, (struct sockaddr *)&from, sizeof(from)))
-		die("no notices: %s", strerror(errno));
-	for (int i = 0; i < MAX_HOSTS; i++)
-		senders[i] = -1;
-	watch(notices, EPOLLIN, END_NOTICES, 0);
-}
 
 /* Sends a datagram to the host's own address, with or without a listener. */
 static void send_to(int host, const char *line, size_t size)
@@ -60,11 +43,12 @@ static void send_to(int host, const char *line, size_t size)
 }
 
 /* Frames of "HOST LINE" */
-void on_notices(void)
+static void on_notices(uint32_t id)
 {
 	char frame[NOTICE_FRAME + 1], *line;
 	ssize_t size;
 
+	(void)id;
 	while ((size = read(notices, frame, NOTICE_FRAME)) > ETHERNET) {
 		long host;
 
@@ -77,4 +61,23 @@ void on_notices(void)
 			die("%s: %s", FOLDER, strerror(errno));
 		send_to(host, line, size);
 	}
+}
+
+void open_notices(char *line)
+{
+	struct sockaddr_ll from = { .sll_family = AF_PACKET,
+				    .sll_protocol = htons(NOTICE_TYPE),
+				    .sll_ifindex = if_nametoindex("eth0") };
+
+	(void)line;
+	if (mkdir(FOLDER, 0755))
+		die("%s: %s", FOLDER, strerror(errno));
+	stream = open(FOLDER "/notices", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	notices = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (stream < 0 || notices < 0 || bind(notices, (struct sockaddr *)&from, sizeof(from)))
+		die("no notices: %s", strerror(errno));
+	for (int i = 0; i < MAX_HOSTS; i++)
+		senders[i] = -1;
+	on_event(END_NOTICES, on_notices);
+	watch(notices, EPOLLIN, END_NOTICES, 0);
 }
