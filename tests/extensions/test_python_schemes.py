@@ -246,6 +246,8 @@ def test_the_guide_names_every_list_that_a_rust_scheme_enters():
     lists = {
         "crates/perigee-cc/src/schemes.rs": "`crates/perigee-cc/src/schemes.rs`",
         "crates/perigee-cc/src/states.rs": "`STATES`",
+        "crates/perigee-cc/src/start.rs": "`Family::of`",
+        "python/perigee_lab/results/why/amounts.py": "`OWN_RATE`",
         "docs/make/schemes.py": "`REACTS`",
         "python/perigee_lab/results/looks.py": "`python/perigee_lab/results/looks.py`",
         "crates/perigee-sim/tests/fingerprints.rs": "PERIGEE_BLESS=1 cargo test -p perigee-sim",
