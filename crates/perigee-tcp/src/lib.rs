@@ -18,7 +18,7 @@
 //!   (`perigee_cc::Stack`).
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs; [`arrival`]: the clock that ACKs report.
 //!
-//! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, ECN.
+//! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, AccECN.
 
 mod ack_blocks;
 pub mod arrival;
