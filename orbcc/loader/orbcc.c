@@ -25,11 +25,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Of newer headers. */
@@ -39,6 +41,7 @@
 #define MAP_WITH_LINK (1U << 13)
 
 #define PINS "/sys/fs/bpf"
+#define GROUP "perigee-orbcc-"
 #define MAX_DEVICES 16
 #define MAX_LINKS (2 * MAX_DEVICES + 8)
 #define SNAPSHOT_US 200000
@@ -345,6 +348,45 @@ static int cgroup_root(void)
 	return fd;
 }
 
+/* Removes groups of loaders that were killed together with the child below, as by the end of a
+ * namespace of processes. Those in use are locked by their loader, or are not empty. */
+static void remove_abandoned(int root)
+{
+	int own = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), group;
+	DIR *d = own < 0 ? NULL : fdopendir(own);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (strncmp(e->d_name, GROUP, strlen(GROUP)))
+			continue;
+		group = openat(root, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (group < 0)
+			continue;
+		if (!flock(group, LOCK_EX | LOCK_NB))
+			unlinkat(root, e->d_name, AT_REMOVEDIR);
+		close(group);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* A group of this process's own; its descriptor. Process ids are not unique across namespaces. */
+static int make_group(int root, char *name, size_t bytes)
+{
+	struct timespec now;
+	int group;
+
+	remove_abandoned(root);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(name, bytes, GROUP "%d-%lld%09ld", getpid(), (long long)now.tv_sec, now.tv_nsec);
+	if (mkdirat(root, name, 0755))
+		fail("cgroup %s: %s", name, strerror(errno));
+	group = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (group < 0 || flock(group, LOCK_EX | LOCK_NB))
+		fail("cgroup %s: %s", name, strerror(errno));
+	return group;
+}
+
 /* A child that removes the group when this process and those of the group have ended. */
 static void remove_later(int root, const char *name)
 {
@@ -405,10 +447,7 @@ static int run(const struct settings *s)
 	if (!s->command || !*s->command)
 		fail("run needs a command after --");
 	root = cgroup_root();
-	snprintf(name, sizeof(name), "perigee-orbcc-%d", getpid());
-	if (mkdirat(root, name, 0755))
-		fail("cgroup %s: %s", name, strerror(errno));
-	group = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	group = make_group(root, name, sizeof(name));
 	remove_later(root, name);
 	if (pipe2(go, O_CLOEXEC))
 		fail("pipe: %s", strerror(errno));
