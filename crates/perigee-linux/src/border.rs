@@ -10,6 +10,7 @@ use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
 use perigee_guest::job;
 use perigee_sim::{Content, Delivery, EndpointId, OutsidePacket, Side, Simulation};
+use perigee_telemetry::tcp_option;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -77,7 +78,17 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
             }
-            let frame = || frames::delivered(bytes, from, to, packet.marked, packet.telemetry.as_ref());
+            let stack = packet.telemetry.as_ref();
+            let busiest = stack
+                .filter(|_| tcp_option::read(bytes).is_some())
+                .map(|stack| self.observer.flow_mut(endpoint.flow).busiest_port(endpoint.side, at, stack));
+            let frame = || {
+                let mut frame = frames::delivered(bytes, from, to, packet.marked, stack);
+                if let (Some(busiest), Some(stack)) = (&busiest, stack) {
+                    frames::write_option(&mut frame, stack.hops().len(), busiest);
+                }
+                frame
+            };
             if O::PACKETS {
                 let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
                 self.observer.show(at, endpoint, &frame()[14..], tcp);

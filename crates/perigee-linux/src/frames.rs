@@ -4,8 +4,8 @@
 use crate::plan::Plan;
 use perigee_guest::job;
 use perigee_sim::{EndpointId, Side, TelemetryStack};
-use perigee_telemetry::ipv6;
 use perigee_telemetry::wire::WireHeader;
+use perigee_telemetry::{ipv6, tcp_option, WireCompact};
 
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -99,7 +99,8 @@ fn probe_number(packet: &[u8], udp: usize) -> u64 {
 
 /// Telemetry of an IP packet as created by its sender; `None` = no telemetry.
 pub fn telemetry(packet: &[u8]) -> Option<TelemetryStack> {
-    ipv6::read(packet).map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
+    let found = ipv6::read(packet).or_else(|| tcp_option::read(packet));
+    found.map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
 }
 
 /// Whether an IPv6 packet has a destination header that begins with records of ports, as ACKs with
@@ -139,6 +140,11 @@ pub fn delivered(
         ipv6::fill(&mut frame[ETHERNET..], stack.path_id(), stack.stamp(), stack.hops());
     }
     frame
+}
+
+/// Writes the busiest port's record into the TCP option of a delivered frame that has one.
+pub fn write_option(frame: &mut [u8], ports: usize, busiest: &WireCompact) {
+    tcp_option::fill(&mut frame[ETHERNET..], ports, busiest);
 }
 
 /// Marks an IP packet as congestion experienced.

@@ -11,7 +11,9 @@ use perigee_cc::CaState;
 use perigee_guest::report::{Object, Report, Sample, TcpInfo, When};
 use perigee_record::tables::{CompletionRow, FlowRow, LimitRow, LinkRow};
 use perigee_record::{ByteRate, FlowTotals, FrameSeen, PacketSeen};
-use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent};
+use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent, TelemetryStack};
+use perigee_telemetry::tcp_option::BusiestPort;
+use perigee_telemetry::WireCompact;
 use perigee_timeline::Workload;
 use perigee_units::Nanos;
 
@@ -29,6 +31,8 @@ pub struct Known {
     pub arrivals: Option<Arrivals>,
     /// Number of its ACKs with telemetry that have reached its sender.
     pub telemetry_acks: u64,
+    /// Ports of its path that compete for the TCP option of its packets, per direction.
+    busiest: [BusiestPort; 2],
     latest: Option<Box<Sample>>,
     /// Whether its last sample, taken at the end of the run, has arrived.
     ended: bool,
@@ -40,6 +44,13 @@ pub struct Known {
     started: Option<Nanos>,
     completed: Option<Nanos>,
     bytes: Option<u64>,
+}
+
+impl Known {
+    /// Record of the busiest port for a packet with a TCP option that arrived at an end.
+    pub fn busiest_port(&mut self, at_end: Side, now: Nanos, stack: &TelemetryStack) -> WireCompact {
+        self.busiest[usize::from(at_end == Side::Source)].on_packet(now, stack.path_id(), stack.hops())
+    }
 }
 
 /// Observer that receives simulated flows from the simulator and real flows from their hosts.

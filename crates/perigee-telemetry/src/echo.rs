@@ -149,11 +149,11 @@ impl BottleneckEcho {
     }
 }
 
-fn baseline(path_id: u16, stack: &[Hop]) -> WireCompact {
+pub(crate) fn baseline(path_id: u16, stack: &[Hop]) -> WireCompact {
     WireCompact { path_id, hop: BASELINE_HOP, queue_delay: queue_delay_code(stack), ..WireCompact::default() }
 }
 
-fn record(path_id: u16, stack: &[Hop], b: &Bottleneck) -> WireCompact {
+pub(crate) fn record(path_id: u16, stack: &[Hop], b: &Bottleneck) -> WireCompact {
     let hop = &stack[b.hop];
     WireCompact {
         path_id,

@@ -6,6 +6,7 @@
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
 //! * [`wire`]: encoded records and their bytes, and their overhead.
 //! * [`ipv6`]: the option that carries them in IPv6 packets.
+//! * [`tcp_option`]: the option of TCP that carries the busiest port's record.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
 //! * [`integer`]: the same meter in integers, for switches.
@@ -21,6 +22,7 @@ pub mod integer;
 pub mod ipv6;
 pub mod meter;
 pub mod pint;
+pub mod tcp_option;
 pub mod uf16;
 pub mod wire;
 
