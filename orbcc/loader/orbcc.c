@@ -51,7 +51,7 @@ static const char *const COUNTERS[] = { "acks", "readings", "tagged", "too_large
 					"options_written", "options_read" };
 
 struct settings {
-	const char *object, *pin, *cgroup, *report, *devices[MAX_DEVICES];
+	const char *object, *pin, *cgroup, *report, *log, *devices[MAX_DEVICES];
 	unsigned carrier, fallback, trust, room, rate_kbit, switch_id, queue_bytes;
 	int n_devices, receiver;
 	char **command;
@@ -132,6 +132,8 @@ static void parse(int argc, char **argv, struct settings *s)
 			s->cgroup = value;
 		else if (!strcmp(option, "--report"))
 			s->report = value;
+		else if (!strcmp(option, "--log"))
+			s->log = value;
 		else if (!strcmp(option, "--room"))
 			s->room = (unsigned)atoi(value);
 		else if (!strcmp(option, "--rate"))
@@ -323,6 +325,18 @@ static void report(FILE *out, int counters, const char *flows)
 	fputs("]}\n", out);
 }
 
+/* A line per connection, with the time of CLOCK_MONOTONIC. */
+static void write_log(FILE *out, const char *flows)
+{
+	const char *p = flows, *end;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (; *p == '{' && (end = strchr(p, '\n')); p = end + 1)
+		fprintf(out, "{\"t_ms\":%lld,%.*s\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)(end - p - 1),
+			p + 1);
+}
+
 /* ---- run ------------------------------------------------------------------------------------- */
 
 /* Directory of the hierarchy of control groups, version 2. */
@@ -441,6 +455,7 @@ static int run(const struct settings *s)
 {
 	struct attached a = { 0 };
 	char name[64], *flows = calloc(1, 1), *now;
+	FILE *log = s->log ? fopen(s->log, "w") : NULL;
 	int root, group, go[2], status;
 	pid_t child;
 
@@ -460,13 +475,22 @@ static int run(const struct settings *s)
 	if (write(go[1], "", 1) != 1)
 		fail("the command has ended");
 	close(go[1]);
+	if (s->log && !log)
+		fail("%s: %s", s->log, strerror(errno));
 	while (!waitpid(child, &status, WNOHANG)) {
-		if (s->report && *(now = flows_of(a.listing))) {
+		now = s->report || s->log ? flows_of(a.listing) : calloc(1, 1);
+		if (log)
+			write_log(log, now);
+		if (*now) {
 			free(flows);
 			flows = now;
+		} else {
+			free(now);
 		}
 		usleep(SNAPSHOT_US);
 	}
+	if (log)
+		fclose(log);
 	if (s->report) {
 		FILE *out = fopen(s->report, "w");
 
