@@ -117,7 +117,7 @@ void BPF_PROG(orbcc_start, struct sock *sk)
 		f->last_reading_ns = now;
 		count(COUNT_CONNECTIONS);
 	}
-	tp->snd_cwnd = ORBCC_INITIAL_SEGMENTS;
+	tp->snd_cwnd = opt_trust == ORBCC_OPEN ? ORBCC_OPEN_SEGMENTS : ORBCC_INITIAL_SEGMENTS;
 	if (sk->sk_pacing_status == 0)
 		sk->sk_pacing_status = PACING_NEEDED;
 }

@@ -6,6 +6,7 @@
  *   orbcc_codec.h     wire format
  *   orbcc_load.h      utilisation of hops, receiver
  *   orbcc_state.h     constants, state
+ *   orbcc_evidence.h  what packets prove, for the profile `open`
  *   orbcc_fallback.h  whether telemetry suffices
  *   orbcc_law.h       one call per ACK
  */

@@ -13,6 +13,7 @@
 #ifndef ORBCC_LAW_H
 #define ORBCC_LAW_H
 
+#include "orbcc_evidence.h"
 #include "orbcc_fallback.h"
 #include "orbcc_state.h"
 #include "orbcc_tables.h"
@@ -127,13 +128,13 @@ ORBCC_INLINE u64 orbcc_target_q8(const struct orbcc *c)
 /* Bytes, Q8, up to which `open` may raise the window now; everything with `trusted`. */
 ORBCC_INLINE u64 orbcc_trust_bound_q8(const struct orbcc *c, u32 mss)
 {
-	u64 bytes = 2 * c->round_bytes;
+	u64 bytes = orbcc_proven_bytes(&c->evidence, mss);
 
 	if (c->trust == ORBCC_TRUSTED)
 		return ~0ull;
-	if (c->phase != ORBCC_CONTROL)
-		bytes += ORBCC_OPEN_SEGMENTS * (u64)mss;
-	return (bytes > c->cwnd ? bytes : c->cwnd) << 8;
+	if (!bytes)
+		bytes = c->cwnd > ORBCC_OPEN_SEGMENTS * (u64)mss ? c->cwnd : ORBCC_OPEN_SEGMENTS * (u64)mss;
+	return bytes << 8;
 }
 
 ORBCC_INLINE u64 orbcc_bounded_q8(const struct orbcc *c, u64 window_q8, u32 mss)
@@ -207,27 +208,42 @@ ORBCC_INLINE int orbcc_climb(struct orbcc *c)
 	return 1;
 }
 
-/* The jump of the initial phase; with `open` in steps, one per reference update, while the port has
- * room. */
-ORBCC_INLINE int orbcc_jump(struct orbcc *c, u32 mss)
+/* `open`: the jump at slow start's pace, until it has no effect. */
+ORBCC_INLINE int orbcc_ramp(struct orbcc *c, const struct orbcc_ack *a)
 {
-	u64 target;
+	u64 target = orbcc_target_q8(c), bytes = orbcc_since(a->delivered, c->ramp_from);
 
-	if (c->phase != ORBCC_JUMP && c->phase != ORBCC_RAMP)
-		return 0;
-	if (c->phase == ORBCC_RAMP && c->utilisation >= ORBCC_ETA) {
+	c->ramp_from = a->delivered;
+	if (c->evidence.fruitless >= ORBCC_RAMP_ROUNDS) {
 		c->phase = ORBCC_CONTROL;
 		return 0;
 	}
-	if (c->phase == ORBCC_RAMP && !c->update_reference)
-		return 1;
+	if (bytes > c->ref_q8 >> 8)
+		bytes = c->ref_q8 >> 8;
+	c->ref_q8 += bytes << 8;
+	if (c->ref_q8 >= target) {
+		c->ref_q8 = target > (u64)a->mss << 8 ? target : (u64)a->mss << 8;
+		c->phase = ORBCC_SETTLING;
+	}
+	c->increase_q8 = orbcc_increase_q8(c);
+	return 1;
+}
+
+/* The jump of the initial phase. */
+ORBCC_INLINE int orbcc_jump(struct orbcc *c, const struct orbcc_ack *a)
+{
 	if (c->phase == ORBCC_RAMP)
-		c->update_reference = 0;
-	target = orbcc_bounded_q8(c, orbcc_target_q8(c), mss);
-	c->phase = target < orbcc_target_q8(c) && c->trust == ORBCC_OPEN ? ORBCC_RAMP : ORBCC_SETTLING;
-	if (c->phase == ORBCC_RAMP && target < c->ref_q8)
-		target = c->ref_q8;
-	c->ref_q8 = target;
+		return orbcc_ramp(c, a);
+	if (c->phase != ORBCC_JUMP)
+		return 0;
+	if (c->trust == ORBCC_OPEN && orbcc_target_q8(c) > c->ref_q8) {
+		c->phase = ORBCC_RAMP;
+		c->ramp_from = a->delivered;
+		c->evidence.fruitless = 0;
+		return 1;
+	}
+	c->phase = ORBCC_SETTLING;
+	c->ref_q8 = orbcc_bounded_q8(c, orbcc_target_q8(c), a->mss);
 	c->increase_q8 = orbcc_increase_q8(c);
 	return 1;
 }
@@ -238,12 +254,14 @@ ORBCC_INLINE void orbcc_steer(struct orbcc *c, const struct orbcc_ack *a, u32 co
 	u64 window = 0;
 
 	c->steered++;
+	if (c->phase == ORBCC_STARTUP && c->trust == ORBCC_OPEN)
+		c->phase = ORBCC_JUMP; /* No faster than any other start. */
 	if (c->phase == ORBCC_STARTUP && !c->initial_at_ns)
 		c->initial_at_ns = a->now_ns + c->port.avg_rtt_ns;
 	orbcc_average(c, c->port.u, pint ? ORBCC_ONE : orbcc_weight(covered));
 	if (pint)
 		climbs = orbcc_climb(c);
-	if (!climbs && orbcc_jump(c, a->mss)) {
+	if (!climbs && orbcc_jump(c, a)) {
 		window = c->ref_q8;
 	} else {
 		if (!climbs)
@@ -276,9 +294,10 @@ ORBCC_INLINE enum orbcc_arrival orbcc_judge(struct orbcc *c, u64 now_ns, u32 pat
 	return ORBCC_CHANGED;
 }
 
-ORBCC_INLINE int orbcc_path_changed(struct orbcc *c)
+ORBCC_INLINE int orbcc_path_changed(struct orbcc *c, u64 now_ns)
 {
 	c->path_changes++;
+	orbcc_prove_path(&c->evidence, now_ns);
 	orbcc_fallback_on_path_change(&c->fallback);
 	return 0;
 }
@@ -302,7 +321,7 @@ ORBCC_INLINE int orbcc_read_stack(struct orbcc *c, u64 now_ns, const struct orbc
 		return 0;
 	case ORBCC_CHANGED:
 		orbcc_keep(last, now_ns, t->stack);
-		return orbcc_path_changed(c);
+		return orbcc_path_changed(c, now_ns);
 	case ORBCC_SAME:
 		break;
 	}
@@ -334,7 +353,7 @@ ORBCC_INLINE int orbcc_read(struct orbcc *c, u64 now_ns, const struct orbcc_tele
 		return 0;
 	}
 	if (arrival == ORBCC_CHANGED && c->has_port)
-		return orbcc_path_changed(c);
+		return orbcc_path_changed(c, now_ns);
 	if (t->kind == ORBCC_PINT) /* Records lack the ports' mean RTT. */
 		avg_rtt_ns = orbcc_srtt_ns(c) ? orbcc_srtt_ns(c) : 1;
 	else if (t->hop == ORBCC_BASELINE || !avg_rtt_ns)
@@ -395,7 +414,7 @@ ORBCC_INLINE void orbcc_due_before(struct orbcc *c, u64 now_ns)
 	}
 }
 
-/* Bytes delivered in the last RTT, for the bounds of `open`. */
+/* A round's deliveries and losses, for the bounds of `open`. */
 ORBCC_INLINE void orbcc_count_round(struct orbcc *c, const struct orbcc_ack *a)
 {
 	u64 bytes = orbcc_since(a->delivered, c->round_from), took = orbcc_since(a->now_ns, c->round_at_ns);
@@ -409,6 +428,7 @@ ORBCC_INLINE void orbcc_count_round(struct orbcc *c, const struct orbcc_ack *a)
 	c->round_lost_from = a->lost;
 	if (bytes >> 32)
 		bytes = 0xffffffff;
+	orbcc_prove_rate(&c->evidence, bytes, took, a->cwnd);
 	if (took > orbcc_srtt_ns(c)) /* sRTT in us has at most 24 bits. */
 		bytes = bytes * (orbcc_srtt_ns(c) >> 10) / ((took >> 10) + 1);
 	c->round_bytes = bytes;
@@ -422,7 +442,7 @@ ORBCC_INLINE void orbcc_init(struct orbcc *c, u64 now_ns, u32 mss, u8 profile, u
 	c->version = ORBCC_LAW_VERSION;
 	c->profile = profile;
 	c->trust = trust;
-	c->cwnd = ORBCC_INITIAL_SEGMENTS * (u64)mss;
+	c->cwnd = (trust == ORBCC_OPEN ? ORBCC_OPEN_SEGMENTS : ORBCC_INITIAL_SEGMENTS) * (u64)mss;
 	c->ref_q8 = c->cwnd << 8;
 	c->utilisation = ORBCC_ONE;
 	c->round_at_ns = now_ns;
@@ -439,6 +459,8 @@ ORBCC_INLINE int orbcc_on_ack(struct orbcc *c, const struct orbcc_ack *a, const 
 	orbcc_due_before(c, a->now_ns);
 	if (a->rtt_ns && a->cum_acked)
 		orbcc_sample_rtt(c, a->rtt_ns, t->kind ? t->queueing_ns : c->queueing_ns);
+	if (a->rtt_ns)
+		orbcc_prove_rtt(&c->evidence, a->now_ns, a->rtt_ns);
 	orbcc_count_round(c, a);
 	handover = orbcc_watch(c, a, t);
 	if (handover)

@@ -16,8 +16,13 @@
 #define ORBCC_MAX_RTT_NS (1ull << 33)
 #define ORBCC_MAX_QUEUEING_NS 60000000000ull
 #define ORBCC_MAX_COVERED 1023
-/* `open`: segments in addition to twice the last RTT's bytes, at the start. */
+/* `open`: the initial window, and segments in addition to what packets prove (orbcc_evidence.h). */
 #define ORBCC_OPEN_SEGMENTS 10
+#define ORBCC_LOW_RTT_NS 3000000000ull
+#define ORBCC_RATE_ROUNDS 8
+/* `open`: rounds without a higher rate after which growth has no effect; and which end the start. */
+#define ORBCC_FRUITLESS 2
+#define ORBCC_RAMP_ROUNDS 3
 
 /* `open`: a 16th of a round lost, in this number of consecutive rounds, contradicts the records. */
 #define ORBCC_LOSSY_SHARE 16
@@ -27,7 +32,7 @@
 enum orbcc_profile { ORBCC_PROFILE_ORBCC = 1, ORBCC_PROFILE_PINT = 2 };
 
 /* trusted: one administration, the law unbounded. open: telemetry may lower the rate freely and
- * raise it to twice what was delivered. */
+ * raise it to what packets prove. */
 enum orbcc_trust { ORBCC_TRUSTED, ORBCC_OPEN };
 
 enum orbcc_kind { ORBCC_NONE, ORBCC_STACK, ORBCC_COMPACT, ORBCC_PINT };
@@ -37,7 +42,7 @@ enum orbcc_phase {
 	ORBCC_JUMP,     /* the next processed ACK jumps */
 	ORBCC_SETTLING, /* jumped; the next reference update ends the phase */
 	ORBCC_CONTROL,
-	ORBCC_RAMP, /* `open`: the jump in steps */
+	ORBCC_RAMP, /* `open`: slow start to the jump's end */
 };
 
 /* Telemetry of an ACK, in the units of the law. */
@@ -84,13 +89,20 @@ struct orbcc_fallback {
 	u8 active, bare, complete;
 };
 
+/* Rates in bytes per 1.024 s. */
+struct orbcc_evidence {
+	u64 rate, rate_before, low_ns, low_before_ns, low_at_ns, path_at_ns; /* 0 = none */
+	u8 rounds, fruitless;
+};
+
 struct orbcc {
 	u64 cwnd; /* bytes: the result */
 	u64 ref_q8, increase_q8, utilisation;
 	u64 rtt_ns, srtt_q8, rttvar_q8, base_q8;
 	u64 queueing_ns;
 	u64 initial_at_ns, reference_at_ns, settles_at_ns; /* 0 = off */
-	u64 round_bytes, round_from, round_at_ns, round_lost_from;
+	u64 round_bytes, round_from, round_at_ns, round_lost_from, ramp_from;
+	struct orbcc_evidence evidence;
 	u32 lossy_rounds;
 	struct orbcc_reading port; /* the last that steered */
 	u32 path;

@@ -83,7 +83,7 @@ static u64 one(u64 at, u64 length)
 	u64 now = number() >> 1, delivered = number() >> 2, before;
 	u32 mss = 1 + (u32)below(9000);
 	u8 trust = (u8)below(2);
-	u64 i, bound;
+	u64 i, bound, reference, start;
 
 	memset(&c, 0, sizeof(c));
 	memset(&r, 0, sizeof(r));
@@ -107,9 +107,12 @@ static u64 one(u64 at, u64 length)
 		t.partial = (u8)below(2);
 		t.covered = (u32)number();
 		before = c.fallback.active && a.cwnd > c.cwnd ? a.cwnd : c.cwnd;
-		bound = 10ull * mss;
+		reference = c.ref_q8 >> 8;
 		orbcc_on_ack(&c, &a, &t);
-		bound += 2 * c.round_bytes;
+		bound = orbcc_proven_bytes(&c.evidence, mss) + 10ull * mss;
+		start = 2 * (before > reference ? before : reference); /* as any start */
+		if ((c.phase == ORBCC_RAMP || c.phase == ORBCC_SETTLING) && bound < start)
+			bound = start;
 		require(c.cwnd >= mss, "window below a segment", at + i);
 		require(c.cwnd < 1ull << 45, "window above any path", at + i);
 		if (trust == ORBCC_OPEN)

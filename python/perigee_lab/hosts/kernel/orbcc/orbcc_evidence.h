@@ -1,0 +1,1 @@
+../../../../../orbcc/core/orbcc_evidence.h
