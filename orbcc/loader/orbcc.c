@@ -25,14 +25,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "group.h"
+#include "report.h"
 
 /* Of newer headers. */
 #define STRUCT_OPS_LINK 44
@@ -41,14 +42,9 @@
 #define MAP_WITH_LINK (1U << 13)
 
 #define PINS "/sys/fs/bpf"
-#define GROUP "perigee-orbcc-"
 #define MAX_DEVICES 16
 #define MAX_LINKS (2 * MAX_DEVICES + 8)
 #define SNAPSHOT_US 200000
-
-static const char *const COUNTERS[] = { "acks", "readings", "tagged", "too_large", "no_room", "blocks", "echoes",
-					"feeds", "no_socket", "implausible", "to_fallback", "back", "connections",
-					"options_written", "options_read" };
 
 struct settings {
 	const char *object, *pin, *cgroup, *report, *log, *devices[MAX_DEVICES];
@@ -69,18 +65,6 @@ static int verbose;
 static int print(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return level == LIBBPF_DEBUG || (!verbose && level != LIBBPF_WARN) ? 0 : vfprintf(stderr, format, args);
-}
-
-__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("orbcc: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(2);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -283,156 +267,7 @@ static void attach_cgroup(struct attached *a, int cgroup)
 	add(a, bpf_link_create(program(a->object, "orbcc_sockops"), cgroup, BPF_CGROUP_SOCK_OPS, NULL), "cgroup", "");
 }
 
-/* ---- report ---------------------------------------------------------------------------------- */
-
-/* Lines of the iterator; to be freed. */
-static char *flows_of(int listing)
-{
-	char *text = calloc(1, 1);
-	size_t n = 0;
-	int fd = bpf_iter_create(listing);
-	ssize_t got;
-	char part[4096];
-
-	while (fd >= 0 && (got = read(fd, part, sizeof(part))) > 0) {
-		text = realloc(text, n + (size_t)got + 1);
-		memcpy(text + n, part, (size_t)got);
-		n += (size_t)got;
-		text[n] = 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
-static void report(FILE *out, int counters, const char *flows)
-{
-	unsigned long long of_cpu[libbpf_num_possible_cpus()], sum;
-	unsigned i;
-	const char *p;
-
-	fputs("{\"counters\":{", out);
-	for (i = 0; i < sizeof(COUNTERS) / sizeof(*COUNTERS); i++) {
-		sum = 0;
-		if (!bpf_map_lookup_elem(counters, &i, of_cpu))
-			for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
-				sum += of_cpu[cpu];
-		fprintf(out, "%s\"%s\":%llu", i ? "," : "", COUNTERS[i], sum);
-	}
-	fputs("},\"flows\":[", out);
-	for (p = flows; *p; p++)
-		fputc(*p == '\n' && p[1] ? ',' : *p == '\n' ? ' ' : *p, out);
-	fputs("]}\n", out);
-}
-
-/* A line per connection, with the time of CLOCK_MONOTONIC. */
-static void write_log(FILE *out, const char *flows)
-{
-	const char *p = flows, *end;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	for (; *p == '{' && (end = strchr(p, '\n')); p = end + 1)
-		fprintf(out, "{\"t_ms\":%lld,%.*s\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)(end - p - 1),
-			p + 1);
-}
-
 /* ---- run ------------------------------------------------------------------------------------- */
-
-/* Directory of the hierarchy of control groups, version 2. */
-static int cgroup_root(void)
-{
-	char line[1024], where[512], kind[64], place[] = "/tmp/orbcc-XXXXXX";
-	FILE *mounts = fopen("/proc/self/mounts", "r");
-	int fd = -1;
-
-	while (mounts && fd < 0 && fgets(line, sizeof(line), mounts))
-		if (sscanf(line, "%*s %511s %63s", where, kind) == 2 && !strcmp(kind, "cgroup2"))
-			fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mounts)
-		fclose(mounts);
-	if (fd >= 0)
-		return fd;
-	/* The mount is only kept by the descriptor. */
-	if (!mkdtemp(place) || mount("none", place, "cgroup2", 0, NULL))
-		fail("no cgroup2 hierarchy is mounted, and none can be: %s", strerror(errno));
-	fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	umount2(place, MNT_DETACH);
-	rmdir(place);
-	return fd;
-}
-
-/* Removes groups of loaders that were killed together with the child below, as by the end of a
- * namespace of processes. Those in use are locked by their loader, or are not empty. */
-static void remove_abandoned(int root)
-{
-	int own = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), group;
-	DIR *d = own < 0 ? NULL : fdopendir(own);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		if (strncmp(e->d_name, GROUP, strlen(GROUP)))
-			continue;
-		group = openat(root, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (group < 0)
-			continue;
-		if (!flock(group, LOCK_EX | LOCK_NB))
-			unlinkat(root, e->d_name, AT_REMOVEDIR);
-		close(group);
-	}
-	if (d)
-		closedir(d);
-}
-
-/* A group of this process's own; its descriptor. Process ids are not unique across namespaces. */
-static int make_group(int root, char *name, size_t bytes)
-{
-	struct timespec now;
-	int group;
-
-	remove_abandoned(root);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(name, bytes, GROUP "%d-%lld%09ld", getpid(), (long long)now.tv_sec, now.tv_nsec);
-	if (mkdirat(root, name, 0755))
-		fail("cgroup %s: %s", name, strerror(errno));
-	group = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (group < 0 || flock(group, LOCK_EX | LOCK_NB))
-		fail("cgroup %s: %s", name, strerror(errno));
-	return group;
-}
-
-/* A child that removes the group when this process and those of the group have ended. */
-static void remove_later(int root, const char *name)
-{
-	int alive[2];
-
-	if (pipe2(alive, O_CLOEXEC))
-		fail("pipe: %s", strerror(errno));
-	if (fork()) {
-		close(alive[0]); /* The other end stays open until this process ends. */
-		return;
-	}
-	setsid();
-	close(alive[1]);
-	char byte;
-
-	for (int fd = 0; fd < 3; fd++)
-		close(fd);
-	while (read(alive[0], &byte, 1) < 0 && errno == EINTR)
-		;
-	while (unlinkat(root, name, AT_REMOVEDIR) && errno == EBUSY)
-		usleep(50000);
-	_exit(0);
-}
-
-static void write_pid(int group, int pid)
-{
-	int fd = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || dprintf(fd, "%d", pid) < 0)
-		fail("cgroup.procs: %s", strerror(errno));
-	close(fd);
-}
 
 /* The command, which waits for `go` before it starts. */
 static pid_t start(char **command, int group, const int *go)
