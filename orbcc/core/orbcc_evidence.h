@@ -55,13 +55,18 @@ ORBCC_INLINE void orbcc_prove_rate(struct orbcc_evidence *e, u64 bytes, u64 took
 		e->rate = rate;
 }
 
-/* Another path may be longer. At most once in a period, since ports choose the path's id. */
-ORBCC_INLINE void orbcc_prove_path(struct orbcc_evidence *e, u64 now_ns)
+/* Another path may be longer, and what was in flight may be lost: 1 = losses are excused. Both at
+ * most once in a period, since ports choose the path's id. */
+ORBCC_INLINE int orbcc_prove_path(struct orbcc_evidence *e, u64 now_ns, u64 srtt_ns)
 {
-	if (e->path_at_ns && orbcc_since(now_ns, e->path_at_ns) < ORBCC_LOW_RTT_NS)
-		return;
-	e->path_at_ns = e->low_at_ns = now_ns;
-	e->low_ns = e->low_before_ns = 0;
+	if (!e->path_at_ns || orbcc_since(now_ns, e->path_at_ns) >= ORBCC_LOW_RTT_NS) {
+		e->path_at_ns = e->low_at_ns = now_ns;
+		e->low_ns = e->low_before_ns = 0;
+	}
+	if (e->excused_until_ns && orbcc_since(now_ns, e->excused_until_ns) < ORBCC_EXCUSED_NS)
+		return 0;
+	e->excused_until_ns = now_ns + 3 * srtt_ns;
+	return 1;
 }
 
 /* Bytes that the path is known to carry; 0 = there is no evidence yet. */

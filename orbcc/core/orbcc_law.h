@@ -297,7 +297,8 @@ ORBCC_INLINE enum orbcc_arrival orbcc_judge(struct orbcc *c, u64 now_ns, u32 pat
 ORBCC_INLINE int orbcc_path_changed(struct orbcc *c, u64 now_ns)
 {
 	c->path_changes++;
-	orbcc_prove_path(&c->evidence, now_ns);
+	if (orbcc_prove_path(&c->evidence, now_ns, orbcc_srtt_ns(c)))
+		c->lossy_rounds = 0;
 	orbcc_fallback_on_path_change(&c->fallback);
 	return 0;
 }
@@ -421,7 +422,8 @@ ORBCC_INLINE void orbcc_count_round(struct orbcc *c, const struct orbcc_ack *a)
 
 	if (!c->srtt_q8 || took < orbcc_srtt_ns(c))
 		return;
-	if (orbcc_since(a->lost, c->round_lost_from) > bytes / ORBCC_LOSSY_SHARE + ORBCC_OPEN_SEGMENTS * (u64)a->mss / 2)
+	if (a->now_ns >= c->evidence.excused_until_ns &&
+	    orbcc_since(a->lost, c->round_lost_from) > bytes / ORBCC_LOSSY_SHARE + ORBCC_OPEN_SEGMENTS * (u64)a->mss / 2)
 		c->lossy_rounds++;
 	else
 		c->lossy_rounds = 0;

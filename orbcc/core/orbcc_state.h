@@ -20,6 +20,7 @@
 #define ORBCC_OPEN_SEGMENTS 10
 #define ORBCC_LOW_RTT_NS 3000000000ull
 #define ORBCC_RATE_ROUNDS 8
+#define ORBCC_EXCUSED_NS 1000000000ull
 /* `open`: rounds without a higher rate after which growth has no effect; and which end the start. */
 #define ORBCC_FRUITLESS 2
 #define ORBCC_RAMP_ROUNDS 3
@@ -91,7 +92,7 @@ struct orbcc_fallback {
 
 /* Rates in bytes per 1.024 s. */
 struct orbcc_evidence {
-	u64 rate, rate_before, low_ns, low_before_ns, low_at_ns, path_at_ns; /* 0 = none */
+	u64 rate, rate_before, low_ns, low_before_ns, low_at_ns, path_at_ns, excused_until_ns; /* 0 = none */
 	u8 rounds, fruitless;
 };
 
