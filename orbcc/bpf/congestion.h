@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The congestion control: OrbCC's core, and Cubic or BBR while telemetry does not suffice. */
+/* The congestion control: OrbCC's core, and Cubic, BBR or LeoCC while telemetry does not suffice. */
 #ifndef ORBCC_CONGESTION_H
 #define ORBCC_CONGESTION_H
 
 #include "host.h"
+
+extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) __ksym;
+
+#include "leocc.h"
 
 extern void cubictcp_init(struct sock *sk) __ksym;
 extern u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
@@ -12,7 +16,6 @@ extern void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
 extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
 extern void bbr_init(struct sock *sk) __ksym;
-extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) __ksym;
 extern u32 bbr_ssthresh(struct sock *sk) __ksym;
 extern u32 bbr_undo_cwnd(struct sock *sk) __ksym;
 extern void bbr_set_state(struct sock *sk, u8 new_state) __ksym;
@@ -61,7 +64,7 @@ static __always_inline void take_telemetry(struct flow *f, struct orbcc_telemetr
 		orbcc_no_telemetry(t);
 }
 
-static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp, const struct flow *f)
+static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp, struct flow *f)
 {
 	u32 most = (u32)(f->core.round_bytes / (tp->mss_cache ? tp->mss_cache : 1));
 
@@ -72,8 +75,10 @@ static __always_inline void start_fallback(struct sock *sk, struct tcp_sock *tp,
 		if (most < tp->snd_cwnd)
 			tp->snd_cwnd = most;
 	}
-	if (opt_fallback == FALLBACK_BBR) {
+	if (opt_fallback != FALLBACK_CUBIC) {
 		bbr_init(sk);
+		leocc_start(&f->leocc);
+		f->leocc.path_changes = f->core.path_changes;
 		return;
 	}
 	cubictcp_init(sk);
@@ -128,7 +133,7 @@ void BPF_PROG(orbcc_control, struct sock *sk, u32 ack, int flag, const struct ra
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *f = flow_of(sk);
 	u32 mss = tp->mss_cache, packets, was;
-	u64 now = bpf_ktime_get_ns(), pace, delivered;
+	u64 now = bpf_ktime_get_ns(), pace, delivered, gap;
 	struct orbcc_telemetry t;
 	struct orbcc_ack a = { 0 };
 
@@ -148,6 +153,7 @@ void BPF_PROG(orbcc_control, struct sock *sk, u32 ack, int flag, const struct ra
 		a.rate = delivered * mss * 1000000 / (u64)rs->interval_us;
 	a.cum_acked = flag & SND_UNA_ADVANCED ? 1 : 0;
 	a.mss = mss;
+	gap = orbcc_since(now, f->last_ack_ns);
 	f->last_ack_ns = now;
 	orbcc_on_ack(&f->core, &a, &t);
 	if (f->core.readings != f->readings) {
@@ -158,8 +164,11 @@ void BPF_PROG(orbcc_control, struct sock *sk, u32 ack, int flag, const struct ra
 	if (f->core.fallback.active) {
 		if (!was)
 			start_fallback(sk, tp, f);
-		if (opt_fallback == FALLBACK_BBR) {
-			bbr_main(sk, ack, flag, rs);
+		if (opt_fallback != FALLBACK_CUBIC) {
+			if (opt_fallback == FALLBACK_LEOCC)
+				leocc_main(f, sk, tp, ack, flag, rs, gap);
+			else
+				bbr_main(sk, ack, flag, rs);
 			return;
 		}
 		run_cubic(sk, tp, ack, rs);
@@ -195,7 +204,7 @@ void BPF_PROG(orbcc_set_state, struct sock *sk, u8 new_state)
 		}
 		return;
 	}
-	if (opt_fallback == FALLBACK_BBR)
+	if (opt_fallback != FALLBACK_CUBIC)
 		bbr_set_state(sk, new_state);
 	else
 		cubictcp_state(sk, new_state);
@@ -206,7 +215,7 @@ u32 BPF_PROG(orbcc_ssthresh, struct sock *sk)
 {
 	if (!falls_back(flow_of(sk)))
 		return INFINITE_SSTHRESH;
-	return opt_fallback == FALLBACK_BBR ? bbr_ssthresh(sk) : cubictcp_recalc_ssthresh(sk);
+	return opt_fallback != FALLBACK_CUBIC ? bbr_ssthresh(sk) : cubictcp_recalc_ssthresh(sk);
 }
 
 SEC("struct_ops/orbcc_undo")
@@ -214,7 +223,7 @@ u32 BPF_PROG(orbcc_undo, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	if (falls_back(flow_of(sk)) && opt_fallback == FALLBACK_BBR)
+	if (falls_back(flow_of(sk)) && opt_fallback != FALLBACK_CUBIC)
 		return bbr_undo_cwnd(sk);
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
@@ -229,7 +238,7 @@ void BPF_PROG(orbcc_event, struct sock *sk, enum tcp_ca_event event)
 	if (!f || !mss)
 		return;
 	if (falls_back(f)) {
-		if (opt_fallback == FALLBACK_BBR)
+		if (opt_fallback != FALLBACK_CUBIC)
 			bbr_cwnd_event(sk, event);
 		else
 			cubictcp_cwnd_event(sk, event);

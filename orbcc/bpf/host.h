@@ -13,7 +13,7 @@
 #include "carriers.h"
 
 enum carrier { CARRIER_AUTO, CARRIER_H, CARRIER_T };
-enum fallback_scheme { FALLBACK_CUBIC, FALLBACK_BBR };
+enum fallback_scheme { FALLBACK_CUBIC, FALLBACK_BBR, FALLBACK_LEOCC };
 
 /* Set by the loader. */
 const volatile u32 opt_carrier = CARRIER_AUTO;
@@ -26,7 +26,7 @@ const volatile u32 opt_link_bytes = 14;
 enum counter {
 	COUNT_ACKS, COUNT_READINGS, COUNT_TAGGED, COUNT_TOO_LARGE, COUNT_NO_ROOM, COUNT_BLOCKS, COUNT_ECHOES,
 	COUNT_FEEDS, COUNT_NO_SOCKET, COUNT_IMPLAUSIBLE, COUNT_TO_FALLBACK, COUNT_BACK, COUNT_CONNECTIONS,
-	COUNT_OPTIONS_WRITTEN, COUNT_OPTIONS_READ, COUNTERS,
+	COUNT_OPTIONS_WRITTEN, COUNT_OPTIONS_READ, COUNT_HINTS, COUNTERS,
 };
 
 struct {
@@ -35,6 +35,19 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } counters SEC(".maps");
+
+/* A Kalman filter: estimate and variance. */
+struct leocc_filter {
+	u64 x;
+	u8 p;
+};
+
+/* LeoCC, next to the kernel's BBR. */
+struct leocc {
+	struct leocc_filter bw, rtt_us; /* packets per us in Q24; us */
+	u32 round, round_bw, path_changes;
+	u8 trigger, mode; /* mode: before the ACK */
+};
 
 /* Sender of a connection. */
 struct flow {
@@ -45,6 +58,7 @@ struct flow {
 	u32 timeouts; /* since the last echo */
 	u32 news, seen, readings;
 	u32 carrier;
+	struct leocc leocc;
 };
 
 struct {

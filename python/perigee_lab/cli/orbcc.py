@@ -14,7 +14,7 @@ from perigee_lab.common.errors import stop
 
 command = typer.Typer(name="orbcc", help="Attach OrbCC to this machine's TCP.", no_args_is_help=True)
 CARRIERS = ["auto", "ip6", "tcp"]
-FALLBACKS = ["cubic", "bbr"]
+FALLBACKS = ["cubic", "bbr", "leocc"]
 
 
 def _one_of(option: str, word: str, words: list[str]) -> str:
@@ -37,7 +37,7 @@ def attach(
     carrier: Annotated[
         str, typer.Option(help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
     ] = "auto",
-    fallback: Annotated[str, typer.Option(help="Fallback scheme without telemetry: cubic or bbr.")] = "cubic",
+    fallback: Annotated[str, typer.Option(help="Fallback scheme without telemetry: cubic, bbr or leocc.")] = "cubic",
     trust_path: Annotated[
         bool, typer.Option("--trust-path", help="The path has a single administration: raise the rate immediately.")
     ] = False,
