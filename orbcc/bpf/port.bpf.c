@@ -14,6 +14,7 @@
 
 #include "carriers.h"
 #include "orbcc_meter.h"
+#include "port_stats.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -55,6 +56,13 @@ struct {
 	__type(key, u32);
 	__type(value, struct egress_port);
 } ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct orbcc_port_stats);
+} stats SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -151,6 +159,21 @@ static __always_inline void serve(struct egress_port *p, u64 now_ns, u32 bytes, 
 		p->utilisation += orbcc_scale(load - p->utilisation, weight);
 	else
 		p->utilisation -= orbcc_scale(p->utilisation - load, weight);
+}
+
+static __always_inline void publish(const struct egress_port *p, u64 wait_ns)
+{
+	u32 zero = 0;
+	struct orbcc_port_stats *s = bpf_map_lookup_elem(&stats, &zero);
+
+	if (!s)
+		return;
+	s->bytes = p->tx;
+	s->utilisation = p->utilisation;
+	s->wait_ns = wait_ns;
+	s->rate_kbit = opt_rate_kbit;
+	s->avg_rtt_us = p->now.avg_rtt_us;
+	s->flows = p->now.flows;
 }
 
 static __always_inline void on_block(struct __sk_buff *skb, struct egress_port *p, struct orbcc_hop *h, u64 now_ns, u32 at)
@@ -254,6 +277,7 @@ int orbcc_port(struct __sk_buff *skb)
 		return PASS;
 	count(PORT_PACKETS);
 	serve(p, now_ns, skb->len, &h, &wait_ns);
+	publish(p, wait_ns);
 	if (skb->protocol == bpf_htons(0x86dd) && ip[6] == 0)
 		on_block(skb, p, &h, now_ns, at + IPV6_BYTES);
 	else if (skb->protocol == bpf_htons(0x86dd) && ip[6] == ORBCC_TCP)

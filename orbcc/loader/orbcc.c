@@ -5,6 +5,7 @@
  *   orbcc attach [OPTIONS]                 for a cgroup and devices, until `detach`
  *   orbcc port   --dev NAME --rate KBIT    a router's port that stamps records, until `detach`
  *   orbcc status [--pin DIR]               counters and connections, as JSON
+ *   orbcc port-status --pin DIR            counters and load of a port, as JSON
  *   orbcc detach [--pin DIR]
  *
  * Everything is attached by links: those of `run` are held by this process and end with it however
@@ -312,6 +313,8 @@ static int run(const struct settings *s)
 	close(go[1]);
 	if (s->log && !log)
 		fail("%s: %s", s->log, strerror(errno));
+	if (log)
+		setvbuf(log, NULL, _IOLBF, 0); /* Whole lines, however this process ends. */
 	while (!waitpid(child, &status, WNOHANG)) {
 		now = s->report || s->log ? flows_of(a.listing) : calloc(1, 1);
 		if (log)
@@ -383,6 +386,7 @@ static int attach_port(const struct settings *s)
 	if (bpf_object__load(o))
 		fail("the kernel does not load %s: %s", s->object, strerror(errno));
 	a.counters = bpf_object__find_map_fd_by_name(o, "counters");
+	add(&a, bpf_object__find_map_fd_by_name(o, "stats"), "stats", "");
 	add(&a, bpf_link_create(program(o, "orbcc_port"), index, TCX_EGRESS, NULL), "port", s->devices[0]);
 	pin(s, &a);
 	return 0;
@@ -419,6 +423,21 @@ static int status(const struct settings *s)
 	return 0;
 }
 
+static int port_status(const struct settings *s)
+{
+	char path[512];
+	int counters, stats;
+
+	snprintf(path, sizeof(path), "%s/counters", s->pin);
+	counters = bpf_obj_get(path);
+	snprintf(path, sizeof(path), "%s/stats", s->pin);
+	stats = bpf_obj_get(path);
+	if (counters < 0 || stats < 0)
+		fail("no port is attached at %s", s->pin);
+	report_port(stdout, counters, stats);
+	return 0;
+}
+
 static int detach(const struct settings *s)
 {
 	DIR *d = opendir(s->pin);
@@ -440,7 +459,7 @@ int main(int argc, char **argv)
 	struct settings s = { .pin = "/sys/fs/bpf/perigee-orbcc", .object = "orbcc.bpf.o", .trust = 1, .room = 3, .switch_id = 1 };
 
 	if (argc < 2)
-		fail("run, attach, port, status or detach");
+		fail("run, attach, port, status, port-status or detach");
 	parse(argc, argv, &s);
 	libbpf_set_print(print);
 	if (!strcmp(argv[1], "run"))
@@ -451,7 +470,9 @@ int main(int argc, char **argv)
 		return attach_port(&s);
 	if (!strcmp(argv[1], "status"))
 		return status(&s);
+	if (!strcmp(argv[1], "port-status"))
+		return port_status(&s);
 	if (!strcmp(argv[1], "detach"))
 		return detach(&s);
-	fail("%s is none of run, attach, port, status and detach", argv[1]);
+	fail("%s is none of run, attach, port, status, port-status and detach", argv[1]);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../bpf/port_stats.h"
 #include "fail.h"
 
 static const char *const COUNTERS[] = { "acks", "readings", "tagged", "too_large", "no_room", "blocks", "echoes",
@@ -34,20 +35,41 @@ static char *flows_of(int listing)
 	return text;
 }
 
+static const char *const PORT_COUNTERS[] = { "packets", "blocks", "options", "no_room", "intervals", NULL };
+
+/* Sum of a counter over processors. */
+static unsigned long long total(int counters, unsigned which)
+{
+	unsigned long long of_cpu[libbpf_num_possible_cpus()], sum = 0;
+
+	if (!bpf_map_lookup_elem(counters, &which, of_cpu))
+		for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+			sum += of_cpu[cpu];
+	return sum;
+}
+
+static void report_port(FILE *out, int counters, int stats)
+{
+	struct orbcc_port_stats s = { 0 };
+	unsigned zero = 0;
+
+	bpf_map_lookup_elem(stats, &zero, &s);
+	fputs("{\"counters\":{", out);
+	for (unsigned i = 0; PORT_COUNTERS[i]; i++)
+		fprintf(out, "%s\"%s\":%llu", i ? "," : "", PORT_COUNTERS[i], total(counters, i));
+	fprintf(out, "},\"bytes\":%llu,\"rate_kbit\":%u,\"utilisation\":%.4f,\"wait_us\":%llu,", s.bytes, s.rate_kbit,
+		(double)s.utilisation / 4294967296.0, s.wait_ns / 1000);
+	fprintf(out, "\"avg_rtt_us\":%u,\"flows\":%u}\n", s.avg_rtt_us, s.flows);
+}
+
 static void report(FILE *out, int counters, const char *flows)
 {
-	unsigned long long of_cpu[libbpf_num_possible_cpus()], sum;
 	unsigned i;
 	const char *p;
 
 	fputs("{\"counters\":{", out);
-	for (i = 0; i < sizeof(COUNTERS) / sizeof(*COUNTERS); i++) {
-		sum = 0;
-		if (!bpf_map_lookup_elem(counters, &i, of_cpu))
-			for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
-				sum += of_cpu[cpu];
-		fprintf(out, "%s\"%s\":%llu", i ? "," : "", COUNTERS[i], sum);
-	}
+	for (i = 0; i < sizeof(COUNTERS) / sizeof(*COUNTERS); i++)
+		fprintf(out, "%s\"%s\":%llu", i ? "," : "", COUNTERS[i], total(counters, i));
 	fputs("},\"flows\":[", out);
 	for (p = flows; *p; p++)
 		fputc(*p == '\n' && p[1] ? ',' : *p == '\n' ? ' ' : *p, out);

@@ -270,11 +270,11 @@ def download(carrier: Carrier, seconds: float) -> Transfer:
             web = ["sh", "-c", f"{route} && exec {' '.join(web)}"]
         host = address(1, True) if carrier.v4 else f"[{address(1, False)}]"
         figures = "%{size_download} %{time_total} %{time_connect}"
-        options = ["-s", "-o", "/dev/null", "-m", str(seconds), "-w", figures, "--retry-connrefused", "--retry", "9"]
+        options = ["-s", "-o", "/dev/null", "-m", str(seconds), "-w", figures]
         client = ["curl", *options, f"http://{host}:8000/file"]
         if carrier.scheme == "orbcc":
             client = [*loader("--receiver", "--dev", "eth2", *carrier.options), "--", *client]
-        client = ["sh", "-c", f"{' '.join(map(quote, client))} > {e.folder / 'curl'} || true"]
+        client = ["sh", "-c", f"{' '.join(map(quote, client))} > {e.folder / 'curl'}; sleep 0.2"]
         record = e.run([("london", urgent(web)), ("new-york", urgent(client))], seconds)
         size, total, connect = map(float, (e.folder / "curl").read_text(encoding="utf-8").split())
         return figures_of(e, record, carrier, size * 8 / 1e6 / (total - connect), total - connect)

@@ -12,7 +12,7 @@ import pytest
 from network import ROOT, missing
 
 from perigee_lab.cli.orbcc import table
-from perigee_lab.orbcc import programs
+from perigee_lab.orbcc import ports, programs
 
 LACK = missing()
 PERIGEE = [sys.executable, "-m", "perigee_lab"]
@@ -54,7 +54,60 @@ def test_what_is_attached_is_listed_and_detached() -> None:
 def test_a_port_takes_the_rate_of_its_bucket() -> None:
     done = alone(perigee("port", "attach", "v0"), perigee("port", "detach", "v0"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["v0 stamps records at 20 Mbit/s", '{"detached": 2}']
+    assert done.stdout.splitlines() == ["v0 stamps records at 20 Mbit/s", '{"detached": 3}']
+
+
+@pytest.mark.skipif(bool(LACK), reason=LACK)
+def test_a_port_reports_what_it_has_sent() -> None:
+    lines = ["ip link set v0 up", "ip link set v1 up", "ip addr add fd00::1/64 dev v0 nodad"]
+    ping = "ping -c 1 -W 1 fd00::2 > /dev/null || true"
+    statistics = [perigee("port", "stats", "--json"), perigee("port", "top", "--count", "1", "--every", "0.1")]
+    done = alone(*lines, perigee("port", "attach", "v0"), ping, *statistics, perigee("port", "detach", "v0"))
+    assert done.returncode == 0, done.stderr
+    found, _ = json.JSONDecoder().raw_decode(done.stdout[done.stdout.index("{") :])
+    assert (found["v0"]["rate_kbit"], found["v0"]["counters"]["blocks"]) == (20_000, 0)
+    assert found["v0"]["counters"]["packets"] > 0
+    assert found["v0"]["bytes"] > 50
+    assert "v0      20 " in done.stdout
+
+
+@pytest.mark.skipif(bool(LACK), reason=LACK)
+def test_a_running_process_gets_a_group_of_its_own_until_detach() -> None:
+    where = "sed -n 's/^0:://p' /proc/$pid/cgroup"
+    attach, detach = perigee("orbcc", "attach", "--dev", "v0", "--pid", "$pid"), perigee("orbcc", "detach")
+    done = alone("sleep 30 &", "pid=$!", where, attach, where, detach, where, "kill $pid")
+    assert done.returncode == 0, done.stderr
+    before, _, within, _, after = done.stdout.splitlines()
+    assert within.startswith(f"{before.rstrip('/')}/perigee-orbcc-pid-")
+    assert after == before
+
+
+@pytest.mark.skipif(bool(LACK), reason=LACK)
+def test_what_cannot_be_attached_leaves_no_group() -> None:
+    failed = perigee("orbcc", "attach", "--dev", "v7", "--pid", "$pid")
+    done = alone("sleep 30 &", "pid=$!", f"{failed} || true", "cat /proc/$pid/cgroup", "kill $pid")
+    assert "no device v7" in done.stderr
+    assert "perigee-orbcc-pid" not in done.stdout
+    assert "no process has the id" in alone(perigee("orbcc", "attach", "--pid", "4194305")).stderr
+
+
+def test_a_unit_has_the_options_of_attach() -> None:
+    words = [*PERIGEE, "orbcc", "unit", "--dev", "eth0", "--cgroup", "/sys/fs/cgroup/a b"]
+    lines = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    [start] = [line for line in lines if line.startswith("ExecStart=")]
+    assert start.endswith('orbcc attach --dev eth0 --cgroup "/sys/fs/cgroup/a b"')
+    assert "[Install]" in lines
+
+
+def test_statistics_in_the_format_of_prometheus() -> None:
+    counters = {"packets": 9, "blocks": 7, "options": 0, "no_room": 1, "intervals": 2}
+    port = {"counters": counters, "bytes": 12_000, "rate_kbit": 20_000, "utilisation": 0.98, "wait_us": 1500}
+    lines = ports.prometheus({"eth0": port | {"avg_rtt_us": 40_000, "flows": 2}}).splitlines()
+    assert 'perigee_port_bytes_total{device="eth0"} 12000' in lines
+    assert 'perigee_port_blocks_total{device="eth0"} 7' in lines
+    assert 'perigee_port_rate_bits_per_second{device="eth0"} 20000000' in lines
+    assert 'perigee_port_queueing_seconds{device="eth0"} 0.0015' in lines
+    assert "# TYPE perigee_port_packets_total counter" in lines
 
 
 @pytest.mark.skipif(bool(LACK), reason=LACK)

@@ -34,6 +34,9 @@ def attach(
     cgroup: Annotated[
         Path | None, typer.Option(metavar="PATH", help="New connections of a control group (version 2).")
     ] = None,
+    pid: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="New connections of a running process, and of its children.")
+    ] = None,
     carrier: Annotated[
         str, typer.Option(help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
     ] = "auto",
@@ -46,11 +49,11 @@ def attach(
         Path | None, typer.Option(metavar="FILE", help="With a command: write counters and connections as JSON.")
     ] = None,
 ) -> int:
-    """Attach OrbCC to a command, a control group or devices.
+    """Attach OrbCC to a command, a process, a control group or devices.
 
     perigee orbcc attach --dev eth0 -- curl -O https://example.org/file
     """
-    from perigee_lab.orbcc import programs
+    from perigee_lab.orbcc import groups, programs
 
     words = ["--object", str(programs.folder() / programs.HOST_PROGRAMS)]
     words += ["--carrier", _one_of("--carrier", carrier, CARRIERS)]
@@ -59,16 +62,26 @@ def attach(
     words += ["--receiver"] if receiver else []
     words += [word for name in dev or [] for word in ("--dev", name)]
     if program:
-        if cgroup:
-            stop("--cgroup and a command exclude each other: a command runs in a separate control group")
+        if cgroup or pid:
+            stop("a command excludes --cgroup and --pid: it runs in a separate control group")
         words += ["--report", str(report)] if report else []
         return programs.run(["run", *words, "--", *program])
     if report:
         stop("--report needs a command; use `perigee orbcc status` otherwise")
-    if not dev and not cgroup:
-        stop("nothing to attach to: give --dev, --cgroup or -- COMMAND")
+    if cgroup and pid:
+        stop("--cgroup and --pid exclude each other: give one")
+    if not dev and not cgroup and not pid:
+        stop("nothing to attach to: give --dev, --cgroup, --pid or -- COMMAND")
+    programs.require()
+    if pid:
+        cgroup = groups.enclose(pid)
     words += ["--cgroup", str(cgroup)] if cgroup else []
-    programs.call(["attach", "--pin", str(programs.HOST_PIN), *words])
+    try:
+        programs.call(["attach", "--pin", str(programs.HOST_PIN), *words])
+    except programs.OrbccError:
+        if pid:
+            groups.release()
+        raise
     print("attached; `perigee orbcc status` lists connections, `perigee orbcc detach` removes it")
     return 0
 
@@ -102,7 +115,48 @@ def table(flows: list[dict[str, Any]]) -> str:
 @command.command()
 def detach() -> None:
     """Detach OrbCC."""
-    from perigee_lab.orbcc import programs
+    from perigee_lab.orbcc import groups, programs
 
     programs.call(["detach", "--pin", str(programs.HOST_PIN)])
+    groups.release()
     print("detached; connections that used OrbCC keep it until they end")
+
+
+UNIT = """\
+[Unit]
+Description=OrbCC in TCP
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={attach}
+ExecStop={perigee} orbcc detach
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+@command.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def unit(context: typer.Context) -> None:
+    """Print a unit of systemd that attaches OrbCC with the given options at start-up.
+
+    perigee orbcc unit --dev eth0 --cgroup /sys/fs/cgroup/system.slice > /etc/systemd/system/orbcc.service
+    """
+    import shutil
+    import sys
+
+    if not context.args:
+        stop("a unit needs the options of `perigee orbcc attach`, such as --dev eth0")
+    beside = Path(sys.executable).with_name("perigee")
+    found = str(beside) if beside.exists() else shutil.which("perigee")
+    perigee = _for_systemd(found) if found else f"{_for_systemd(sys.executable)} -m perigee_lab"
+    words = [_for_systemd(word) for word in context.args]
+    print(UNIT.format(attach=" ".join([perigee, "orbcc", "attach", *words]), perigee=perigee), end="")
+
+
+def _for_systemd(word: str) -> str:
+    escaped = word.replace("%", "%%").replace("$", "$$")
+    return escaped if not set(escaped) & set(" \"'\\") else json.dumps(escaped)

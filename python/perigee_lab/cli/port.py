@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.errors import stop
 
 command = typer.Typer(name="port", help="Write OrbCC telemetry at this router's ports.", no_args_is_help=True)
@@ -48,3 +49,44 @@ def detach(dev: DevArg) -> None:
     from perigee_lab.orbcc import programs
 
     print(json.dumps(programs.call(["detach", "--pin", str(programs.port_pin(dev))])))
+
+
+PortsArg = Annotated[list[str] | None, typer.Argument(metavar="[DEV...]", help="Devices; default: all that stamp.")]
+
+
+@command.command()
+def stats(
+    devices: PortsArg = None,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="Print the text format of Prometheus.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print counters and load of the ports that stamp."""
+    from perigee_lab.orbcc import ports
+
+    found = {device: ports.stats(device) for device in devices or ports.attached()}
+    if as_json:
+        print(json.dumps(found, indent=1))
+    elif prometheus:
+        print(ports.prometheus(found), end="")
+    else:
+        print(ports.table(found))
+
+
+@command.command()
+def top(
+    devices: PortsArg = None,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between updates.")] = 1.0,
+    count: Annotated[int, typer.Option(min=0, help="Number of updates; 0: until interrupted.")] = 0,
+) -> None:
+    """Show load and counters of the ports that stamp, again and again."""
+    import itertools
+    import sys
+    import time
+
+    from perigee_lab.orbcc import ports
+
+    clear = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
+    for _ in range(count) if count else itertools.count():
+        shown = ports.table({device: ports.stats(device) for device in devices or ports.attached()})
+        print(clear + shown, flush=True)
+        time.sleep(every)
