@@ -22,8 +22,8 @@ from typing import Any
 from network import BUILT, ROOT, sh
 
 SCENARIO = ROOT / "scenarios/leo/london-new-york.toml"
-# The shells of Starlink's first generation, at a time with five changes of the path in 32 s.
-CHANGING = ("source.constellation.preset=starlink-gen1", 'source.constellation.start="2000-01-01T00:03:05Z"')
+# The shells of Starlink's first generation, at a time with four changes of the path in 13 s.
+CHANGING = ("source.constellation.preset=starlink-gen1", 'source.constellation.start="2000-01-01T00:36:00Z"')
 ETHERNET = 1500
 PORT = 5201
 
@@ -121,6 +121,11 @@ def urgent(words: Sequence[str]) -> list[str]:
     return ["chrt", "-f", "1", *words] if shutil.which("chrt") else list(words)
 
 
+def later(words: Sequence[str]) -> list[str]:
+    """A command that starts when servers listen."""
+    return ["sh", "-c", f"sleep 1.5; exec {' '.join(map(quote, words))}"]
+
+
 def loader(*words: str) -> list[str]:
     """A call of OrbCC's loader, up to its options."""
     return [str(BUILT / "orbcc"), "run", "--object", str(BUILT / "orbcc.bpf.o"), *words]
@@ -143,9 +148,9 @@ def iperf(
     if carrier.scheme == "orbcc":
         server = [*loader("--receiver", "--dev", f"eth{destination + 1}", *carrier.options), "--", *server]
         words = ["--dev", f"eth{source + 1}", "--log", str(e.folder / f"{source}.flows"), "--fallback", fallback]
-        client = [*loader(*words, *carrier.options), "--", *client]
+        client = [*loader(*words, *carrier.options), "--", *later(client)]
     else:
-        client += ["-C", carrier.scheme]
+        client = later([*client, "-C", carrier.scheme])
     return [(e.hosts[destination], urgent(server)), (e.hosts[source], urgent(client))]
 
 
@@ -155,7 +160,7 @@ def flow_log(path: Path) -> list[dict[str, Any]]:
     if not lines:
         return []
     busiest = max(lines, key=lambda line: line["acks"])
-    return [line for line in lines if line["local"] == busiest["local"]]
+    return [line for line in lines if (line["local"], line["remote"]) == (busiest["local"], busiest["remote"])]
 
 
 def outages_s(record: Path) -> float:
@@ -258,22 +263,17 @@ def over_one_of_three(seconds: float, fallback: str, scheme: str = "orbcc") -> T
 
 
 def download(carrier: Carrier, seconds: float) -> Transfer:
-    """The same for curl, which downloads from a web server that knows nothing of OrbCC either."""
+    """The same for curl, which downloads from a web server that knows nothing of OrbCC either; OrbCC only."""
     with Emulation(SCENARIO, ["london", "new-york"], CHANGING) as e:
         with (e.folder / "file").open("wb") as file:
             file.truncate(int(seconds * 100e6 / 8 * 1.2))
         web = [sys.executable, "-m", "http.server", "-d", str(e.folder), "--bind", address(1, carrier.v4), "8000"]
-        if carrier.scheme == "orbcc":
-            web = [*loader("--dev", "eth1", "--log", str(e.folder / "0.flows"), *carrier.options), "--", *web]
-        else:
-            route = f"ip -6 route change fd00::/64 dev eth1 congctl {carrier.scheme}"
-            web = ["sh", "-c", f"{route} && exec {' '.join(web)}"]
+        web = [*loader("--dev", "eth1", "--log", str(e.folder / "0.flows"), *carrier.options), "--", *web]
         host = address(1, True) if carrier.v4 else f"[{address(1, False)}]"
         figures = "%{size_download} %{time_total} %{time_connect}"
         options = ["-s", "-o", "/dev/null", "-m", str(seconds), "-w", figures]
         client = ["curl", *options, f"http://{host}:8000/file"]
-        if carrier.scheme == "orbcc":
-            client = [*loader("--receiver", "--dev", "eth2", *carrier.options), "--", *client]
+        client = [*loader("--receiver", "--dev", "eth2", *carrier.options), "--", *client]
         client = ["sh", "-c", f"{' '.join(map(quote, client))} > {e.folder / 'curl'}; sleep 0.2"]
         record = e.run([("london", urgent(web)), ("new-york", urgent(client))], seconds)
         size, total, connect = map(float, (e.folder / "curl").read_text(encoding="utf-8").split())
@@ -311,7 +311,7 @@ def unequal(carrier: Carrier, seconds: float) -> list[float]:
                 (f"d{i}", urgent([*answer, f"eth{i + 1}", *carrier.options, "--", "iperf3", "-s", "-1"]))
                 for i in (1, 2, 3)
             ]
-            send = loader("--dev", "eth1", *carrier.options, "--", "sh", "-c", " ".join([*words, "wait"]))
+            send = loader("--dev", "eth1", *carrier.options, "--", "sh", "-c", " ".join(["sleep 1.5;", *words, "wait"]))
             e.run([*programs, ("s", urgent(send))], seconds)
             logs = [json.loads(Path(name).read_text(encoding="utf-8")) for name in record]
     finally:

@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.skipif(bool(LACK)
 
 @pytest.mark.parametrize("carrier", CARRIERS[:3], ids=lambda carrier: carrier.name)
 def test_changes_of_the_path_are_noticed_and_none_is_invented(carrier: Carrier) -> None:
-    t = over_the_sky(carrier, 13)
-    assert t.changes >= 2
+    t = over_the_sky(carrier, 14)
+    assert t.changes >= 3
     # One may precede the connection.
     assert t.changes - 1 <= t.flow["path_changes"] <= t.changes, t
     assert (t.flow["fallback"], t.flow["handovers"], t.flow["late"]) == (0, 0, 0), t

@@ -138,7 +138,7 @@ impl BusiestPort {
         };
         let compact = record(path_id, &stack, &found);
         if self.old.is_empty() || is_old(young, &stack, &found) {
-            self.old = std::mem::replace(&mut self.young, Some((now, stack))).expect("comparable").1;
+            self.old = self.young.replace((now, stack)).expect("comparable").1;
         }
         compact
     }
