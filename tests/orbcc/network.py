@@ -197,6 +197,8 @@ class Network:
         if scheme == "orbcc":
             result["report"] = json.loads(report.read_text(encoding="utf-8"))
             report.unlink()
+            # The transfer is last, after iperf3's own connection.
+            result["report"]["flows"].sort(key=lambda flow: flow["acks"])
         return result
 
     def close(self) -> None:
