@@ -10,10 +10,10 @@ from perigee_lab.orbcc import programs
 PREFIX = "perigee-port-"
 COUNTERS = {
     "packets": "Packets that left the port.",
-    "blocks": "Packets whose IPv6 header received a record.",
-    "options": "Packets whose TCP option the port examined.",
+    "blocks": "Packets with a record in their IPv6 header.",
+    "options": "Packets with a record in their TCP option.",
     "no_room": "Packets without room for a record.",
-    "intervals": "Intervals for which the port published its mean RTT.",
+    "intervals": "Intervals after which the mean RTT was published.",
 }
 GAUGES = {
     "rate_kbit": ("rate_bits_per_second", 1000.0, "Rate of the link."),
