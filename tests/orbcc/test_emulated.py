@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from emulated import CARRIERS, Carrier, over_the_sky, unequal
+from emulated import CARRIERS, Carrier, over_one_of_three, over_the_sky, unequal
 from network import missing
 
 LACK = missing()
@@ -27,3 +27,9 @@ def test_flows_of_unequal_rtts_have_equal_shares() -> None:
     rates = unequal(CARRIERS[0], 15)
     assert max(rates) < 1.15 * min(rates), rates
     assert sum(rates) > 60, rates
+
+
+def test_leocc_takes_over_where_records_do_not_explain_the_queue() -> None:
+    t = over_one_of_three(14, "leocc")
+    assert t.flow["handovers"] >= 1, t
+    assert t.share > 0.6, t
