@@ -6,6 +6,7 @@ Hosts of the scenario are named namespaces, since BPF programs are loaded in the
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -116,9 +117,16 @@ class Emulation:
         self.close()
 
 
+@functools.cache
+def may_be_urgent() -> bool:
+    """Whether this machine grants real-time priorities."""
+    words = ["chrt", "-f", "1", "true"]
+    return bool(shutil.which("chrt")) and subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+
 def urgent(words: Sequence[str]) -> list[str]:
     """A command with the emulation's priority, so that other processes of the machine matter less."""
-    return ["chrt", "-f", "1", *words] if shutil.which("chrt") else list(words)
+    return ["chrt", "-f", "1", *words] if may_be_urgent() else list(words)
 
 
 def later(words: Sequence[str]) -> list[str]:
