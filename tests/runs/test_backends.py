@@ -103,7 +103,7 @@ def test_unknown_backends_are_refused_with_those_there_are(cli: Cli, scenario: P
 def test_what_contradicts_itself_is_refused(cli: Cli, scenario: Path, words: tuple[str, ...], said: str) -> None:
     command, *others = words
     done = cli(command, scenario, *others)
-    if "namespaces" in done.stderr and said not in done.stderr:
+    if said not in done.stderr and ("namespaces" in done.stderr or "hosts in real time need" in done.stderr):
         pytest.skip("no hosts in real time here")
     assert done.returncode == 2
     assert said in done.stderr, done.stderr
