@@ -112,7 +112,7 @@ def test_czml_has_every_satellite_and_the_path_over_time(scenario: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--map", "latency"], "say --from"),
+        (["--map", "latency"], "needs --from"),
         (["--map", "coverage", "--from", "London"], "no effect"),
         (["--map", "load"], "--utilisation"),
         (["--map", "rain"], "none of latency, coverage, handovers, load"),
