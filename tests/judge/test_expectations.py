@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ import perigee_lab as perigee
 from conftest import ROOT, SMALL, Cli
 from perigee_lab.judge import expectations, measures
 from perigee_lab.judge.expectations import Expectation, ExpectationError
+from perigee_lab.judge.states import VARIABLES
 from perigee_lab.judge.verdicts import Verdict, evaluate, seeds_needed
 from perigee_lab.results.metrics import run_summary
 
@@ -192,6 +194,26 @@ def test_a_misspelt_state_is_an_error_where_all_states_are_known() -> None:
     expectations.check_states([expect(metric="visits", state="probe_rtt", at_most=0)], ["bbr3"])
 
 
+def test_a_misspelt_variable_is_an_error_before_the_runs(tmp_path: Path, cli: Cli) -> None:
+    misspelt = expect(metric="variable", variable="max_bw_bsp", at_least=1)
+    with pytest.raises(ExpectationError, match=r"'max_bw_bsp' is no variable .* did you mean 'max_bw_bps'\?"):
+        expectations.check_variables([misspelt], ["bbr3", "cubic"])
+    expectations.check_variables([misspelt], ["bbr3", "python:Mine"])
+    for name in ("max_bw_bps", "cc_max_bw_bps", "cwnd_bytes", "linux.pacing"):
+        expectations.check_variables([expect(metric="variable", variable=name, at_least=1)], ["bbr3"])
+    (tmp_path / "s.toml").write_text(SMALL + HIDDEN.replace("max_bw_bps", "luck"), encoding="utf-8")
+    done = cli("run", "s.toml", "--no-report", "--out", "o")
+    assert done.returncode == 2
+    assert "expect.variable = 'luck' is no variable" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+def test_every_variable_of_the_schemes_is_known() -> None:
+    sources = (ROOT / "crates/perigee-cc/src").rglob("*.rs")
+    named = {n for p in sources for n in re.findall(r'\bout\(\s*"([a-z_0-9]+)"', p.read_text(encoding="utf-8"))}
+    assert named == VARIABLES
+
+
 def test_check_finds_what_a_run_would(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "s.toml").write_text(SMALL + '[[expect]]\nmetric = "goodput"\nflow = "none"\nat_least = "1 Mbit"\n')
     done = cli("check", "s.toml")
@@ -230,7 +252,7 @@ def test_files_that_cannot_be_written_end_before_the_run(tmp_path: Path, cli: Cl
 
 MET = '[[expect]]\nmetric = "goodput"\nat_least = "1 Mbit"\n'
 MISSED = '[[expect]]\ntitle = "fast <enough>"\nmetric = "goodput"\nat_least = "100 Mbit"\ncc = "cubic"\n'
-HIDDEN = '[[expect]]\nmetric = "variable"\nvariable = "luck"\nat_least = 1\n'
+HIDDEN = '[[expect]]\nmetric = "variable"\nvariable = "max_bw_bps"\nat_least = 1\n'
 
 
 @pytest.mark.parametrize(
@@ -315,3 +337,36 @@ def test_keys_without_effect_and_unknown_schemes_are_errors() -> None:
     idle = BBR + '[[expect]]\nmetric = "goodput"\nnear = "5 Mbit"\nwithin = "10 %"\nat_least = "1 Mbit"\n'
     with pytest.raises((ExpectationError, perigee.ScenarioError), match="at_least"):
         expectations.of(perigee.loads(idle).core)
+
+
+def test_a_group_has_values_of_its_own() -> None:
+    """The total of a group is that of its flows; a column of it is that of its row."""
+    text = (
+        BBR.replace('cc = "*"', 'cc = "*"\ngroup = "bulk"')
+        + """
+[[flow]]
+name = "page"
+app = "web"
+group = "web"
+"""
+    )
+    run = perigee.loads(text).run("bbr3")
+    of = lambda **keys: measures.value(run, expect(**keys))  # noqa: E731
+    bulk, web, both = (of(metric="goodput", **k) for k in ({"group": ["bulk"]}, {"group": ["web"]}, {}))
+    assert bulk is not None
+    assert web is not None
+    assert both is not None
+    assert 0 < web < bulk
+    assert bulk + web == pytest.approx(both, rel=0.02)
+    page = of(metric="column", column="page_p95_s", group=["web"])
+    assert page == pytest.approx(run.group("web")["page_p95_s"])
+    assert of(metric="jain", group=["bulk"]) is None, "one flow has no fairness"
+
+
+def test_cells_of_a_sweep_name_lines_of_the_file(tmp_path: Path, cli: Cli) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SMALL + MISSED, encoding="utf-8")
+    line = scenario.read_text(encoding="utf-8").splitlines().index("[[expect]]") + 2
+    words = ["sweep", scenario, "--set", "port.bottleneck.rate=2Mbit,4Mbit", "--no-plots", "--out", tmp_path / "o"]
+    assert cli(*words, "--junit", tmp_path / "j.xml").returncode == 4
+    assert {f.text for f in ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")} == {f"{scenario}:{line}"}

@@ -115,3 +115,17 @@ def test_groups_of_a_foreign_manifest_are_checked(tmp_path: Path) -> None:
     made["groups"][0]["flows"] = [[0, 2**60]]
     path.write_text(json.dumps(made), encoding="utf-8")
     assert len(flow_rows(perigee.open_record(tmp_path / "run"))) == 5
+
+
+def test_groups_have_rows_in_the_tables_of_a_sweep(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "mixed.toml").write_text(MIXED.replace('duration = "12 s"', 'duration = "4 s"'), encoding="utf-8")
+    words = ["sweep", "mixed.toml", "--set", "port.bottleneck.rate=10Mbit,20Mbit", "--no-plots", "--out", "o"]
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    assert "|web " in done.stdout
+    rows = (tmp_path / "o/sweep-groups.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 1 + 2 * 2, "two groups in two cells"
+    assert rows[0].startswith("port.bottleneck.rate,cc,seed,")
+    assert "group" in rows[0].split(",")
+    told = json.loads(cli(*words, "--json").stdout)
+    assert {row["group"] for row in told["groups"]} == {"web", "background"}

@@ -252,6 +252,7 @@ impl World {
             json!({
                 "name": f.name, "from": f.pair.from, "to": f.pair.to,
                 "base_rtt_ns": f.base_rtt.map(|r| r.0), "hops": f.hops,
+                "cc": f.cc(), "app": f.app(), "start_ns": f.start.0, "stop_ns": f.stop.0,
             })
         };
         json!({

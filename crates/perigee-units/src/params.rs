@@ -139,7 +139,9 @@ impl Domain {
             Domain::Int { min, max, .. } => format!("a whole number from {min} to {max}"),
             Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Domain::Time { min, max, .. } => format!("a time from {min} to {max}, written like \"50 ms\""),
-            Domain::Data { .. } => "an amount of data above zero, written like \"64 kB\"".into(),
+            Domain::Data { .. } => {
+                "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), written like \"64 kB\"".into()
+            }
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
         }
     }

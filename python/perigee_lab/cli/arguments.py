@@ -22,7 +22,7 @@ def without_programs(arguments: Sequence[str]) -> list[str]:
         from perigee_lab.cli.gateway import program
 
         # Without the program, the command has a help of its own.
-        own_help = "--help" in arguments and program() is None
+        own_help = bool({"--help", "-h"} & set(arguments)) and program() is None
         return [PASSED_ON, "--help"] if own_help else [PASSED_ON, "--words", json.dumps(arguments[1:])]
     if not arguments or arguments[0] not in COMMANDS or AT not in arguments:
         return list(arguments)

@@ -123,6 +123,28 @@ def print_cells(found: Sweep, names: list[str]) -> None:
         print(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
 
 
+def print_groups(found: Sweep, names: list[str]) -> None:
+    """Means per cell of each group of flows; nothing if there is none."""
+    from perigee_lab.results.cells import Sweep
+    from perigee_lab.results.columns import COLUMNS
+
+    if not found.groups:
+        return
+    forms = {c.name: c.form for c in COLUMNS}
+    console = table_console()
+    table = empty_table(plain=not console.is_terminal)
+    for key in ["group", *found.keys, "cc", "runs"]:
+        table.add_column(quoting.cell(key), no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for group in list(dict.fromkeys(row["group"] for row in found.groups)):
+        own = Sweep(found.folder, found.index, [row for row in found.groups if row["group"] == group])
+        for row in own.means(names)[:MOST_LINES]:
+            cells = [f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in [*found.keys, "cc", "runs"]]
+            table.add_row(*map(quoting.cell, [group, *cells]), *(_shown(row, n, forms[n]) for n in names))
+    console.print(table)
+
+
 def _shown(row: dict[str, Any], name: str, form: str) -> str:
     mean, half = row[name], row[f"{name}_half_95"]
     if math.isnan(mean):

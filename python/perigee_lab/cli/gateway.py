@@ -29,8 +29,9 @@ def command(words: Annotated[str | None, typer.Option(hidden=True)] = None) -> N
 
     perigee gateway --inside eth1 --outside eth0 --cc bbr
 
-    Subcommands are status, metrics, drain and clean. The options are those of the program perigee-gateway: make
-    gateway builds it, and perigee gateway --help lists them. Needs root (or CAP_NET_ADMIN and CAP_NET_RAW).
+    Subcommands are status, metrics, drain and clean. The command passes its options to the program perigee-gateway,
+    which make gateway builds in a clone; once it is built, --help lists them. Until then, docs/how-to/gateway.md has
+    the usual ones. Needs root (or CAP_NET_ADMIN and CAP_NET_RAW).
     """
     found = program()
     if found is None:

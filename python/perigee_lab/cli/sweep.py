@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perigee_lab.cli.backend import BackendOption, HostsOption, KernelOption, chosen, name_of, not_in_real_time
-from perigee_lab.cli.cell_tables import finite, print_cells, usual_columns
+from perigee_lab.cli.cell_tables import finite, print_cells, print_groups, usual_columns
 from perigee_lab.cli.expectations import JunitOption, Outlets, TapOption, conclude_expectations
 from perigee_lab.cli.options import (
     CcOption,
@@ -118,10 +118,12 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], out
     findings = _findings(plan, folder)
     if as_json:
         shown = {"out": str(folder), "keys": done.keys, "cells": done.means(usual_columns(done)), "failed": plan.failed}
+        shown |= {"groups": done.groups} if done.groups else {}
         shown |= {"expectations": [f.as_data() for f in findings]} if findings else {}
         print(json.dumps(finite(shown), indent=1))
     else:
         print_cells(done, usual_columns(done))
+        print_groups(done, usual_columns(done))
         print(
             f"table: {folder / 'sweep.csv'}, a row per run"
             + (f"; {len(drawn)} plots in {folder / 'plots'}" * bool(drawn))
@@ -147,8 +149,8 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
     from perigee_lab.results.run import find_records
 
     found: list[Finding] = []
-    for one, cell in zip(plan.plans, plan.index.cells, strict=True):
-        chosen = expectations.of(one.first.core)
+    for core, cell in zip(plan.cores, plan.index.cells, strict=True):
+        chosen = expectations.of(core)
         where = folder / CELLS / cell.folder
         if chosen and record_folders(where):
             pairs = zip(plan.index.axes, cell.values, strict=True)

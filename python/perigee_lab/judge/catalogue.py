@@ -201,6 +201,7 @@ def run(
             continue
         plan = Plan.of(case.scenario, list(cc), backend=backend, command=command)
         expectations.check_flows(case.expectations, plan.first.world())
+        expectations.check_variables(case.expectations, plan.jobs[0].schemes)
         plans[case.name] = plan
     if not plans:
         raise CatalogueError(f"no case of {catalogue} can run here: {next(iter(unavailable.values()))}")
@@ -216,22 +217,27 @@ def run(
         # Without a single complete run there is no table; the outcomes have the reasons.
         if not sweep.failed:
             raise
-    chosen = [case for case in cases if case.name in plans]
-    return [
-        Judgement(
-            catalogue, label, [_outcome(c, out / CELLS / c.name, label, sweep.failed) for c in chosen], unavailable
-        )
-        for label in labels
-    ]
+    judgements = {label: Judgement(catalogue, label, [], unavailable) for label in labels}
+    for case in cases:
+        if case.name in plans:
+            for label, outcome in _outcomes(case, out / CELLS / case.name, labels, sweep.failed).items():
+                judgements[label].outcomes.append(outcome)
+    return list(judgements.values())
 
 
-def _outcome(case: Case, folder: Path, cc: str, failed: Sequence[str]) -> Outcome:
-    own = folder / as_folder(cc)
-    problem = next((line for line in failed if line.startswith(f"{own}/")), "")
-    runs = [r for r in find_records(folder) if r.cc == cc] if record_folders(folder) else []
-    if problem or not runs:
-        return Outcome(case, [], problem or "no run was completed", own)
-    return Outcome(case, evaluate(case.expectations, runs), "", own)
+def _outcomes(case: Case, folder: Path, labels: Sequence[str], failed: Sequence[str]) -> dict[str, Outcome]:
+    """The outcome of a case for each scheme."""
+    every = find_records(folder) if record_folders(folder) else []
+    found = {}
+    for label in labels:
+        own = folder / as_folder(label)
+        problem = next((line for line in failed if line.startswith(f"{own}/")), "")
+        runs = [r for r in every if r.cc == label]
+        if problem or not runs:
+            found[label] = Outcome(case, [], problem or "no run was completed", own)
+        else:
+            found[label] = Outcome(case, evaluate(case.expectations, runs), "", own)
+    return found
 
 
 def groups(judgements: Sequence[Judgement]) -> Mapping[str, list[Finding]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.errors import PerigeeError
-from perigee_lab.judge.states import OF_WINDOWS
+from perigee_lab.judge.states import OF_WINDOWS, VARIABLES
 from perigee_lab.results.columns import BY_NAME
 from perigee_lab.results.paired import WORDS
 from perigee_lab.results.record import scheme_order
@@ -49,6 +49,11 @@ class Expectation:
     def title(self) -> str:
         """One line for tables."""
         return str(self.keys.get("title") or self.described())
+
+    @property
+    def source(self) -> str:
+        """Origin of the bound; empty if it is not given."""
+        return str(self.keys.get("source", ""))
 
     @property
     def is_white_box(self) -> bool:
@@ -89,8 +94,9 @@ class Expectation:
             words.append(f"{'of' if self.metric in ('visits', 'stay', 'stay_rounds') else 'in'} {k['state']}")
         if "previous" in k:
             words.append(f"from {k['previous']}")
-        if k.get("flow"):
-            words.append(f"({', '.join(k['flow'])})")
+        for name in ("flow", "group"):
+            if k.get(name):
+                words.append(f"({', '.join(k[name])})")
         if "from" in k:
             words.append(f"after {k['from']:g} s")
         if "until" in k:
@@ -129,7 +135,7 @@ def of(core: _core.Scenario) -> list[Expectation]:
 def check_all(
     expectations: Collection[Expectation], world: _core.World, compared: Collection[str], *, of_file: bool = True
 ) -> None:
-    """Raises ExpectationError for flows, schemes and states that a run with these schemes cannot have.
+    """Raises ExpectationError for flows, schemes, states and variables that a run with these schemes cannot have.
 
     `of_file`: the scenario itself names the compared schemes, so it has none to spare.
     """
@@ -138,6 +144,7 @@ def check_all(
     if of_file:
         _refuse_uncompared(expectations, compared)
     check_states(expectations, compared)
+    check_variables(expectations, compared)
 
 
 def uncompared(e: Expectation, compared: Collection[str]) -> list[str]:
@@ -199,6 +206,26 @@ def check_states(expectations: Collection[Expectation], compared: Collection[str
                 near = difflib.get_close_matches(state.lower(), known, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
                 raise ExpectationError(f"{e.place}: expect.{key} = {state!r} is no state of a scheme{hint}")
+
+
+def check_variables(expectations: Collection[Expectation], compared: Collection[str]) -> None:
+    """Raises ExpectationError for variables of no built-in scheme, where only those are compared.
+
+    Columns of other backends have a dot in their names and are not checked.
+    """
+    from perigee_lab import _core
+
+    if any(cc not in scheme_order() for cc in compared):
+        return
+    flows = next(t for t in json.loads(_core.record_tables()) if t["name"] == "flows")
+    numbers = {c["name"] for c in flows["columns"] if c["type"][0] in "uif"} - {"t_ns", "flow"}
+    known = numbers | VARIABLES
+    for e in expectations:
+        name = str(e.keys.get("variable", ""))
+        if name and "." not in name and name.removeprefix("cc_") not in known:
+            near = difflib.get_close_matches(name, sorted(known), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+            raise ExpectationError(f"{e.place}: expect.variable = {name!r} is no variable of a scheme; {hint}")
 
 
 def _check_bounds(e: Expectation) -> None:

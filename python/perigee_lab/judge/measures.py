@@ -18,6 +18,7 @@ import numpy as np
 from perigee_lab.judge import states
 from perigee_lab.results.experience import quantile as exact_quantile
 from perigee_lab.results.metrics import WITHOUT_TCP, flow_rows, inner_legs, jain, percentile_ms
+from perigee_lab.runs.programs import SCHEME as PROGRAMS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 Row = dict[str, Any]
+DELIVERED = ("goodput", "share", "jain", "convergence", "rise", "rise_rounds")
+"""Metrics that need the new data of every flow."""
+OF_APPLICATIONS = ("mos", "transfer_", "object_", "page_", "stall", "played", "request_")
+"""Columns of applications: next to programs, those of other flows are the only ones that are known."""
 FROM_THE_START = ("convergence", "rise", "rise_rounds", "visits", "reached", "stay", "stay_rounds")
 """Metrics with a window that starts with the run, not after the warm-up."""
 
@@ -46,8 +51,13 @@ class View:
 
     @property
     def has_window(self) -> bool:
-        """Whether it has a window of its own."""
-        return "from" in self.keys or "until" in self.keys
+        """Whether it has a window of its own; totals of programs count all their packets."""
+        return "from" in self.keys or "until" in self.keys or self.run.cc == PROGRAMS
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is about some of the flows."""
+        return bool(self.keys.get("flow") or self.keys.get("group"))
 
     @property
     def begin_ns(self) -> float:
@@ -64,9 +74,13 @@ class View:
     def flows(self) -> list[Row]:
         """Totals of the chosen flows: those named, or all of the foreground over TCP."""
         totals: list[Row] = self.run.table("flow_totals").to_pylist()
-        names = self.keys.get("flow")
+        names, chosen = self.keys.get("flow"), self.keys.get("group")
         if names:
             return [t for t in totals if t["name"] in names]
+        if chosen:
+            groups = [g for g in self.run.manifest.groups if g.name in chosen]
+            totals = [t for t in totals if any(t["flow"] in g for g in groups)]
+            return [t for t in totals if t["cc"] not in WITHOUT_TCP and t["flow"] not in inner_legs(self.run)] or totals
         totals = [t for t in totals if not any(g.background and t["flow"] in g for g in self.run.manifest.groups)]
         inner = inner_legs(self.run)
         tcp = [t for t in totals if t["cc"] not in WITHOUT_TCP and t["flow"] not in inner]
@@ -99,6 +113,11 @@ class View:
         """Rows of a flow at all its sampling instants."""
         return self._samples[flow]
 
+    def is_silent(self, t: Row) -> bool:
+        """Whether no sample of a flow has its new data."""
+        delivered = self._samples[t["flow"]]["delivered_bytes"]
+        return bool(len(delivered) and np.isnan(delivered).all())
+
     def start_ns(self, t: Row) -> float:
         """The origin of times: the start of the window if it is given, else that of the flow."""
         return self.begin_ns if "from" in self.keys else float(t["started_ns"] or 0)
@@ -108,11 +127,19 @@ def value(run: Run, expectation: Expectation) -> float | None:
     """The value of an expectation's metric; None = not observable."""
     view = View(run, expectation)
     if expectation.metric == "column":
-        found = run.summary.get(expectation.keys["column"])
-        return None if found is None or math.isnan(found) else float(found)
-    if not view.flows:
+        return _column(view)
+    if not view.flows or (expectation.metric in DELIVERED and any(map(view.is_silent, view.flows))):
         return None
     found = MEASURES[expectation.metric](view)
+    return None if found is None or math.isnan(found) else float(found)
+
+
+def _column(view: View) -> float | None:
+    name, group = view.keys["column"], view.keys.get("group")
+    if view.run.cc == PROGRAMS and not name.startswith(OF_APPLICATIONS):
+        return None
+    row = view.run.group(group[0]) if group else view.run.summary
+    found = row.get(name)
     return None if found is None or math.isnan(found) else float(found)
 
 
@@ -120,7 +147,7 @@ def value(run: Run, expectation: Expectation) -> float | None:
 
 
 def _goodput(view: View) -> float | None:
-    if not view.has_window and not view.keys.get("flow"):
+    if not view.has_window and not view.is_part:
         return float(view.run.summary["goodput_mbps"]) * 1e6
     spans = [_delivered(view, t) for t in view.flows]
     known = [s for s in spans if s is not None]
@@ -129,7 +156,7 @@ def _goodput(view: View) -> float | None:
 
 
 def _share(view: View) -> float | None:
-    if not view.has_window and not view.keys.get("flow"):
+    if not view.has_window and not view.is_part:
         return float(view.run.summary["share"])
     known = [s for t in view.flows if (s := _delivered(view, t)) is not None]
     achievable = max((bits for _, _, bits in known), default=0.0)
@@ -147,7 +174,7 @@ def _delivered(view: View, t: Row) -> tuple[float, float, float] | None:
 
 
 def _jain(view: View) -> float | None:
-    if not view.has_window:
+    if not view.has_window and not view.is_part:
         return float(view.run.summary["jain"])
     rows = [view.samples(t["flow"]) for t in view.flows]
     begin = max((r["t_ns"][0] if len(r["t_ns"]) else math.inf for r in rows), default=math.inf)
@@ -169,7 +196,7 @@ def _rtt(view: View) -> float | None:
     q = view.keys.get("quantile")
     if view.has_window:
         return _statistic(np.concatenate([view.samples(t["flow"])["rtt_ns"] for t in view.flows]), q, 1e-9)
-    if q is None and not view.keys.get("flow"):
+    if q is None and not view.is_part:
         return float(view.run.summary["rtt_mean_ms"]) / 1e3
     table = view.run.table("rtt")
     counts: dict[int, int] = {}

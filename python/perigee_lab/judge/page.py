@@ -94,9 +94,10 @@ def _case(j: Judgement, o: Outcome) -> str:
 def _finding(f: Finding) -> str:
     detail = f"<small>{quoting.html(f.detail)}</small>" if f.detail else ""
     e = f.expectation
+    source = f"<small>{quoting.html(e.source)}</small>" if e.source else ""
     cells = [
         quoting.html(e.title),
-        quoting.html(e.bound()),
+        quoting.html(e.bound()) + source,
         quoting.html(f.shown()),
         _word(f.verdict.value) + detail,
     ]

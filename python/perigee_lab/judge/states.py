@@ -15,6 +15,68 @@ OF_WINDOWS = {"slow start", "congestion avoidance"}
 """States of any scheme, derived from window and threshold. A scheme without other states exposes
 none of its own."""
 
+VARIABLES = frozenset(
+    [
+        "action",
+        "alpha",
+        "avg_rtt_s",
+        "base_rtt_s",
+        "bottleneck_hop",
+        "bw_bps",
+        "committed_bytes",
+        "cwnd_gain",
+        "delay_min_s",
+        "delta",
+        "extra_acked_segments",
+        "fallbacks",
+        "filtered",
+        "flows",
+        "increase_bytes",
+        "inflight_hi",
+        "inflight_hi_segments",
+        "inflight_lo",
+        "inflight_lo_segments",
+        "interval_rtt_s",
+        "jump_bytes",
+        "k_s",
+        "long_term",
+        "max_bw_bps",
+        "max_tput_bps",
+        "measured_rate_bps",
+        "min_rtt_s",
+        "one_way",
+        "pacing_gain",
+        "pipe_bytes",
+        "pipe_filled",
+        "queue_delay_s",
+        "queue_s",
+        "rate_bps",
+        "ref_cwnd_bytes",
+        "report_until_s",
+        "retreat_share",
+        "rho",
+        "rtt_filter_s",
+        "saved_window_bytes",
+        "search_acked_bytes",
+        "search_bin",
+        "search_sent_bytes",
+        "search_shortfall",
+        "stage",
+        "standing_rtt_s",
+        "start_left_by_loss",
+        "start_left_cwnd_bytes",
+        "start_left_in_flight_bytes",
+        "start_left_s",
+        "trigger",
+        "u",
+        "useful",
+        "velocity",
+        "virtual_rtt_s",
+        "w_max_segments",
+    ]
+)
+"""Variables of the built-in schemes and starts: columns `cc_…` of the table flows."""
+
 
 @dataclass(frozen=True)
 class Visit:

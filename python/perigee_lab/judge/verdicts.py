@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab.judge import measures
 from perigee_lab.results.metrics import mean_and_interval
+from perigee_lab.runs.programs import SCHEME as PROGRAMS
 
 if TYPE_CHECKING:
     from perigee_lab.judge.expectations import Expectation
@@ -69,6 +70,7 @@ class Finding:
             "at_most": _finite(self.expectation.high),
             "runs": self.runs,
             "detail": self.detail,
+            "source": self.expectation.source,
             "place": self.expectation.place,
             **({"cell": self.cell} if self.cell else {}),
         }
@@ -170,6 +172,8 @@ def _difference(x: float, y: float) -> float:
 
 
 def _why_unknown(e: Expectation, runs: Sequence[Run]) -> str:
+    if e.metric in measures.DELIVERED and any(r.cc == PROGRAMS for r in runs):
+        return "no qlog of the sender, and no lines `received BYTES` of the receiver, report what was delivered"
     if e.metric == "variable":
         return f"no samples of {e.keys['variable']}" + (f" in state {e.keys['state']}" if "state" in e.keys else "")
     if e.is_white_box and not any(r.rows("events") and _modes(r) for r in runs):

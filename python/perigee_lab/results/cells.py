@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
-INDEX, TABLE, CELLS = "sweep.json", "sweep.csv", "cells"
+INDEX, TABLE, GROUPS, CELLS = "sweep.json", "sweep.csv", "sweep-groups.csv", "cells"
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,20 @@ class Index:
 class Sweep:
     """The results of a sweep: `frame()` for pandas, `plot()` for figures."""
 
-    def __init__(self, folder: Path, index: Index, rows: list[Row], origins: list[Row] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        index: Index,
+        rows: list[Row],
+        origins: list[Row] | None = None,
+        groups: list[Row] | None = None,
+    ) -> None:
         """Rows have the swept keys and the columns of summary.csv, one per run.
 
-        `origins` are their sources.
+        `origins` are their sources; `groups` are rows of groups of flows, with the column `group`.
         """
         self.folder, self.index, self.rows = folder, index, rows
-        self.origins = origins or []
+        self.origins, self.groups = origins or [], groups or []
 
     @property
     def keys(self) -> list[str]:
@@ -231,6 +238,7 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
     """Reads all summaries and writes one per cell; cells without a complete run have no rows."""
     rows: list[Row] = []
     origins: list[Row] = []
+    groups: list[Row] = []
     for n, cell in enumerate(index.cells):
         where = folder / CELLS / cell.folder
         values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
@@ -239,14 +247,19 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
             kept.write_flows(where, found)
             write_text(where / SUMMARY, kept.summary_csv([k for _, k in found]))
         rows += [{**values, **k.run} for _, k in found]
+        groups += [{**values, **g} for _, k in found for g in k.groups]
         origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]
         if progress is not None:
             progress(n + 1)
-    return Sweep(folder, index, rows, origins)
+    return Sweep(folder, index, rows, origins, groups)
 
 
 def write_table(sweep: Sweep) -> None:
-    """Writes sweep.csv; an OSError names it."""
+    """Writes sweep.csv, and sweep-groups.csv if there are groups; an OSError names the file."""
+    (sweep.folder / GROUPS).unlink(missing_ok=True)
+    if sweep.groups:
+        columns = Sweep(sweep.folder, sweep.index, sweep.groups).columns()
+        write_text(sweep.folder / GROUPS, as_csv(sweep.groups, columns))
     write_text(sweep.folder / TABLE, as_csv(sweep.rows, sweep.columns()))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FILE = "summary.json"
 ABOUT = ("key", "version", "finished", "wall_s", "cpu_s")
-TEXTS = {"cc", "flow", "flow_cc", "class", "rtt_over"}
+TEXTS = {"cc", "flow", "flow_cc", "class", "group", "rtt_over"}
 KNOWN = {c.name for c in COLUMNS}
 
 
@@ -44,6 +44,8 @@ class Kept:
     flows: list[Row]
     """A row per flow, unless there are too many."""
     flow_count: int
+    groups: list[Row]
+    """A row per group of flows."""
     about: dict[str, Any]
     """Origin: `key` of job and scheme, `version` of Perigee, `finished`, `wall_s`, `cpu_s`."""
 
@@ -63,13 +65,15 @@ def of(run: Run) -> Kept:
     flows = flow_rows(run) if count <= flow_file.MOST_IN_CSV else []
     made = run.manifest
     about = {n: made.get(n) for n in ABOUT}
-    return Kept(run.summary, flows, count, about)
+    groups = [{k: v for k, v in row.items() if k != "background"} for row in run.by_group]
+    return Kept(run.summary, flows, count, groups, about)
 
 
 def keep(run: Run, folder: Path) -> None:
     """Writes the summary of a run into the folder with its tables."""
     kept = of(Run(run.manifest, folder))
-    rows = {"run": _sent(kept.run), "flows": [_sent(f) for f in kept.flows]}
+    rows: dict[str, Any] = {"run": _sent(kept.run), "flows": [_sent(f) for f in kept.flows]}
+    rows["groups"] = [_sent(g) for g in kept.groups]
     text = {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
     write_text(folder / FILE, json.dumps(text) + "\n")
 
@@ -102,7 +106,8 @@ def _validated(found: dict[str, Any]) -> Kept:
     wrong = [k for k in ("wall_s", "cpu_s") if isinstance(about.get(k), str)]
     if wrong or not all(isinstance(about.get(k), str | None) for k in ("key", "version", "finished")):
         raise ValueError("a wrong origin")
-    return Kept(_got(found["run"]), flows, count, {n: about.get(n) for n in ABOUT})
+    groups = [_got(g) for g in found["groups"]]
+    return Kept(_got(found["run"]), flows, count, groups, {n: about.get(n) for n in ABOUT})
 
 
 def _got(row: dict[str, Any]) -> Row:

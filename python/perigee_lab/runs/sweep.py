@@ -47,6 +47,8 @@ class SweepPlan:
     plans: list[Plan]
     costs: list[Cost] = field(default_factory=list)
     """Cost of one run of each cell."""
+    cores: list[_core.Scenario] = field(default_factory=list)
+    """The scenario of each cell as it was loaded, with the places of the file."""
     failed: list[str] = field(default_factory=list)
 
     @property
@@ -101,6 +103,7 @@ def plan_of(
     made: list[Cell] = []
     plans: list[Plan] = []
     costs: list[Cost] = []
+    cores: list[_core.Scenario] = []
     for n, values in enumerate(combinations):
         cell = Cell(_folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
@@ -113,10 +116,11 @@ def plan_of(
         # A thousand networks do not fit into memory.
         plan.first.forget_world()
         plans.append(plan)
+        cores.append(scenario.core)
         made.append(cell)
         if progress is not None:
             progress(n + 1, len(combinations))
-    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values), plans, costs)
+    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values), plans, costs, cores)
 
 
 def _combined(axes: Sequence[Axis]) -> list[tuple[str, ...]]:

@@ -97,7 +97,9 @@ pub const PARAMS: &[ParamSpec] = &[
 /// A saved window without an RTT: the RFC requires both.
 pub(super) fn check(p: &Params) -> Result<(), String> {
     match p.is_given("saved_window") && p.time("saved_rtt") == Nanos::ZERO {
-        true => Err("saved_window needs saved_rtt, the lowest RTT that was saved with it".into()),
+        true => Err("saved_rtt is missing: saved_window needs the lowest RTT that was saved with it; \
+                     add saved_rtt = \"600 ms\""
+            .into()),
         false => Ok(()),
     }
 }

@@ -56,6 +56,7 @@ mod sweep;
 pub mod telemetry;
 pub mod top;
 pub mod tree;
+mod unused_starts;
 pub mod validate;
 pub mod vary;
 mod write;

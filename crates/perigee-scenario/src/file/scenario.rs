@@ -26,6 +26,7 @@ use crate::file::sources::{self, Source};
 use crate::file::telemetry::Telemetry;
 use crate::file::top::Top;
 use crate::file::tree::{self, Table};
+use crate::file::unused_starts;
 use crate::file::validate::check;
 use crate::file::vary::Varied;
 use perigee_units::params::Value;
@@ -129,9 +130,12 @@ impl Scenario {
         let table = &table;
         let origin = Origin::File { name: file.into(), folder: PathBuf::new(), depth: 0 };
         let place = Place { origin: Arc::new(origin), line: None };
-        let (top, remarks) = check(&Top::SECTION, table, &place).map_err(ScenarioError)?;
+        let (top, mut remarks) = check(&Top::SECTION, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
         let scenario = Reader { nodes: Vec::new(), problems: &mut problems }.scenario(name, Top::read(&top));
+        for (unused, yields) in scenario.iter().flat_map(Scenario::unused_starts) {
+            if yields { &mut remarks } else { &mut problems }.push(unused);
+        }
         match scenario {
             Some(s) if problems.is_empty() => {
                 // Overridden keys are not in the scenario as resolved: read again, they would be
@@ -145,6 +149,10 @@ impl Scenario {
             }
             _ => Err(ScenarioError(problems)),
         }
+    }
+
+    fn unused_starts(&self) -> Vec<(Problem, bool)> {
+        unused_starts::problems(&self.slow_start, &self.run, &self.flows, &self.sweep.axes)
     }
 }
 
@@ -209,6 +217,7 @@ impl Reader<'_> {
         let programs: Vec<_> = programs.collect();
         programs::check(&programs, &flows, self.problems);
         flow::check_groups(&flows, self.problems);
+        top.expect.iter().for_each(|e| e.check_groups(&flows, self.problems));
         let changes = top.change.into_iter().map(|c| c.spec(run.duration, self.problems));
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));

@@ -70,6 +70,10 @@ impl FlowPlan {
     pub fn app(&self) -> App {
         self.spec.app
     }
+    /// Its scheme; "*" = the compared one.
+    pub fn cc(&self) -> &str {
+        &self.spec.cc
+    }
     /// Whether it uses the start of the run, not one of its own.
     pub fn has_start_of_run(&self) -> bool {
         self.spec.app.is_tcp() && self.spec.slow_start.is_none()

@@ -4,7 +4,7 @@
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
 use crate::file::scenario::Scenario;
-use crate::file::tree::values;
+use crate::file::tree::{values, Given};
 use perigee_cc::{start_info, SchemeInfo};
 use perigee_timeline::SlowStart;
 
@@ -31,12 +31,17 @@ pub(super) fn of_flow(
     if own.is_some() {
         params.extend(values(Some(&spec.slow_start_params)));
     }
-    let wrong = |why: String| {
-        let p = Problem::new("flow.slow_start", why).at(&spec.place).found(format!("{id:?}"));
-        ScenarioError::from(p)
-    };
-    info.params(params.clone()).map_err(wrong)?;
+    let given = scenario.slow_start.get(id).filter(|_| spec.slow_start_params.is_empty());
+    info.params(params.clone()).map_err(|why| ScenarioError::from(contradictory(spec, id, given, why)))?;
     Ok(Some(SlowStart { id: id.into(), params }))
+}
+
+/// Parameters of a start that contradict each other, at the table that has them.
+fn contradictory(spec: &FlowSpec, id: &str, given: Option<&Given>, why: String) -> Problem {
+    match given.and_then(|g| g.values().next()) {
+        Some((_, place)) => Problem::new(format!("slow_start.{id}"), why).at(place),
+        None => Problem::new("flow.slow_start_params", why).at(&spec.place).found(format!("{id:?}")),
+    }
 }
 
 fn unsuitable(spec: &FlowSpec, id: &str, scheme: Option<&SchemeInfo>) -> Problem {

@@ -6,6 +6,7 @@ pub mod metrics;
 
 use crate::file::checked::{Checked, Part};
 use crate::file::error::Problem;
+use crate::file::flow::FlowSpec;
 use crate::file::grammar::{By, Kinds, Only};
 use crate::file::kind::{Kind, Val};
 use crate::file::parameters::parameters;
@@ -16,6 +17,8 @@ use std::collections::BTreeSet;
 
 /// Metrics of single flows; the others compare flows or are those of a table.
 const OF_FLOWS: &[Only] = &[Only::Without("metric", &["jain", "column"])];
+/// A flow is in at most one group.
+const WITHOUT_FLOW: &[Only] = &[Only::Absent("flow")];
 /// A column of the tables has its own window.
 const IN_A_WINDOW: &[Only] = &[Only::Without("metric", &["column"])];
 const NEAR: &[Only] = &[Only::Given(&["near"])];
@@ -26,8 +29,10 @@ parameters! {
     Expect = "expect", "What must hold of the results: `perigee run`, `sweep` and `judge` report it and end with code 4 where it does not.", kinds Kinds { by: By::Word("metric"), of: metrics::METRICS };
     metric: String = required(Kind::Word(metrics::NAMES), "what is bounded; each metric has keys of its own, below");
     title: Option<String> = optional(Kind::Text, "one line for tables; default: made from the keys");
+    source: Option<String> = optional(Kind::Text, "where the bound is from: a document's section, a derivation, or \"ours\"");
     cc: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "schemes that it holds for; default: all that are compared");
     flow: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "flows by name; default: all flows over TCP together"), only OF_FLOWS;
+    group: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "groups of flows by name (`group` of a [[flow]]); of a column, one"), only WITHOUT_FLOW;
     from: Option<Nanos> = optional(ANY_TIME, "start of the window; default: the end of run.warmup, of states, rise and convergence the start of the run"), only IN_A_WINDOW;
     until: Option<Nanos> = optional(ANY_TIME, "end of the window; default: the end of the run"), only IN_A_WINDOW;
     within: Option<f64> = optional(Kind::Share(0.0, 1.0), "largest deviation from near, as a share of it"), only NEAR;
@@ -57,6 +62,23 @@ impl Expect {
         if c.has("order") && (distinct.len() < 2 || distinct.len() < self.order.len()) {
             let p = c.problem("order", "an order needs two schemes or more, each once");
             problems.push(p.found(format!("{:?}", self.order)));
+        }
+    }
+
+    /// Groups that no flow is in, and several of them where the value is that of one.
+    pub(crate) fn check_groups(&self, flows: &[FlowSpec], problems: &mut Vec<Problem>) {
+        let names: BTreeSet<&str> = flows.iter().filter_map(|f| f.group.as_deref()).collect();
+        for name in self.group.iter().filter(|name| !names.contains(name.as_str())) {
+            let p = self.written.problem("group", "no flow is in such a group").found(format!("{name:?}"));
+            let known = names.iter().copied().collect::<Vec<_>>().join(", ");
+            problems.push(match names.is_empty() {
+                true => p.hint("give flows a group: group = \"web\" in [[flow]]"),
+                false => p.allowed(known),
+            });
+        }
+        if self.metric == "column" && self.group.len() > 1 {
+            let p = self.written.problem("group", "a column has a value for each group");
+            problems.push(p.found(format!("{:?}", self.group)).hint("write an [[expect]] for each"));
         }
     }
 
@@ -136,6 +158,22 @@ mod tests {
         assert_eq!(s.expect[0].as_json(), expected);
         let s = read("metric = \"share\"\nat_least = \"95 %\"").unwrap();
         assert_eq!(s.expect[0].as_json()["at_least"], json!(0.95));
+    }
+
+    #[test]
+    fn groups_are_those_of_the_flows() {
+        let web = "[[flow]]\ncc = \"cubic\"\ngroup = \"web\"\n";
+        let read = |expect: &str, more: &str| {
+            let text = format!("{}{more}[[expect]]\n{expect}", BASE.trim_end_matches("[[expect]]\n"));
+            Scenario::parse(&text, "s", Path::new("/"), &[]).map_err(|e| e.to_string())
+        };
+        let bound = "metric = \"goodput\"\nat_least = \"1 Mbit\"\ngroup = \"web\"";
+        assert_eq!(read(bound, web).unwrap().expect[0].as_json()["group"], json!(["web"]));
+        assert!(read(bound, "").unwrap_err().contains("no flow is in such a group; found \"web\""));
+        assert!(read(&bound.replace("web", "wed"), web).unwrap_err().contains("allowed: web"));
+        assert!(read(&format!("{bound}\nflow = \"a\""), web).unwrap_err().contains("no effect beside flow"));
+        let two = "metric = \"column\"\ncolumn = \"jain\"\nat_least = 0.5\ngroup = [\"web\", \"b\"]";
+        assert!(read(two, &web.repeat(2).replacen("web", "b", 1)).unwrap_err().contains("for each group"));
     }
 
     #[test]
