@@ -167,10 +167,10 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
-    {"judge"},
     {"learn", "view", "demand"},
     {"validation", "benchmarks"},
     {"measure"},
+    {"judge"},
     {"cli"},
 ]
 # Entry points: modules imported first, names offered by the package, and those requested by the

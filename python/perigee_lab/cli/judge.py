@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perigee_lab.cli.backend import BackendOption, KernelOption, chosen, name_of, not_in_real_time
+from perigee_lab.cli.backend import BackendOption, KernelOption, check_hosts, chosen, name_of, not_in_real_time
 from perigee_lab.cli.expectations import Outlets, exit_code, tally
 from perigee_lab.cli.options import ForceOption, JobsOption, JsonOption, SetOption, TrustOption, machines_of, schemes_of
 from perigee_lab.common import quoting
@@ -20,22 +21,45 @@ from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import FAILED, INTERRUPTED, UNDECIDED, UNMET
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, write_text, writing
+from perigee_lab.common.messages import complain
 from perigee_lab.common.terminal import empty_table, table_console
 
 if TYPE_CHECKING:
     from perigee_lab.judge.catalogue import Judgement, Outcome
+    from perigee_lab.judge.programs import Pair
+    from perigee_lab.judge.releases import Release
+    from perigee_lab.runs.backends import Backend
+    from perigee_lab.runs.machines import Machines
 
 RUNS = Path("runs")
+OF_SCHEMES = "starts"
+"""Catalogue about parameters of Perigee's transport, which programs do not have."""
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="Schemes: names, or mine.py:Scheme; several: A,B,C.")],
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="WHAT", help="Schemes: names, or mine.py:Scheme; several: A,B,C. Or a crate: quinn@0.11.9."
+        ),
+    ] = None,
     catalogue: Annotated[
         list[str] | None,
         typer.Option(
             "--catalogue", metavar="bbr|rfc9743|satellite|starts|FOLDER", help="Cases to run; default: all four."
         ),
     ] = None,
+    program: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--program",
+            metavar="SERVER CLIENT",
+            help="Instead of WHAT: commands of programs at both ends, with {host}, {port}, {seconds}, {bytes}, {qlog}.",
+        ),
+    ] = None,
+    sends: Annotated[
+        str, typer.Option("--sends", metavar="client|server", help="With --program: which of them sends the data.")
+    ] = "client",
     quick: Annotated[bool, typer.Option("--quick", help="Only the short cases (a minute in all).")] = False,
     sets: SetOption = None,
     jobs: JobsOption = None,
@@ -48,7 +72,7 @@ def command(
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     tap: Annotated[Path | None, typer.Option("--tap", metavar="FILE", help="Write TAP.")] = None,
 ) -> int:
-    """Check a congestion control against test cases.
+    """Check a congestion control, or programs, against test cases.
 
     A page with verdicts, and a line for CI. Exit code 0: cases passed, and others are not observable;
     4: one has failed; 5: one is undecided, or none is observable. Completed runs in --out are reused.
@@ -58,33 +82,29 @@ def command(
     from perigee_lab.judge import catalogue as catalogues
     from perigee_lab.judge.formats import write
     from perigee_lab.judge.page import write_page
-    from perigee_lab.runs.archive import in_place_of_a_scenario, is_archive
     from perigee_lab.runs.runner import Interrupted
 
-    for word in [*what.split(","), *(catalogue or [])]:
-        if is_archive(Path(word)):
-            stop(in_place_of_a_scenario(Path(word)))
-    on = chosen(name_of(backend, None, None), kernel)
-    not_in_real_time(on, "and the cases of a catalogue side by side")
+    _refuse_archives([*(what.split(",") if what else []), *(catalogue or [])])
     Outlets(junit, tap).check()
     if out is not None:
         refuse_file(out)
-    schemes, given = schemes_of(what), list(sets or [])
-    chosen_ones = list(dict.fromkeys(catalogue or catalogues.names()))
-    loaded = {name: catalogues.load(name, given, quick=quick, trust=trust) for name in chosen_ones}
+    given = list(sets or [])
+    run, label = _runner(what, program, sends, backend, kernel, machines_of(jobs, None, None), trust=trust)
+    of_programs = program is not None or "@" in (what or "")
+    known = [n for n in catalogues.names() if n != OF_SCHEMES or not of_programs]
+    loaded = {n: catalogues.load(n, given, quick=quick, trust=trust) for n in dict.fromkeys(catalogue or known)}
     with writing(out or RUNS):
-        folder = out or fresh_folder(f"judge-{names.as_folder(what)}", RUNS)
+        folder = out or fresh_folder(f"judge-{names.as_folder(label)}", RUNS)
     done: list[Judgement] = []
     try:
         with writing(folder), claimed(folder, fresh=out is None):
             for name, cases in loaded.items():
-                keys: dict[str, Any] = {"machines": machines_of(jobs, None, None), "backend": on, "force": force}
-                keys["command"] = recorded(sys.argv)
-                make = partial(catalogues.run, name, cases, schemes, folder / names.as_folder(name), **keys)
+                keys: dict[str, Any] = {"force": force, "command": recorded(sys.argv)}
+                make = partial(run, name, cases, folder / names.as_folder(name), **keys)
                 done += _with_bar(make, name, quiet=as_json)
             write_page(done, folder / "judge.html", given)
             write_text(folder / "judge.json", json.dumps(_as_data(done, given), indent=1) + "\n")
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):
         announce(f"complete runs are in {folder}; the same call with --out {folder} resumes")
         return INTERRUPTED
     for file in (junit, tap):
@@ -98,6 +118,85 @@ def command(
     if any(o.problem for j in done for o in j.outcomes):
         return FAILED
     return _code(done)
+
+
+def _refuse_archives(words: Sequence[str]) -> None:
+    from perigee_lab.runs.archive import in_place_of_a_scenario, is_archive
+
+    for word in words:
+        if is_archive(Path(word)):
+            stop(in_place_of_a_scenario(Path(word)))
+
+
+def _runner(
+    what: str | None,
+    program: tuple[str, str] | None,
+    sends: str,
+    backend: str | None,
+    kernel: str | None,
+    machines: Machines,
+    *,
+    trust: bool,
+) -> tuple[Callable[..., list[Judgement]], str]:
+    """The function that runs a catalogue, and the name of what it judges."""
+    from perigee_lab.judge import catalogue as catalogues
+    from perigee_lab.judge import programs, releases
+
+    if (what is None) == (program is None):
+        stop("give what to judge: a scheme (perigee judge bbr3), or --program SERVER CLIENT, and not both")
+    if program is not None:
+        pair = programs.Pair(*program, sends)
+        pair.check()
+        on = _with_hosts(backend, kernel)
+        return lambda name, cases, out, **keys: [programs.run(name, cases, pair, out, backend=on, **keys)], pair.label
+    assert what is not None
+    if sends != "client":
+        stop("--sends belongs to --program SERVER CLIENT: leave it out, or add --program")
+    if (release := releases.parsed(what)) is not None:
+        built = release_pair(release, trust=trust)
+        at = _with_hosts(backend, kernel)
+        return lambda name, cases, out, **keys: [programs.run(name, cases, built, out, backend=at, **keys)], what
+    on = chosen(name_of(backend, None, None), kernel)
+    not_in_real_time(on, "and the cases of a catalogue side by side")
+    schemes = schemes_of(what)
+    run = catalogues.run
+    return lambda name, cases, out, **keys: run(name, cases, schemes, out, machines=machines, backend=on, **keys), what
+
+
+def release_pair(release: Release, *, trust: bool) -> Pair:
+    """The programs of a released crate; ends the command if building them is not permitted."""
+    from perigee_lab.judge import releases
+
+    if (crates := releases.plan(release)) and not trust:
+        stop(
+            f"cargo would build {len(crates)} crates of crates.io for {release.label}, and run their build scripts: "
+            f"{', '.join(crates)}\nadd --trust to consent"
+        )
+    if crates:
+        complain(f"cargo builds {len(crates)} crates for {release.label}: {', '.join(crates)}")
+    return releases.pair(release, releases.build(release))
+
+
+def _with_hosts(name: str | None, kernel: str | None) -> Backend:
+    """The backend of programs: virtual time where a kernel is built, else real time."""
+    from perigee_lab.hosts.kernels import KernelError
+
+    if name is not None or kernel is not None:
+        named = name_of(name, None, None, default="linux")
+        check_hosts(named, kernel, None, None)
+        return _in_part(chosen(named, kernel))
+    try:
+        return chosen("linux", None)
+    except KernelError:
+        complain("no kernel is built (perigee kernel build): programs run in real time, one case after the other")
+        return _in_part(chosen("emulation", None))
+
+
+def _in_part(backend: Backend) -> Backend:
+    """Emulation of the flows of programs only; others stay simulated, as in virtual time."""
+    from perigee_lab.runs.backends import Emulation
+
+    return replace(backend, all_flows=False) if isinstance(backend, Emulation) else backend
 
 
 def _code(done: Sequence[Judgement]) -> int:

@@ -105,6 +105,8 @@ class Story:
     code: int | None = None
     """Exit code; if negative, minus the number of the signal that killed the program; None = still
     running at the end."""
+    growth: list[tuple[int, int]] = field(default_factory=list)
+    """Times at which standard output grew, ns, and its length then."""
     written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
 
     @property
@@ -164,6 +166,8 @@ class Stories:
             story.begun_ns = at_ns
         elif kind in story.written:
             story.written[kind] += data
+            if kind == "output":
+                story.growth.append((at_ns, len(story.written[kind])))
             self.on_output(program, kind, data)
         else:
             story.ended_ns = at_ns

@@ -91,6 +91,10 @@ class Flow:
     duplicates: int = 0
     probe_bytes: int | None = None
     """Length of a probe's IP packet, if the log has it."""
+    first_ns: int | None = None
+    """Time of the first event, if the log has others than those of rows."""
+    states: list[tuple[int, str]] = field(default_factory=list)
+    """States of the congestion control from a time on."""
 
 
 @dataclass

@@ -19,8 +19,13 @@ METRICS = {"recovery:metrics_updated", "quic:recovery_metrics_updated", "recover
 SENT = {"transport:packet_sent", "quic:packet_sent", "packet_sent"}
 RECEIVED = {"transport:packet_received", "quic:packet_received", "packet_received"}
 LOST = {"recovery:packet_lost", "quic:packet_lost", "packet_lost"}
+STATES = {
+    "recovery:congestion_state_updated", "quic:congestion_state_updated", "congestion_state_updated"
+}  # fmt: skip
 COLUMNS = {
     "latest_rtt": ("rtt_ns", 1e6), "smoothed_rtt": ("srtt_ns", 1e6), "congestion_window": ("cwnd_bytes", 1),
+    # The name in drafts before version 0.3, which some stacks kept.
+    "cwnd": ("cwnd_bytes", 1),
     "bytes_in_flight": ("in_flight_bytes", 1), "ssthresh": ("ssthresh_bytes", 1), "pacing_rate": ("pacing_bps", 1),
     "min_rtt": ("log.min_rtt_ms", 1),
 }  # fmt: skip
@@ -57,7 +62,6 @@ class _Trace:
         self.sent = self.lost = self.acked_bytes = self.received_bytes = 0
         self.blocked: int | None = None
         self.clock_ms = 0.0
-        self.first_ns: int | None = None
 
     def time_ns(self, event: Any) -> int | None:
         """Time of an event in ns.
@@ -87,6 +91,8 @@ class _Trace:
         if not isinstance(name, str) or t_ns is None:
             log.strange.append(f"{where}: no name or time")
             return
+        if self.flow.first_ns is None:
+            self.flow.first_ns = t_ns
         if not isinstance(data, dict):
             return
         if name in SENT:
@@ -98,6 +104,8 @@ class _Trace:
             self.sizes.pop(_number_of(data), None)
         elif name in METRICS:
             self._metrics(data, t_ns)
+        elif name in STATES and isinstance(state := at(data, "new"), str) and state:
+            self.flow.states.append((t_ns, state[:80]))
 
     def _sent(self, data: dict[str, Any]) -> None:
         self.sent += 1

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Programs in place of a congestion control: what is observed of them, and what is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import Cli
+from perigee_lab.cli.judge import release_pair
+from perigee_lab.common.errors import CommandError
+from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, UNDECIDED, UNMET
+from perigee_lab.hosts import real_time
+from perigee_lab.judge import catalogue, observed, programs, releases
+from perigee_lab.judge.programs import Pair, ProgramError
+from perigee_lab.judge.releases import ReleaseError
+from perigee_lab.runs.backends import SIMULATOR
+from perigee_lab.runs.stories import Program, Stories
+from real_hosts import real
+
+HERE = Path(__file__).parent
+TCP, QUIC = HERE / "tcp_program.py", HERE / "quic_program.py"
+SERVER = f"{sys.executable} {TCP} server {{port}}"
+CLIENT = f"{sys.executable} {TCP} client {{host}} {{port}} {{seconds}} {{bytes}}"
+UDP = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+if sys.argv[1] == "server":
+    s.bind(("::", int(sys.argv[2])))
+    total = 0
+    for k in range(1 << 30):
+        total += len(s.recv(2000))
+        if k % 50 == 0 and len(sys.argv) > 3:
+            print("received", total, flush=True)
+else:
+    end = time.monotonic() + float(sys.argv[4])
+    while time.monotonic() < end:
+        s.sendto(bytes(1200), (sys.argv[2], int(sys.argv[3])))
+        time.sleep(0.002)
+"""
+CASE = """
+title = "small"
+[case]
+source = "ours"
+purpose = "A program has most of a small path."
+[run]
+duration = "4 s"
+warmup = "1 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+{}
+[[expect]]
+title = "share"
+metric = "share"
+at_least = {}
+[[expect]]
+title = "queue"
+metric = "queue"
+quantile = "95 %"
+at_most = "60 ms"
+[[expect]]
+title = "window"
+metric = "variable"
+variable = "cwnd_bytes"
+at_least = 1000
+[[expect]]
+title = "drain"
+metric = "visits"
+state = "drain"
+at_least = 1
+"""
+needs_namespaces = pytest.mark.skipif(real_time.why_not() is not None, reason=f"{real_time.why_not()}")
+
+
+def cases(folder: Path, flow: str = "", share: float = 0.5) -> Path:
+    """A catalogue of one case."""
+    (folder / "cases").mkdir()
+    (folder / "cases/one.toml").write_text(CASE.format(flow, share), encoding="utf-8")
+    return folder / "cases"
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    """Verdicts by title, from the JSON of a call."""
+    told = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+    [case] = told["catalogues"][0]["cases"]
+    return {e["title"]: e["verdict"] for e in case["expectations"]}
+
+
+@real
+def test_a_tcp_program_is_judged_by_its_packets_only(tmp_path: Path, cli: Cli) -> None:
+    words = ["judge", "--program", SERVER, CLIENT, "--catalogue", cases(tmp_path), "--backend", "linux"]
+    done = cli(*words, "--out", tmp_path / "o", "--junit", tmp_path / "j.xml", "--tap", tmp_path / "t.tap")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert verdicts(tmp_path / "o") == {
+        "share": "passed",
+        "queue": "passed",
+        "window": "not observable",
+        "drain": "not observable",
+    }
+    assert "1 passed (1 of them in part" in done.stdout
+    assert "# SKIP" in (tmp_path / "t.tap").read_text(encoding="utf-8")
+    assert 'skipped="2"' in (tmp_path / "j.xml").read_text(encoding="utf-8")
+    assert not list((tmp_path / "o").rglob("*.pcapng")), "captures are large"
+    records = sorted(p.stat().st_mtime_ns for p in (tmp_path / "o").rglob("manifest.json"))
+    again = cli(*words, "--out", tmp_path / "o")
+    assert again.returncode == 0
+    assert sorted(p.stat().st_mtime_ns for p in (tmp_path / "o").rglob("manifest.json")) == records
+
+
+@real
+def test_slow_and_broken_programs_fail(tmp_path: Path, cli: Cli) -> None:
+    words = ["--catalogue", cases(tmp_path), "--backend", "linux"]
+    slow = cli("judge", "--program", f"{SERVER} slow", CLIENT, *words, "--out", tmp_path / "slow")
+    assert slow.returncode == UNMET, slow.stdout + slow.stderr
+    assert verdicts(tmp_path / "slow")["share"] == "failed"
+    broken = cli(
+        "judge", "--program", SERVER, CLIENT.replace("{seconds}", "nonsense"), *words, "--out", tmp_path / "broken"
+    )
+    assert broken.returncode == FAILED
+    assert "the client of flow 's1->d1' ended: exit code 1" in broken.stdout
+
+
+@real
+def test_what_a_program_does_not_report_is_not_observable(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "udp.py").write_text(UDP, encoding="utf-8")
+    own = f"{sys.executable} {tmp_path / 'udp.py'}"
+    words = ["--catalogue", cases(tmp_path, share=0.4), "--backend", "linux"]
+    client = f"{own} client {{host}} {{port}} {{seconds}}"
+    silent = cli("judge", "--program", f"{own} server {{port}}", client, *words, "--out", tmp_path / "silent")
+    assert silent.returncode == UNDECIDED, silent.stdout + silent.stderr
+    assert set(verdicts(tmp_path / "silent").values()) == {"not observable"}
+    talking = cli("judge", "--program", f"{own} server {{port}} talks", client, *words, "--out", tmp_path / "talking")
+    assert verdicts(tmp_path / "talking")["share"] == "passed", talking.stdout + talking.stderr
+    assert verdicts(tmp_path / "talking")["queue"] == "not observable"
+
+
+@needs_namespaces
+def test_programs_run_in_real_time_without_a_kernel(tmp_path: Path, cli: Cli) -> None:
+    words = ["judge", "--program", SERVER, CLIENT, "--catalogue", cases(tmp_path, 'bytes = "300 kB"', 0.001)]
+    (tmp_path / "cases/one.toml").write_text(
+        CASE.format('bytes = "300 kB"', 0.001) + '[[expect]]\ntitle = "done"\nmetric = "completion"\nat_most = "3 s"\n',
+        encoding="utf-8",
+    )
+    done = cli(*words, "--backend", "emulation", "--out", tmp_path / "o")
+    assert done.returncode in (0, UNMET), done.stdout + done.stderr
+    assert verdicts(tmp_path / "o")["done"] == "passed"
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("aioquic") is None, reason="aioquic is missing: pip install aioquic")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing")
+def test_a_quic_program_is_judged_by_its_qlog(tmp_path: Path, cli: Cli) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days"]
+    subprocess.run(
+        [*made, "36500", "-subj", "/CN=t", "-keyout", key, "-out", certificate], check=True, capture_output=True
+    )
+    server = f"{sys.executable} {QUIC} server {{port}} {certificate} {key}"
+    client = f"{sys.executable} {QUIC} client {{host}} {{port}} {{seconds}} {{bytes}} {{qlog}} cubic"
+    words = ["judge", "--program", server, client, "--catalogue", cases(tmp_path), "--backend", "linux"]
+    done = cli(*words, "--out", tmp_path / "o")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = verdicts(tmp_path / "o")
+    assert found == {"share": "passed", "queue": "passed", "window": "passed", "drain": "not observable"}
+
+
+# ---- without hosts -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["cubic", "--program", SERVER, CLIENT], "and not both"),
+        ([], "give what to judge"),
+        (["--program", "server", CLIENT], "server has no {port}"),
+        (["--program", SERVER, "client {port}"], "client has no {host}"),
+        (["--program", SERVER, CLIENT, "--sends", "both"], "neither client nor server"),
+        (["--program", SERVER, CLIENT, "--backend", "simulator"], "has no hosts for programs"),
+        (["cubic", "--sends", "server"], "belongs to --program"),
+        (["quinn@0.11.9:reno"], "has no congestion control 'reno'; it has cubic, newreno, bbr"),
+        (["msquic@2.5.0"], "there is no adapter for msquic"),
+    ],
+)
+def test_errors_name_the_remedy(cli: Cli, words: list[str], expected: str) -> None:
+    done = cli("judge", *words)
+    assert done.returncode == BAD_INPUT, done.stderr
+    assert expected in done.stderr
+
+
+def test_cases_that_programs_cannot_run_are_not_available(tmp_path: Path) -> None:
+    pair = Pair("s {port}", "c {host} {port}")
+    why = {c.name: programs.why_not(c, pair, SIMULATOR) for c in catalogue.load("bbr") + catalogue.load("satellite")}
+    assert why["13-cruise-aggregation"] is None
+    assert "app = 'on-off'" in str(why["11-idle"]) or "app" in str(why["11-idle"])
+    assert "needs {bytes}" in str(why["15-geo-start"])
+    with_bytes = Pair("s {port}", "c {host} {port} {bytes}")
+    [geo] = [c for c in catalogue.load("satellite") if c.name == "15-geo-start"]
+    assert programs.why_not(geo, with_bytes, SIMULATOR) is None
+    for command in ("", " "):
+        with pytest.raises(ProgramError, match="is empty"):
+            Pair(command, "c {host} {port}").check()
+
+
+def test_each_flow_has_a_port_and_the_sender_is_where_the_data_is_from(tmp_path: Path) -> None:
+    [case] = [c for c in catalogue.load("rfc9743") if c.name == "06-newcomer"]
+    found = programs.tasks(case, 1, SIMULATOR)
+    assert not isinstance(found, str)
+    assert [t.port for t in found] == [5201, 5202]
+    assert [round(t.start_ns / 1e9, 1) for t in found] == [0.1, 20.0]
+    for sends, nodes in (("client", ["d2", "s2"]), ("server", ["s2", "d2"])):
+        pair = Pair("serve {port} {qlog}", "get {host} {port} {seconds} {bytes}", sends)
+        server, client = programs.programs_of(found[1], pair, tmp_path / sends)
+        assert [server.node, client.node] == nodes
+        assert client.words == ("/bin/sh", "-c", f"get {server.node} 5202 60 0")
+        assert (tmp_path / sends / "1" / "server").is_dir()
+
+
+def test_lines_of_a_receiver_have_the_times_of_its_writes() -> None:
+    stories = Stories([Program("d", ("x",))])
+    for at_ns, data in ((10, b"hello\nrecei"), (20, b"ved 100\n"), (30, b"received 250\nreceived 300 of\n")):
+        stories("output", at_ns, 0, data, 0)
+    found = observed.received(stories.all[0])
+    assert found is not None
+    assert found.t_ns.tolist() == [20, 30]
+    assert found.columns["delivered_bytes"].tolist() == [100, 250]
+    assert observed.received(Stories([Program("d", ("x",))]).all[0]) is None
+
+
+def test_a_qlog_has_states_and_the_time_of_the_run(tmp_path: Path) -> None:
+    zero_ms = observed.GUEST_EPOCH_NS / 1e6
+    lines: list[Any] = [{"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {}}]
+    for k in range(10):
+        lines.append({"time": zero_ms + 100 * k, "name": "transport:packet_sent", "data": {}})
+        metrics = {"congestion_window": 12_000 + k, "latest_rtt": 50}
+        lines.append({"time": zero_ms + 100 * k, "name": "recovery:metrics_updated", "data": metrics})
+    for at, state in ((0, "Startup"), (500, "Drain")):
+        event = {"time": zero_ms + at, "name": "recovery:congestion_state_updated", "data": {"new": state}}
+        lines.append(event)
+    file = tmp_path / "a.sqlog"
+    file.write_text("".join(f"\x1e{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    found = observed.of_qlogs([file], 0)
+    assert found is not None
+    assert found.t_ns.tolist() == pytest.approx([1e8 * k for k in range(10)], abs=1e4)
+    assert [s for _, s in found.states] == ["startup", "drain"]
+    assert found.columns["cwnd_bytes"][-1] == 12_009
+    grid = np.array([1.5e8, 5e8])
+    assert observed.on_grid(found, "sent_packets", grid).tolist() == pytest.approx([2.5, 6.0], abs=1e-3)
+    # An RTT sample belongs to one interval.
+    assert np.isnan(observed.on_grid(found, "rtt_ns", np.array([5e8, 5.2e8]))).tolist() == [False, True]
+    assert observed.of_qlogs([], 0) is None
+
+
+def test_a_release_sets_a_version_and_nothing_else() -> None:
+    release = releases.parsed("quinn-proto@0.11.14")
+    assert release is not None
+    assert release.label == "quinn-proto@0.11.14:cubic"
+    template = (releases.ADAPTERS / "quinn/Cargo.toml.in").read_text(encoding="utf-8")
+    changed = [
+        (before, after)
+        for before, after in zip(template.splitlines(), release.manifest().splitlines(), strict=True)
+        if before != after
+    ]
+    assert [after for _, after in changed] == [
+        'quic = { package = "quinn", version = "0.11" }',
+        'proto = { package = "quinn-proto", version = "=0.11.14" }',
+    ]
+    assert releases.parsed("cubic") is None
+    assert releases.parsed("mine.py:Scheme") is None
+    with pytest.raises(ReleaseError, match="no adapter"):
+        releases.parsed("s2n-quic@1.0.0")
+
+
+def test_building_a_release_needs_consent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    cargo = tmp_path / "bin/cargo"
+    cargo.write_text(
+        '#!/bin/sh\ncase $1 in tree) printf "perigee-judged v0.0.0\\nring v0.17.8\\ntokio v1.0.0\\n";; '
+        "generate-lockfile) touch Cargo.lock;; *) echo error: called >&2; exit 1;; esac\n",
+        encoding="utf-8",
+    )
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(releases, "build", lambda _: pytest.fail("built without consent"))
+    quinn = releases.Release("quinn", "0.11.9", "cubic")
+    with pytest.raises(CommandError, match=r"2 crates .* ring v0\.17\.8, tokio v1\.0\.0\nadd --trust"):
+        release_pair(quinn, trust=False)
+    assert releases.plan(quinn) == ["ring v0.17.8", "tokio v1.0.0"]
