@@ -57,8 +57,10 @@ def claims(page: str, text: str) -> list[Claim]:
             names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
-            values = (row[n] for n in ("kind", "published", "ours", "95 % interval", "tolerance", "verdict"))
-            found.append(Claim(page, row["claim"], *values, size))
+            values = (row[n] for n in ("published", "ours", "95 % interval", "tolerance", "verdict"))
+            # Of a number, the cell also states where it is from.
+            kind = row["kind"].split(", ", 1)[0]
+            found.append(Claim(page, row["claim"], kind, *values, size))
         elif not cells:
             names = []
     return found
@@ -105,6 +107,8 @@ def pairs(old: list[Claim], new: list[Claim]) -> list[tuple[Claim | None, Claim 
 
 def reason(old: Claim, new: Claim) -> str:
     """The difference between two rows, as text."""
+    if new.verdict == "two modes":
+        return f"the runs have two modes, whose mean carries no verdict: {new.ours}"
     if new.verdict == "any scheme":
         return "at least half of the other schemes' results would meet it"
     said = []
@@ -142,7 +146,7 @@ def main() -> None:
 
 
 def _page(revision: str, rows: list[tuple[str, ...]], moved: Counter[tuple[str, str]], added: Counter[str]) -> str:
-    order = ("reproduced", "not reproduced", "tie", "any scheme", "no data", "no longer a claim")
+    order = ("reproduced", "not reproduced", "tie", "two modes", "any scheme", "no data", "no longer a claim")
     parts = [
         "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
         "<!-- Written by docs/make/study_changes.py from the pages of two revisions. -->",
@@ -155,7 +159,7 @@ def _page(revision: str, rows: list[tuple[str, ...]], moved: Counter[tuple[str, 
         "|---" * (len(order) + 1) + "|",
     ]
     parts += [
-        f"| {a} | {' | '.join(str(moved[a, b]) for b in order)} |" for a in order[:5] if any(moved[a, b] for b in order)
+        f"| {a} | {' | '.join(str(moved[a, b]) for b in order)} |" for a in order[:6] if any(moved[a, b] for b in order)
     ]
     parts += [f"| new claims | {' | '.join(str(added[b]) for b in order)} |", "", "## Claims whose verdict changed", ""]
     parts += ["| page | claim | before | now | what changed |", "|---|---|---|---|---|"]

@@ -3,9 +3,10 @@
 
 These are the schemes of the study's own simulator, and variants that explain a miss.
 
-Their tables are stored under separate names; neither figures nor claims are computed from them. A
-result that is reproduced only with the simulator's schemes is a property of the simulator; one that
-is reproduced with both is a property of the schemes.
+Their tables are stored under separate names. Claims and figures have the schemes of the study's own
+simulator in place of Linux's, which are compared and drawn beside them (`headline`). A result that
+is reproduced only with the simulator's schemes is a property of the simulator; one that is
+reproduced with both is a property of the schemes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 LABEL = "beside"
-THEIRS, VARIANTS = "theirs", "variants"
+THEIRS, VARIANTS, LINUX = "theirs", "variants", "linux"
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _plain(o: Outcome) -> Outcome:
 
 
 def of_figure(saved: Tables) -> Tables:
-    """The tables from which figures and claims are computed."""
+    """The tables of the figure's own runs, with Linux's schemes."""
     return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
 
 
@@ -137,14 +138,32 @@ def _of(saved: Tables, what: str) -> Tables:
     return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
 
 
+def headline(saved: Tables) -> Tables:
+    """The tables from which claims and figures are computed.
+
+    The schemes of the study's simulator replace Linux's, whose rows are kept under `linux-NAME` for
+    hollow marks in figures.
+    """
+    figure, theirs = of_figure(saved), _of(saved, THEIRS)
+    mixed = {name: _with(frame, theirs.get(name)) for name, frame in figure.items()}
+    linux = {f"{LINUX}-{name}": _replaced(frame, theirs[name]) for name, frame in figure.items() if name in theirs}
+    return mixed | linux
+
+
+def has_theirs(saved: Tables) -> bool:
+    """Whether the schemes of the study's simulator were run."""
+    return bool(_of(saved, THEIRS))
+
+
 def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """The claims that depend on which schemes are used, with both results."""
-    theirs = _of(saved, THEIRS)
-    if not theirs:
+    """The claims that depend on which schemes are used, with both results.
+
+    `verdicts` are those with the schemes of the study's simulator.
+    """
+    if not _of(saved, THEIRS):
         return []
-    mixed = {name: _with(frame, theirs.get(name)) for name, frame in of_figure(saved).items()}
-    others = {v.key: v for v in experiment.verdicts(mixed)}
-    pairs = [(v, others[v.key]) for v in verdicts if v.key in others]
+    others = {v.key: v for v in experiment.verdicts(of_figure(saved))}
+    pairs = [(others[v.key], v) for v in verdicts if v.key in others]
     return [
         asdict(Compared(v.claim, v.published, v.ours, v.verdict, other.ours, other.verdict))
         for v, other in pairs
@@ -152,13 +171,20 @@ def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict])
     ]
 
 
+def _replaced(frame: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the schemes that the simulator's replace."""
+    return frame[frame["cc"].isin(set(theirs["cc"]))]
+
+
 def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
-    """Replaces the rows of some schemes."""
+    """Replaces the rows of some schemes; the schemes keep their order."""
     import pandas as pd
 
     if theirs is None or theirs.empty:
         return frame
-    return pd.concat([frame[~frame["cc"].isin(set(theirs["cc"]))], theirs], ignore_index=True)
+    mixed = pd.concat([frame[~frame["cc"].isin(set(theirs["cc"]))], theirs], ignore_index=True)
+    place = {cc: i for i, cc in enumerate(dict.fromkeys(frame["cc"]))}
+    return mixed.sort_values("cc", key=lambda ccs: ccs.map(place), kind="stable", ignore_index=True)
 
 
 def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
@@ -170,7 +196,7 @@ def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
     figure, beside = of_figure(saved), of_variants(saved)
     found = dict(experiment.explained)
     if experiment.explain is not None:
-        found |= experiment.explain(figure, _of(saved, THEIRS))
+        found |= experiment.explain(headline(saved), _of(saved, THEIRS))
     if experiment.evidence is not None and beside:
         found |= experiment.evidence.words(figure, beside)
     return found

@@ -156,7 +156,7 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
 
     Raises ConcludeError if the tables have changed.
     """
-    from perigee_studies import kinds, style
+    from perigee_studies import causes, kinds, style
     from perigee_studies.exchanged import power, weighed
     from perigee_studies.kinds import PUBLISHED
     from perigee_studies.registry import experiments
@@ -164,8 +164,8 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     folder = out / experiment.name
     about = read_about(folder)
     saved = read_tables(folder)
-    tables = beside.of_figure(saved)
-    plain = experiment.verdicts(tables)
+    tables = beside.headline(saved)
+    plain = causes.named(experiment.name, experiment.verdicts(tables))
     explained = beside.explained(experiment, saved)
     of = kinds.of(experiment.name, plain, experiments(), tables)
     found = power(experiment, tables)
@@ -175,6 +175,7 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
             **asdict(v),
             "why": why(explained, v),
             "kind": kind.value,
+            "read": v.read.value,
             "exchanged": f"{found[v.key].passed} of {found[v.key].tried}" if v.key in found else "",
         }
         for v, kind in zip(verdicts, of, strict=True)
@@ -183,6 +184,7 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     passed, tried = sum(p.passed for p in counted), sum(p.tried for p in counted)
     about["exchanged"] = {"passed": passed, "tried": tried} if counted else None
     about["theirs"] = beside.compared(experiment, saved, plain)
+    about["own"] = beside.has_theirs(saved)
     about["decided"] = [asdict(d) for d in beside.decided(experiment, saved)]
     if experiment.note is not None:
         about["note"] = experiment.note(tables)

@@ -101,22 +101,26 @@ def efficiency_panels(
     runs: pd.DataFrame,
     delay: str,
     mark: Callable[[Any, pd.DataFrame, str], None],
+    *,
+    linux: bool = False,
 ) -> Any:
     """One panel per number of flows, with delay decreasing to the right.
 
-    `mark` draws the runs of a scheme.
+    `mark` draws the runs of a scheme; `linux`: Linux's schemes are drawn as hollow marks.
     """
     from perigee_studies import style
 
     counts = sorted(set(runs["flows"]))
-    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
+    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharex=True, sharey=True)
     for a, n in zip(axes[0], counts, strict=True):
         for cc in schemes(runs):
             mark(a, pick(runs, flows=n, cc=cc), cc)
         a.set_title(f"{n} flows", loc="left")
         a.set_xlabel(f"{delay} (better to the right)")
-        a.invert_xaxis()
+    axes[0][0].invert_xaxis()
     axes[0][0].set_ylabel("goodput / 100 Mbit/s")
+    if linux:
+        style.name_hollow(axes[0][0])
     style.shared_legend(figure, axes[0])
     return figure
 

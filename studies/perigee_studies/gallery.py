@@ -14,11 +14,11 @@ from perigee_lab.common import quoting
 from perigee_lab.common.files import write_text
 from perigee_lab.common.reading import read_bytes, read_text
 from perigee_lab.results.webpage import policy
-from perigee_studies import made, misses
+from perigee_studies import causes, made, misses
 from perigee_studies.conclude import ABOUT, DATA, VERDICTS
 from perigee_studies.kinds import PUBLISHED, Kind, kind_of, split
 from perigee_studies.registry import STUDIES, experiments
-from perigee_studies.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE, reproduced
+from perigee_studies.verdicts import ANY, DIFFERS, MISSING, MODES, REPRODUCED, TIE, reproduced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ TITLES = {
 HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
 COMPARED = HEADS.index("published")
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five")
-SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
+SHOWN = (REPRODUCED, DIFFERS, TIE, MODES, ANY, MISSING)
 ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
 WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
 """Columns that are hidden on narrow screens, where interval and tolerance are shown below our
@@ -72,6 +72,7 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     parts.append(_split([(e, f) for e, f in found if e.name not in damaged]))
     parts.append(_overview(found, damaged))
     good = {e.name for e, _ in found if e.name not in damaged}
+    parts.append(_findings({e.name: _json(f / VERDICTS, []) for e, f in found if e.name in good}))
     parts.append(misses.section(misses.findings(lambda name: folder / name / DATA if name in good else folder / "-")))
     for study in STUDIES:
         mine = [(e, f) for e, f in found if e.study == study]
@@ -82,6 +83,20 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     path = folder / PAGE
     write_text(path, "\n".join(parts))
     return path
+
+
+def _findings(rows: Mapping[str, list[dict[str, Any]]]) -> str:
+    """Causes of misses with the number of claims that hang on each."""
+    found = causes.found(rows)
+    if not found:
+        return ""
+    body = "".join(
+        f"<tr><td class=w>{quoting.html(f.cause.title)}<br><span class=soft>{quoting.html(f.cause.support)}</span></td>"
+        f"<td>{f.cause.origin.value}</td><td>{len(f.consequences)}</td></tr>"
+        for f in found
+    )
+    heads = "<tr><th>finding</th><th>which</th><th>claims</th></tr>"
+    return f"<h2 id='findings'>Findings</h2><div class=scroll><table>{heads}{body}</table></div>"
 
 
 def _title(found: list[tuple[Experiment, Path]]) -> str:
@@ -113,7 +128,8 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
             continue
         every = _json(f / VERDICTS, [])
         verdicts = [v for v in every if kind_of(v) in PUBLISHED]
-        counts = [sum(v["verdict"] == word for v in verdicts) for word in (REPRODUCED, DIFFERS, TIE, ANY)]
+        words = ((REPRODUCED,), (DIFFERS,), (TIE, MODES), (ANY,))
+        counts = [sum(v["verdict"] in each for v in verdicts) for each in words]
         # Zeros would suggest failed claims although there are no claims.
         cells = [str(n) if verdicts else "-" for n in (*counts, len(verdicts) - sum(counts))]
         about = _json(f / ABOUT, {})
@@ -128,7 +144,7 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
             f"<td class=wide>{quoting.html(runs)}</td>"
             f"<td class=wide>{quoting.html(str(about.get('size', '')))}</td></tr>"
         )
-    kinds = ("published: reproduced", "not", "tie", "any scheme", "no data")
+    kinds = ("published: reproduced", "not", "undecided", "any scheme", "no data")
     heads = ("experiment", "title", "published as", "claims reproduced", *kinds, "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
 

@@ -30,8 +30,17 @@ class Kind(str, Enum):
         return MEANINGS[self]
 
 
+class Read(str, Enum):
+    """Where a published value is from."""
+
+    PRINTED = "printed"
+    FIGURE = "read off a figure"
+    """The figure was looked at."""
+    WORDS = "words"
+
+
 MEANINGS = {
-    Kind.NUMBER: "a number that the study prints, or a point read off its figure",
+    Kind.NUMBER: "a number that the study prints, or a point read off a figure that was looked at",
     Kind.STATEMENT: "an order, or words such as high or near full, whose bounds are ours",
     Kind.SAME: "LeoTCP's, with the published value that OrbCC's paper has too: counted there",
     Kind.TUNED: "a published number, with a key of the set-up chosen so that it comes out",

@@ -83,6 +83,9 @@ def in_words(made: Mapping[str, Any]) -> str:
     if made.get("variants"):
         found.append(f"Variants for explanations: {_by(made['variants'])}.")
         found += [f"Of these “{name}”: {_by(of_it)}." for name, of_it in made["variants"].get("some", {}).items()]
+    if made.get("theirs"):
+        which = made["theirs"].get("which", "")
+        found.append(f"Schemes of the study's simulator{f' ({which})' if which else ''}: {_by(made['theirs'])}.")
     return " ".join(found)
 
 

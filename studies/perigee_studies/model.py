@@ -158,7 +158,7 @@ class Experiment:
     metrics: str = ""
     """Definitions, windows and units of the experiment's numbers (Markdown)."""
     theirs: Theirs | None = None
-    """Schemes that are also run in the version of the study's simulator."""
+    """Schemes that are also run in the version of the study's simulator, which claims and figures have."""
     evidence: Evidence | None = None
     """Runs for computed explanations."""
     captions: Mapping[str, str] = field(default_factory=dict)

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.common.files import copied, write_text
 from perigee_lab.common.reading import read_bytes, read_text
 from perigee_lab.results.webpage import filled
-from perigee_studies import made, misses, published
+from perigee_studies import causes, made, misses, published
 from perigee_studies.conclude import VERDICTS, ConcludeError, read_about
 from perigee_studies.decided import RULE
 from perigee_studies.gallery import TITLES, heads_for
-from perigee_studies.kinds import PUBLISHED, Kind, kind_of, split
+from perigee_studies.kinds import PUBLISHED, Read, kind_of, split
 from perigee_studies.model import Size
+from perigee_studies.origins import Origin
 from perigee_studies.registry import STUDIES, experiments
-from perigee_studies.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
+from perigee_studies.verdicts import ANY, DIFFERS, MISSING, MODES, REPRODUCED, TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from pathlib import Path
 
     from perigee_studies.model import Experiment
@@ -30,13 +31,9 @@ WIDTH = 116
 # Maximum number of claims named in the finding at the top of a page.
 SHOWN = 4
 HEAD = (
-    "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
-    "| any scheme | exchanged | runs | size |"
+    "| experiment | published as | published: reproduced | not | undecided | any scheme | other: reproduced | not "
+    "| undecided | any scheme | exchanged | runs | size |"
 )
-# A row in a page's table of verdicts, with the kind and the verdict of a claim.
-_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{ANY}|{MISSING}"
-ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
-
 # Text below the table of verdicts; the front page extracts the two numbers.
 EXCHANGED = (
     "With the schemes' results exchanged (each under the name of the next, of the one after that, …) the reproduced "
@@ -48,6 +45,14 @@ THEIRS = (
     "Of the {bearing} claims on which that has a bearing {both} come out with either, {linux} with Linux's schemes "
     "only, {theirs} with the simulator's only, {neither} with neither."
 )
+LINUX_ONLY = (
+    "Cubic, BBRv1 and BBRv3 are Linux's on this page: those of the study's simulator have not been run since their "
+    "model follows the authors' code packet for packet."
+)
+LEOTCP = (
+    "LeoTCP's paper is an earlier version of OrbCC's with the same runs: findings that both have are OrbCC's, and "
+    "counted once."
+)
 THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
 
 
@@ -58,7 +63,8 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
     them.
     """
     docs.mkdir(parents=True, exist_ok=True)
-    written, lines, claims, theirs = [], [], [], []
+    written, lines, theirs = [], [], []
+    claims: dict[str, list[dict[str, Any]]] = {}
     for study in STUDIES:
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
@@ -66,23 +72,28 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
             saved = None if e.name in damaged else _saved(results / e.name)
             if saved is not None:
                 verdicts, about = saved
-                tables = published.save(e, results, docs, about)
+                tables = published.save(e, results, docs, about, verdicts)
                 about["made"] = made.read(results / e.name)
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
                 written.append(page)
             if page.exists():
                 text = read_text(page)
-                mine = [{"kind": kind, "verdict": verdict} for kind, verdict in ROW.findall(text)]
-                claims += mine
+                mine = claims[e.name] = published.claims(e, docs)
                 theirs += [tuple(map(int, found)) for found in THEIRS_PATTERN.findall(text)]
                 counts = " | ".join(map(str, (*_counts(mine, published=True), *_counts(mine, published=False))))
                 rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
         if rows:
             lines += [f"\n## {TITLES[study]}\n", HEAD, "|---" * (HEAD.count("|") - 1) + "|", *rows]
+    every = causes.found(claims)
     if decided := misses.findings(lambda name: docs / published.TABLES / name.replace("/", "-")):
         write_text(docs / misses.PAGE, misses.page(decided))
         written.append(docs / misses.PAGE)
-    text = filled(_reading(), {"SPLIT": "\n".join(_split(claims)), "THEIRS": _theirs_in_all(theirs)})
+    parts = {
+        "FINDINGS": "\n".join(_findings_in_all(every, claims)),
+        "SPLIT": "\n".join(_split([row for rows in claims.values() for row in rows])),
+        "THEIRS": _theirs_in_all(theirs),
+    }
+    text = filled(_reading(), parts)
     write_text(docs / "README.md", text + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
 
@@ -92,6 +103,41 @@ def _reading() -> str:
     from importlib.resources import files
 
     return (files("perigee_studies") / "reading.md").read_text(encoding="utf-8")
+
+
+def _findings_in_all(every: Sequence[causes.Found], claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Findings of each study: the number of each origin, and a table of all."""
+    missed = sum(len(f.consequences) for f in every)
+    unnamed = causes.without(claims)
+    words = f"{missed} published claims are not reproduced, because of {len(every)} causes"
+    if unnamed:
+        words += f"; {len(unnamed)} more have no known cause"
+    lines = [
+        *textwrap.wrap(f"{words}. A finding is a cause with its consequences: the claims that hang on it.", WIDTH),
+        "",
+        f"| study | findings | {' | '.join(o.value for o in Origin)} | claims |",
+        "|---" * (len(Origin) + 3) + "|",
+    ]
+    for study in STUDIES:
+        mine = causes.of_study(every, study)
+        counts = " | ".join(str(sum(f.cause.origin is o for f in mine)) for o in Origin)
+        where = f"[{TITLES[study]}](#{_anchor(TITLES[study])})"
+        lines.append(f"| {where} | {len(mine)} | {counts} | {sum(len(f.consequences) for f in mine)} |")
+    lines += ["", *textwrap.wrap(LEOTCP, WIDTH), "", *(_item(f"**{o.value}**: {o.meaning}") for o in Origin)]
+    lines += ["", "| finding | study | which | claims | why |", "|---|---|---|---|---|"]
+    for study in STUDIES:
+        for f in causes.of_study(every, study):
+            pages = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in f.cause.pages)
+            lines.append(
+                f"| {f.cause.title} | {TITLES[study].split(' (')[0]} | {f.cause.origin.value} | "
+                f"{len(f.consequences)} | {f.cause.support} {pages} |"
+            )
+    return lines
+
+
+def _anchor(title: str) -> str:
+    """The anchor of a heading, as forges and the site have it."""
+    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
 
 
 def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
@@ -105,23 +151,26 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
 def _split(claims: list[dict[str, str]]) -> list[str]:
     """Claims by kind; published and reproduced ones come first."""
     rows = [
-        "| kind of claim | reproduced | not reproduced | tie | any scheme | no data | compared with |",
-        "|---|---|---|---|---|---|---|",
+        "| kind of claim | reproduced | not reproduced | tie | two modes | any scheme | no data | compared with |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for kind, n in split(claims).items():
-        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, ANY, MISSING))
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, MODES, ANY, MISSING))
         name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
         rows.append(f"| {name} | {counts} | {kind.meaning} |")
     return rows
 
 
 def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
-    """Numbers of claims that are reproduced, not reproduced, ties, or true of any scheme.
+    """Numbers of claims that are reproduced, not reproduced, undecided, or true of any scheme.
+
+    Undecided are ties, and means of runs with two modes.
 
     Counts either published claims or the others.
     """
     mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
-    return [mine.count(verdict) for verdict in (REPRODUCED, DIFFERS, TIE, ANY)]
+    undecided = mine.count(TIE) + mine.count(MODES)
+    return [mine.count(REPRODUCED), mine.count(DIFFERS), undecided, mine.count(ANY)]
 
 
 def _size(page: str) -> str:
@@ -160,7 +209,7 @@ def _page(
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     size = Size(about["size"])
-    parts += [*textwrap.wrap(finding(verdicts), WIDTH), ""]
+    parts += [*findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
@@ -187,6 +236,8 @@ def _page(
         parts += ["", *_decided(about["decided"])]
     if e.theirs is not None and about.get("theirs"):
         parts += ["", *_theirs(e.theirs.what, about["theirs"])]
+    if e.theirs is not None and not about.get("own"):
+        parts += ["", *textwrap.wrap(LINUX_ONLY, WIDTH)]
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
     if e.metrics:
         parts += ["", "## Metrics", "", *textwrap.wrap(" ".join(e.metrics.split()), WIDTH)]
@@ -206,6 +257,18 @@ def _prose(text: str) -> list[str]:
     return [line.replace("\0", " ") for line in lines]
 
 
+def findings(name: str, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The findings of a page: each cause with its origin, the claims that hang on it, and the reason."""
+    words = {row["key"]: row["claim"] for row in verdicts}
+    lines = []
+    for f in causes.found({name: verdicts}):
+        claims = list(dict.fromkeys(words[key] for _, key in f.consequences))
+        number = f"{len(f.consequences)} claim{'s' * (len(f.consequences) > 1)}"
+        said = "; ".join(claims[:SHOWN]) + (f"; and {len(claims) - SHOWN} more" if len(claims) > SHOWN else "")
+        lines.append(_item(f"**{f.cause.title}** ({f.cause.origin.value}; {number}). {f.cause.support} ({said}.)"))
+    return [*lines, ""] if lines else []
+
+
 def finding(verdicts: list[dict[str, Any]]) -> str:
     """The result of an experiment in one or two sentences.
 
@@ -216,8 +279,14 @@ def finding(verdicts: list[dict[str, Any]]) -> str:
     holds = sum(v["verdict"] == REPRODUCED for v in counted)
     what = "published claims" if published else "expectations that no paper measured"
     text = f"**{holds} of {len(counted)} {what} are reproduced.**"
-    for verdict, words in ((DIFFERS, "Not reproduced"), (TIE, "Undecided")):
-        claims = list(dict.fromkeys(v["claim"] for v in counted if v["verdict"] == verdict))
+    unnamed = [
+        v["claim"] for v in counted if v["verdict"] == DIFFERS and not (kind_of(v) in PUBLISHED and v.get("cause"))
+    ]
+    ties = [v["claim"] for v in counted if v["verdict"] == TIE]
+    split = [v["claim"] for v in counted if v["verdict"] == MODES]
+    said = (("Not reproduced", unnamed), ("Undecided", ties), ("Without a verdict, as the runs have two modes", split))
+    for words, every in said:
+        claims = list(dict.fromkeys(every))
         if claims:
             more = f"; and {len(claims) - SHOWN} more" if len(claims) > SHOWN else ""
             text += f" {words}: {'; '.join(claims[:SHOWN])}{more}."
@@ -231,7 +300,7 @@ def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
     rows = [
         (
             f"{v['claim']} ({v['source']})",
-            v.get("kind", ""),
+            _kind(v),
             v["published"],
             v["ours"],
             v["interval"],
@@ -251,6 +320,12 @@ def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _kind(row: Mapping[str, Any]) -> str:
+    """The kind of a claim; of a number, also where it is from."""
+    kind = str(row.get("kind", ""))
+    return f"{kind}, {row['read']}" if kind_of(row) in PUBLISHED and row.get("read", "") != Read.WORDS.value else kind
+
+
 def _decided(rows: list[dict[str, str]]) -> list[str]:
     """Hypotheses on causes, with the verdicts from their runs."""
     parts = [
@@ -267,8 +342,8 @@ def _decided(rows: list[dict[str, str]]) -> list[str]:
 
 def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
     """Claims with the schemes of the study's simulator, and with Linux's."""
-    heads = ("claim", "published", "Linux's", "verdict", "the simulator's", "verdict")
-    columns = ("claim", "published", "linux", "linux_verdict", "theirs", "theirs_verdict")
+    heads = ("claim", "published", "the simulator's", "verdict", "Linux's", "verdict")
+    columns = ("claim", "published", "theirs", "theirs_verdict", "linux", "linux_verdict")
     lines = [" | ".join(row[c].replace("|", "\\|") for c in columns) for row in rows]
     both = [(row["linux_verdict"] == REPRODUCED, row["theirs_verdict"] == REPRODUCED) for row in rows]
     counts = {
@@ -280,7 +355,7 @@ def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
     }
     words = f"{what} {THEIRS.format(**counts)}"
     return [
-        "## With the schemes of the study's simulator",
+        "## With Linux's schemes",
         "",
         *textwrap.wrap(words, WIDTH),
         "",
@@ -294,7 +369,7 @@ def _theirs_in_all(counts: list[tuple[int, ...]]) -> str:
     """Sums over the pages that have such a section."""
     bearing, both, linux, theirs, neither = (sum(column) for column in zip(*counts, strict=True)) if counts else [0] * 5
     words = THEIRS.format(bearing=bearing, both=both, linux=linux, theirs=theirs, neither=neither)
-    what = f"{len(counts)} pages of the OrbCC study have Cubic, BBRv1 and BBRv3 also as the study's simulator has them."
+    what = f"{len(counts)} pages of the OrbCC and LeoTCP studies have Cubic, BBRv1 and BBRv3 of the study's simulator."
     return "\n".join(textwrap.wrap(f"{what} {words}", WIDTH))
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 TABLES = "data"
 """Folder with the tables of the pages."""
+CLAIMS = "claims.json"
+"""The claims of a page next to its tables, from which the front page counts."""
+_OF_CLAIM = ("key", "kind", "read", "verdict", "cause")
 # Values that are computed from the tables are not stored.
 _KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
 
@@ -63,7 +66,13 @@ def size_of(name: str, docs: Path) -> Size | None:
         return None
 
 
-def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
+def save(
+    experiment: Experiment,
+    results: Path,
+    docs: Path,
+    about: Mapping[str, Any],
+    verdicts: Sequence[Mapping[str, Any]] = (),
+) -> list[str]:
     """Copies the tables for claims and explanations, and returns their paths relative to the pages.
 
     Time series over recorded paths are not copied, since they contain other people's recordings.
@@ -77,7 +86,19 @@ def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, 
     kept = {name: about[name] for name in _KEPT if name in about}
     sums = {path.name: checksum(folder / path.name) for path in chosen}
     write_text(folder / ABOUT, json.dumps(kept | {"tables": sums, "made": made.read(source)}, indent=1) + "\n")
+    rows = [{name: row.get(name, "") for name in _OF_CLAIM} for row in verdicts]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    write_text(folder / CLAIMS, f"[\n{lines}\n]\n" if rows else "[]\n")
     return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
+
+
+def claims(experiment: Experiment, docs: Path) -> list[dict[str, Any]]:
+    """The claims of a page as they were saved with its tables; empty if there are none."""
+    try:
+        found = json.loads(read_text(tables_of(experiment, docs) / CLAIMS))
+    except (OSError, ValueError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[str, dict[str, Any]]:

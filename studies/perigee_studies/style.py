@@ -144,9 +144,82 @@ def _is_empty(handle: Any) -> bool:
     return data is not None and len(data()) == 0
 
 
-def error_bars(error: pd.Series) -> Any:
-    """Errors for `Axes.errorbar`; None if there are no values."""
-    return None if error.isna().all() else error.fillna(0)
+# Published values are black with a white edge (`tick`), triangles at the edge (`stated`) or diamonds
+# with a black edge (`printed`); their tolerance is a grey band. Ours are in the colour of the
+# scheme: a mean, and a dot for each run, which unlike whiskers never leaves the possible range.
+# Hollow marks are Linux's schemes beside those of the study's simulator.
+DOT = {"marker": ".", "markersize": 3.5, "alpha": 0.55, "linestyle": "none", "markeredgewidth": 0}
+LINUX = "Linux's schemes (hollow)"
+
+
+def over(axis: Any, runs: pd.DataFrame, x: str, y: str, cc: str, name: str | None = None, **keys: Any) -> None:
+    """Draws means over `x` as a line, and each run as a dot."""
+    if runs.empty:
+        return
+    mean = runs.groupby(x)[y].mean()
+    axis.plot(runs[x], runs[y], color=look(cc)["color"], zorder=1.8, **DOT)
+    axis.plot(mean.index, mean, label=name or label(cc), **{**look(cc), **keys})
+
+
+def hollow_over(axis: Any, runs: pd.DataFrame | None, x: str, y: str, cc: str) -> None:
+    """Draws the means of Linux's scheme over `x` as hollow marks."""
+    if runs is None or runs.empty:
+        return
+    mean = runs[runs["cc"] == cc].groupby(x)[y].mean()
+    axis.plot(mean.index, mean, **_hollow(cc), zorder=1.9)
+
+
+def cloud(axis: Any, x: Sequence[float], y: Sequence[float], cc: str, *, linux: bool = False) -> None:
+    """Draws runs in two quantities as dots, and their mean as a mark; hollow for Linux's scheme."""
+    import numpy as np
+
+    if not len(x):
+        return
+    axis.plot(x, y, color=look(cc)["color"], **{**DOT, **({"alpha": 0.25} if linux else {})})
+    if linux:
+        axis.plot(np.mean(x), np.mean(y), **_hollow(cc))
+    else:
+        axis.plot(np.mean(x), np.mean(y), label=label(cc), zorder=3, **{**look(cc), "linestyle": "none"})
+
+
+def dots(axis: Any, x: float, values: Sequence[float], half: float) -> None:
+    """Draws the runs of a bar as dots, spread over its width."""
+    import numpy as np
+
+    if len(values) > 1:
+        places = x + np.linspace(-0.7, 0.7, len(values)) * half
+        axis.plot(places, values, color=INK, zorder=4, marker=".", markersize=3.5, linestyle="none", markeredgewidth=0)
+
+
+def hollow_at(axis: Any, x: float, value: float, cc: str) -> None:
+    """Draws the mean of Linux's scheme at a bar."""
+    axis.plot(x, value, **_hollow(cc), zorder=4.5)
+
+
+def name_hollow(axis: Any) -> None:
+    """Adds hollow marks to the legend."""
+    axis.plot([], [], marker="o", markerfacecolor="white", markeredgecolor=SOFT, linestyle="none", label=LINUX)
+
+
+def _hollow(cc: str) -> dict[str, Any]:
+    colour, marker = look(cc)["color"], look(cc).get("marker") or "o"
+    return {
+        "marker": marker, "markersize": 5, "markerfacecolor": "white", "markeredgecolor": colour, "linestyle": "none"
+    }  # fmt: skip
+
+
+def tolerance(axis: Any, x: float, half: float, low: float, high: float) -> None:
+    """Draws the tolerance around a published value at a bar or a point as a grey band."""
+    axis.fill_between([x - half, x + half], low, high, color=SOFT, alpha=0.35, linewidth=0, zorder=3.5)
+
+
+def printed(axis: Any, x: float, y: float, cc: str) -> None:
+    """Draws a published pair of values as a diamond in the colour of its scheme, with a black edge."""
+    (drawn,) = axis.plot(
+        x, y, marker="D", markersize=5.5, color=look(cc)["color"], markeredgecolor="black", markeredgewidth=0.9,
+        linestyle="none", zorder=6,
+    )  # fmt: skip
+    mark(axis, drawn)
 
 
 FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}

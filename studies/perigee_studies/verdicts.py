@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from perigee_lab.common.statistics import FEWEST_RUNS, Estimate, difference, known, mean
-from perigee_studies.kinds import Kind
+from perigee_lab.common.statistics import FEWEST_RUNS, Estimate, Sample, difference, known, mean
+from perigee_studies import modes
+from perigee_studies.kinds import Kind, Read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
 ANY = "any scheme"
 """The claim holds, but also with the results of other schemes (`perigee_studies.exchanged`)."""
+MODES = "two modes"
+"""The runs have two modes on both sides of a bound, so that their mean carries no verdict (`modes`)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,15 @@ class Verdict:
     tolerance: str
     verdict: str
     kind: Kind
+    read: Read = Read.WORDS
+    """Where the published value is from."""
+    cause: str = ""
+    """Name of the cause of a miss (`perigee_studies.causes`)."""
+
+    def __post_init__(self) -> None:
+        """Published numbers are printed, or read off a figure that was looked at."""
+        if self.kind is Kind.NUMBER and self.read is Read.WORDS:
+            raise ValueError(f"claim {self.key!r} is a {Kind.NUMBER.value}, but was read in {Read.WORDS.value}")
 
 
 def near(
@@ -48,6 +60,7 @@ def near(
     *,
     printed: str = "",
     kind: Kind = Kind.NUMBER,
+    read: Read | None = None,
 ) -> Verdict:
     """Claim that our value is within `tolerance` of the published number.
 
@@ -56,7 +69,8 @@ def near(
     """
     verdict = by_interval(ours, published - tolerance, published + tolerance)
     words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
-    return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", verdict, unit, kind)
+    row = _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", verdict, unit, kind)
+    return row if read is None else replace(row, read=read)
 
 
 def within(
@@ -109,13 +123,23 @@ def by_interval(ours: Estimate, low: float, high: float) -> str:
     """The verdict on bounds: the interval of our mean is inside or outside, otherwise a tie.
 
     Extremes, and values of fewer than three runs, have no meaningful interval and are compared
-    directly.
+    directly. Runs with two modes are compared one by one: a verdict needs all of them on one side.
     """
+    if (parts := two_modes(ours)) is not None:
+        runs = [x for part in parts for x in part]
+        if all(low <= x <= high for x in runs):
+            return REPRODUCED
+        return DIFFERS if max(runs) < low or min(runs) > high else MODES
     if ours.n >= FEWEST_RUNS and not math.isnan(ours.low):
         if low <= ours.low and ours.high <= high:
             return REPRODUCED
         return DIFFERS if ours.high < low or ours.low > high else TIE
     return REPRODUCED if low <= ours.value <= high else DIFFERS
+
+
+def two_modes(ours: Estimate) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """Both modes of the runs of a mean; None if there is one."""
+    return modes.split(ours.value.runs) if isinstance(ours.value, Sample) and not ours.value.of_median else None
 
 
 def order(
@@ -140,13 +164,13 @@ def order(
     published = " ≥ ".join(name for name, _ in values)
     tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
     if any(math.isnan(v) for v in numbers) or len(numbers) < 2:
-        return Verdict(key, claim, source, published, ours, "", tolerance, MISSING, kind)
+        return Verdict(key, claim, source, published, ours, "", tolerance, MISSING, kind, _read(kind))
     found = [(difference(a, b), float(a) - float(b)) for a, b in pairwise(numbers)]
     verdict = min((_of_gap(gap, plain, slack) for gap, plain in found), key=_WORST.index)
     tested = [gap for gap, _ in found if gap is not None]
     least = min(tested, key=lambda gap: gap.low, default=None)
     interval = "" if least is None else f"smallest difference {least} ({least.interval})"
-    return Verdict(key, claim, source, published, ours, interval, tolerance, verdict, kind)
+    return Verdict(key, claim, source, published, ours, interval, tolerance, verdict, kind, _read(kind))
 
 
 # The worst pair of neighbours in an order determines the verdict.
@@ -178,23 +202,22 @@ def count(
 ) -> Verdict:
     """Claim that a statement holds for all, or for `at_least`, of several cases."""
     if not holds:
-        return Verdict(key, claim, source, published, "", "", "", MISSING, kind)
+        return Verdict(key, claim, source, published, "", "", "", MISSING, kind, _read(kind))
     need = len(holds) if at_least is None else at_least
     yes = sum(holds.values())
     failing = [name for name, ok in holds.items() if not ok]
     ours = f"{yes} of {len(holds)}" + (f"; not: {', '.join(failing[:6])}{' …' * (len(failing) > 6)}" if failing else "")
     verdict = REPRODUCED if yes >= need else DIFFERS
-    return Verdict(key, claim, source, published, ours, "", f"{need} of {len(holds)}", verdict, kind)
+    tolerance = f"{need} of {len(holds)}"
+    return Verdict(key, claim, source, published, ours, "", tolerance, verdict, kind, _read(kind))
 
 
-def telling(published: float, others: Iterable[float], tolerance: float, least: float) -> float:
-    """A tolerance that separates schemes: at most half of the distance to the next published value.
+def apart(a: float, b: float, exact: float) -> bool:
+    """Whether a study can tell two published values apart.
 
-    Values closer than twice `least` (the precision of the published number and of a single run) are
-    not separated in the study either, and do not count. `tolerance` is the upper bound.
+    `exact` is the precision of each, relative to the value. Closer values are no order.
     """
-    apart = [abs(published - other) / 2 for other in others if abs(published - other) > 2 * least]
-    return min([tolerance, *apart])
+    return abs(a - b) > exact * (abs(a) + abs(b))
 
 
 def value(number: float) -> Estimate:
@@ -230,9 +253,16 @@ def _row(
     kind: Kind,
 ) -> Verdict:
     if math.isnan(ours.value):
-        return Verdict(key, claim, source, published, "", "", tolerance, MISSING, kind)
-    words = f"{ours}{_u(unit)}"
-    return Verdict(key, claim, source, published, words, ours.interval, tolerance, verdict, kind)
+        return Verdict(key, claim, source, published, "", "", tolerance, MISSING, kind, _read(kind))
+    words, interval = f"{ours}{_u(unit)}", ours.interval
+    if verdict == MODES and (parts := two_modes(ours)) is not None:
+        words, interval = modes.in_words(parts, unit), ""
+    return Verdict(key, claim, source, published, words, interval, tolerance, verdict, kind, _read(kind))
+
+
+def _read(kind: Kind) -> Read:
+    """Numbers are printed, unless stated otherwise."""
+    return Read.PRINTED if kind in {Kind.NUMBER, Kind.TUNED} else Read.WORDS
 
 
 def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -22,7 +22,7 @@ import pytest
 from conftest import Begin, Cli
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.scenario import load, schemes
-from perigee_studies import beside, kinds, pages
+from perigee_studies import beside, causes, kinds, pages, published
 from perigee_studies.cache import Cache
 from perigee_studies.commands import Screen
 from perigee_studies.conclude import read_csv, why
@@ -30,7 +30,7 @@ from perigee_studies.digest import Digest
 from perigee_studies.exchanged import Power, power, weighed
 from perigee_studies.execute import Plan, Progress, Runner, outcomes
 from perigee_studies.gallery import heads_for
-from perigee_studies.kinds import PUBLISHED, Kind, split
+from perigee_studies.kinds import PUBLISHED, Kind, Read, split
 from perigee_studies.made import MADE
 from perigee_studies.model import SCENARIOS, Ask, Size
 from perigee_studies.registry import PAPERS, UnknownError, choose, experiments
@@ -38,11 +38,12 @@ from perigee_studies.verdicts import (
     ANY,
     DIFFERS,
     MISSING,
+    MODES,
     REPRODUCED,
     TIE,
     Verdict,
+    apart,
     near,
-    telling,
     value,
 )
 
@@ -240,26 +241,30 @@ def test_bad_names_end_with_a_message(cli: Cli) -> None:
 
 
 def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None:
-    rows = "".join(
-        f"| {claim} | {kind.value} | | | | | {verdict} |\n"
-        for claim, kind, verdict in (
+    rows = [
+        {"key": key, "kind": kind.value, "verdict": verdict, "cause": ""}
+        for key, kind, verdict in (
             ("a", Kind.NUMBER, REPRODUCED),
             ("b", Kind.STATEMENT, DIFFERS),
             ("c", Kind.NUMBER, REPRODUCED),
             ("d", Kind.MODEL, REPRODUCED),
+            ("e", Kind.NUMBER, MODES),
         )
-    )
-    old = f"# Title\n\nOrbCC: Fig. 5. `perigee study run orbcc/inter-rtt` (full size: 7 runs)\n\n{rows}"
-    (tmp_path / "pages").mkdir()
+    ]
+    old = "# Title\n\nOrbCC: Fig. 5. `perigee study run orbcc/inter-rtt` (full size: 7 runs)\n"
+    (tmp_path / "pages/data/orbcc-inter-rtt").mkdir(parents=True)
+    (tmp_path / "pages/data/orbcc-inter-rtt/claims.json").write_text(json.dumps(rows), encoding="utf-8")
     (tmp_path / "pages/orbcc-inter-rtt.md").write_text(old, encoding="utf-8")
     pages.write(tmp_path / "nothing", tmp_path / "pages")
     assert (tmp_path / "pages/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
     front = (tmp_path / "pages/README.md").read_text(encoding="utf-8")
-    assert "| OrbCC, Fig. 5 | 2 | 1 | 0 | 0 | 1 | 0 | 0 | 0 |  | 7 | full |" in front
-    assert "| **published number** | 2 | 0 | 0 | 0 | 0 |" in front
-    assert "| **published order or statement** | 0 | 1 | 0 | 0 | 0 |" in front
+    assert "| OrbCC, Fig. 5 | 2 | 1 | 1 | 0 | 1 | 0 | 0 | 0 |  | 7 | full |" in front
+    assert "| **published number** | 2 | 0 | 0 | 1 | 0 | 0 |" in front
+    assert "| **published order or statement** | 0 | 1 | 0 | 0 | 0 | 0 |" in front
+    assert "1 more have no known cause" in front
 
 
+PAGES = Path(__file__).parents[2] / "docs/studies"
 UNPUBLISHED_SOURCES = ("not published", "not measured", "by construction", "suggested in")
 
 
@@ -268,7 +273,7 @@ def test_a_claim_that_no_paper_makes_does_not_count_as_published(name: str) -> N
     """The kind is stated with each claim, and the column of sources must agree with it."""
     docs = Path(__file__).parents[2] / "docs/studies"
     experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
-    tables = beside.of_figure({p.stem: read_csv(p) for p in (docs / "data" / name).glob("*.csv")})
+    tables = beside.headline({p.stem: read_csv(p) for p in (docs / "data" / name).glob("*.csv")})
     for v in experiment.verdicts(tables):
         if any(words in v.source for words in UNPUBLISHED_SOURCES):
             assert v.kind is Kind.UNPUBLISHED, v
@@ -280,11 +285,11 @@ def test_a_claim_that_no_paper_makes_does_not_count_as_published(name: str) -> N
 
 def test_a_claim_of_both_papers_counts_once() -> None:
     def kind(study: str, published: str) -> Kind:
-        v = Verdict("a", "claim", "Fig. 7", published, "1", "", "", REPRODUCED, Kind.NUMBER)
+        v = Verdict("a", "claim", "Fig. 7", published, "1", "", "", REPRODUCED, Kind.NUMBER, Read.PRINTED)
         twin = dataclasses.replace(experiments()["orbcc/intermittent"], verdicts=lambda _: [earlier])
         return kinds.of(f"{study}/intermittent", [v], {"orbcc/intermittent": twin}, {})[0]
 
-    earlier = Verdict("a", "claim", "Fig. 7", "63.45 ms", "1", "", "", REPRODUCED, Kind.NUMBER)
+    earlier = Verdict("a", "claim", "Fig. 7", "63.45 ms", "1", "", "", REPRODUCED, Kind.NUMBER, Read.PRINTED)
     assert kind("leotcp", "63.45 ms") is Kind.SAME
     assert kind("leotcp", "63.94 ms") is Kind.NUMBER
     assert kind("orbcc", "63.45 ms") is Kind.NUMBER
@@ -292,13 +297,14 @@ def test_a_claim_of_both_papers_counts_once() -> None:
 
 def test_the_front_page_says_what_the_pages_count() -> None:
     docs = Path(__file__).parents[2] / "docs/studies"
-    rows = [row for page in docs.glob("*-*.md") for row in pages.ROW.findall(page.read_text(encoding="utf-8"))]
-    counts = split({"kind": kind, "verdict": verdict} for kind, verdict in rows)
+    counts = split(row for e in experiments().values() for row in published.claims(e, docs))
     front = (docs.parents[1] / "README.md").read_text(encoding="utf-8")
-    good, bad, ties, loose = (
-        sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS, TIE, ANY)
+    good, bad, ties, split_, loose = (
+        sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS, TIE, MODES, ANY)
     )
-    words = f"{good} are reproduced, {bad} are not, {ties} are ties. ({loose} claims that any scheme"
+    found = causes.found({e.name: published.claims(e, docs) for e in experiments().values()})
+    words = f"{good} are reproduced, {bad} are not, because of {len(found)} causes, {ties + split_} are undecided. "
+    words += f"({loose} claims that any scheme"
     assert words in " ".join(front.split())
 
 
@@ -309,7 +315,7 @@ def test_pages_say_what_their_tables_say(name: str) -> None:
     experiment = next(e for e in experiments().values() if e.name.replace("/", "-") == name)
     page = (docs / f"{name}.md").read_text(encoding="utf-8")
     saved = {p.stem: read_csv(p) for p in sorted((docs / "data" / name).glob("*.csv"))}
-    tables = beside.of_figure(saved)
+    tables = beside.headline(saved)
     verdicts = weighed(experiment.verdicts(tables), power(experiment, tables))
     assert len(verdicts) > 0
     for v in verdicts:
@@ -346,11 +352,11 @@ def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None
 def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -> None:
     """The row of the variant in the published table is reproduced to the last digit."""
     docs = Path(__file__).parents[2] / "docs/studies"
-    done = cli("study", "explain", "hypatia/rtts", "--variant", "smoothed", "--from", str(docs), "--out", "o")
+    done = cli("study", "explain", "hypatia/rtts", "--variant", "samples", "--from", str(docs), "--out", "o")
     assert done.returncode == 0, done.stderr
-    assert "where it is told the smoothed RTT" in " ".join(done.stdout.split())
+    assert "with the RTT as sampled" in " ".join(done.stdout.split())
     ours, theirs = (
-        {line for line in (folder / "variants-runs.csv").read_text(encoding="utf-8").splitlines() if "smoothed" in line}
+        {line for line in (folder / "variants-runs.csv").read_text(encoding="utf-8").splitlines() if "samples" in line}
         for folder in (tmp_path / "o/full/hypatia/rtts/data", docs / "data/hypatia-rtts")
     )
     assert ours == theirs
@@ -411,7 +417,7 @@ def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:
 def test_nothing_is_run_where_variants_have_no_tables_to_stand_beside(cli: Cli, tmp_path: Path) -> None:
     """The tables are checked before the first run, and no files are left behind."""
     (tmp_path / "wrong").mkdir()
-    words = ("study", "explain", "hypatia/rtts", "--variant", "smoothed", "--out", "o")
+    words = ("study", "explain", "hypatia/rtts", "--variant", "samples", "--out", "o")
     for more, said in (
         (("--from", "wrong"), "--from wrong has no tables of hypatia/rtts (wrong/data/hypatia-rtts/about.json"),
         ((), "o/default/hypatia/rtts/about.json is missing: run `perigee study run hypatia/rtts` again"),
@@ -449,10 +455,12 @@ def test_claims_that_any_scheme_would_meet_are_found_out() -> None:
     assert power(alone, {"runs": runs[:1]}) == {}, "a single scheme has nothing to be exchanged with"
 
 
-def test_tolerances_tell_schemes_apart_where_the_study_does() -> None:
-    assert telling(100, [100, 90, 60], 20, 1) == 5, "half the distance to the nearest"
-    assert telling(100, [100, 99, 30], 20, 1) == 20, "99 is as good as the same"
-    assert telling(100, [97], 20, 1) == 1.5
+def test_values_that_a_study_cannot_tell_apart_are_no_order() -> None:
+    assert not apart(1827.25, 1816.95, 0.01), "0.6 % with 1 % each"
+    assert apart(1827.25, 1700, 0.01)
+    keys = {row["key"] for row in published.claims(experiments()["hypatia/tables"], PAGES)}
+    assert "5500-shortest-Sao Paulo-vegas-order" in keys
+    assert "11000-shortest-Sao Paulo-vegas-order" not in keys
 
 
 @pytest.mark.parametrize("study", ["hypatia/tables", "orbcc/intermittent"])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from perigee_studies import beside, misses
+from perigee_studies import beside, causes, misses
 from perigee_studies.conclude import read_csv
 from perigee_studies.figures.misses import MISSES
 from perigee_studies.model import Ask, Evidence, Experiment
@@ -81,7 +81,7 @@ def published(e: Experiment) -> list[Verdict]:
     """An experiment's claims, with what was published."""
     folder = DATA / e.name.replace("/", "-")
     saved = {p.stem: read_csv(p) for p in sorted(folder.glob("*.csv"))}
-    return e.verdicts(beside.of_figure(saved)) if saved else []
+    return e.verdicts(beside.headline(saved)) if saved else []
 
 
 def given(e: Experiment) -> set[str]:
@@ -114,6 +114,13 @@ def test_the_ten_misses_have_no_typed_results(miss: Miss) -> None:
     allowed = {n for name in (*miss.experiments, *ALSO.get(miss.number, ())) for n in given(experiments()[name])}
     found = {n: text for text in (miss.hypothesis, *literals(miss.decide)) for n in typed(text) if n not in allowed}
     assert not found
+
+
+@pytest.mark.parametrize("name", list(causes.causes()))
+def test_findings_have_no_typed_results(name: str) -> None:
+    cause = causes.causes()[name]
+    allowed = {n for page in {*cause.pages, *cause.claims} for n in given(experiments()[page])}
+    assert not {n for text in (cause.title, cause.support) for n in typed(text) if n not in allowed}
 
 
 ALSO = {7: ("geo/downloads",), 8: ("geo/downloads",)}

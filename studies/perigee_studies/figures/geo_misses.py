@@ -10,7 +10,6 @@ from perigee_studies.decided import CONFIRMED, PART, REJECTED, Finding
 from perigee_studies.figures import geo_downloads as downloads
 from perigee_studies.figures import geo_requests as requests
 from perigee_studies.figures import geo_set_ups as geo
-from perigee_studies.verdicts import telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +23,8 @@ PINGS_PCT = 99
 """Of the published pings, within 560 to 625 ms."""
 NEAR_PCT = 4.0
 """Tolerated shortfall of this share."""
-START_RTTS_MS = downloads.TABLES["start-rtt"][4][0]
-START_RTT_MS = START_RTTS_MS[1]
-START_TOLERANCE_MS = telling(START_RTT_MS, START_RTTS_MS, 0.1 * START_RTT_MS, 0.02 * START_RTT_MS)
+START_RTT_MS = downloads.TABLES["start-rtt"][4][0][1]
+START_TOLERANCE_MS = downloads.MEAN_SHARE * START_RTT_MS
 """Of BBR's start, as `geo/downloads` has them."""
 LATE_PCT, LATE_BOUNDS_PCT = 5, (2.5, 10)
 """Published share of RTTs of 2 s and more ("about"), and what counts as that: half to double."""

@@ -136,8 +136,7 @@ def draw(t: Tables) -> dict[str, Any]:
             one = one[one["buffer_mb"].isin((0, LARGE))].groupby("mb")["time_s"].mean()
             look = {**style.line(cc), "linestyle": dashes}
             axes[0][0].plot(one.index, one, label=f"{style.label(cc)}, {how}", **look)
-        split = frames.pick(t["runs"], cc=cc, how="split").groupby("buffer_mb")["steady_mbps"]
-        axes[0][1].errorbar(split.mean().index, split.mean(), split.std().fillna(0), capsize=2, **style.look(cc))
+        style.over(axes[0][1], frames.pick(t["runs"], cc=cc, how="split"), "buffer_mb", "steady_mbps", cc)
         for how in ("end to end", "split"):
             one = frames.pick(t["traces"], cc=cc, how=how)
             one = one[one["buffer_mb"].isin((0, LARGE))]
@@ -219,8 +218,8 @@ EXPERIMENTS = [
         metrics="""Goodput: what reaches the client in order, Mbit/s; steady: from the half to 98 % of the bytes.
 Times: from the first SYN until so much has arrived, s. Start-up: 50 MB over the time they take, at the server.""",
         captions={
-            "proxy": "Left: means over runs; both schemes' times through proxies coincide. Middle: mean and "
-            "standard deviation over runs of the split downloads; grey: what a window of the buffer's size can "
+            "proxy": "Left: means over runs; both schemes' times through proxies coincide. Middle: means over "
+            "runs of the split downloads, dots: runs; grey: what a window of the buffer's size can "
             "carry. Right: run 1, by second; what waited for a packet sent again counts when that arrives, hence "
             "peaks above 144."
         },

@@ -133,14 +133,15 @@ def draw(t: Tables) -> dict[str, Any]:
         mine = [n for n in NUMBERS if n.column == column]
         for k, n in enumerate(mine):
             look = style.look(n.cc)
-            axis.axvspan(n.published - n.tolerance, n.published + n.tolerance, color=look["color"], alpha=0.12)
+            axis.axvspan(n.published - n.tolerance, n.published + n.tolerance, color=look["color"], alpha=0.15)
             style.published(axis, n.published, look["color"], None)
             for y, name in enumerate(names):
                 one = frames.average(runs, column, set_up=name, cc=n.cc)
-                spread = frames.pick(runs, set_up=name, cc=n.cc)[column].std()
+                every = frames.pick(runs, set_up=name, cc=n.cc)[column]
                 label = style.label(n.cc) if y == 0 else None
                 at = y + 0.15 * (2 * k - 1)
-                axis.errorbar(one.value, at, xerr=spread, label=label, linewidth=0.9, **_dot(look))
+                axis.plot(every, [at] * len(every), color=look["color"], zorder=1.8, **style.DOT)
+                axis.plot(one.value, at, label=label, **_dot(look))
         axis.set_xlabel(f"{mine[0].words}, {mine[0].unit}".removeprefix("mean "))
     axes[0][0].set_yticks(range(len(names)), names)
     axes[0][0].set_ylim(len(names) - 0.5, -0.5)
@@ -259,7 +260,7 @@ EXPERIMENTS = [
         ),
         metrics="Those of `geo/downloads`.",
         captions={
-            "set-ups": "Means with the standard deviation over runs; dotted: published numbers; shades: the "
+            "set-ups": "Means, and a dot for each run; dotted: published numbers; shades: the "
             "tolerances of `geo/downloads`, blue for Cubic and green for BBRv1."
         },
     )

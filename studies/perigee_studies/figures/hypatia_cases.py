@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perigee_studies.figures.hypatia_published import NUMBER, SCHEMES, WIRED_TABLE
 from perigee_studies.model import Ask, Case, Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PAIR, WIRED = "hypatia/pair.toml", "hypatia/wired.toml"
 KEEP = Keep(("rtt_ns", "base_rtt_ns"))
@@ -27,11 +32,19 @@ WIRES = {
     "Victoria": (12, 120.47),
 }
 """Number of links and mean RTT (ms) of the shortest paths over 11,000 km."""
-TABLES_PER_ACK = 2
-"""Segments per ACK in Tables 1 to 4: ns-3's default, which fits them better (claims `acks-…` of `hypatia_tables`)."""
+PER_ACK = 2
+"""Segments per ACK in all figures: ns-3's default, which Hypatia keeps."""
+ASSUMED, LATER = "3.34 to 3.40", "3.43 and later"
+"""Versions of ns-3. Cubic is part of it since 3.33, BBR since 3.34; the study is of 2023. Hypatia
+bundles 3.31, which has neither."""
+BBR_OF: dict[str, dict[str, object]] = {
+    ASSUMED: {"tcp.bbr.smoothed_samples": True},
+    LATER: {"tcp.bbr.smoothed_samples": False},
+}
+"""Settings by version: earlier ones give BBR the smoothed RTT as its last sample."""
 
 
-def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1) -> Case:
+def _case(town: str, km: int, strategy: str, cc: str, per_ack: int = PER_ACK, version: str = ASSUMED) -> Case:
     """A case; `per_ack` is the number of segments per ACK of the receiver."""
     source = TOWNS[town]
     sets: dict[str, object] = {
@@ -41,13 +54,19 @@ def _case(ask: Ask, town: str, km: int, strategy: str, cc: str, per_ack: int = 1
     }
     if cc == "ping":
         sets |= {"flow.0.app": "ping", "flow.0.interval": "1 ms"}
-    if per_ack != 1:
-        sets["tcp.delayed_ack"] = per_ack
-    labels = {"town": town, "km": km, "strategy": strategy, "network": "leo", "what": cc, "per_ack": per_ack}
+    sets |= _transport(cc, per_ack, version)
+    labels = {"town": town, "km": km, "strategy": strategy, "network": "leo", "what": cc}
+    labels |= {"per_ack": per_ack, "ns3": version}
     return Case(PAIR, "newreno" if cc == "ping" else cc, labels, 1, sets, ROUTES if cc == "ping" else KEEP)
 
 
-def _wired(town: str, cc: str) -> Case:
+def _transport(cc: str, per_ack: int, version: str) -> dict[str, object]:
+    """Settings of a policy of ACKs and of a version of ns-3."""
+    sets: dict[str, object] = {} if per_ack == 1 else {"tcp.delayed_ack": per_ack}
+    return sets | (BBR_OF[version] if cc == "bbr" else {})
+
+
+def _wired(town: str, cc: str, per_ack: int = PER_ACK, version: str = ASSUMED) -> Case:
     links, rtt_ms = WIRES[town]
     slow = {
         "port.s->r1.rate": "10 Mbit",
@@ -55,7 +74,9 @@ def _wired(town: str, cc: str) -> Case:
         f"port.d->r{links - 1}.rate": "10 Mbit",
     }
     sets = {"source.chain.links": links, "source.chain.rtt": f"{rtt_ms} ms", **slow, "port.r1->s.rate": "10 Mbit"}
-    labels = {"town": town, "km": 11000, "strategy": "wired", "network": "wired", "what": cc, "per_ack": 1}
+    sets |= _transport(cc, per_ack, version)
+    labels = {"town": town, "km": 11000, "strategy": "wired", "network": "wired", "what": cc}
+    labels |= {"per_ack": per_ack, "ns3": version}
     return Case(WIRED, cc, labels, 1, sets, KEEP)
 
 
@@ -67,24 +88,22 @@ def towns(ask: Ask) -> list[str]:
 def throughput_cases(ask: Ask) -> list[Case]:
     """Towns x distances x strategies x schemes, and wired paths."""
     ccs = ask.schemes(SCHEMES)
-    out = [
-        _case(ask, town, km, strategy, cc) for km, strategy in NUMBER for town in towns(ask) for cc in ["ping", *ccs]
-    ]
+    out = [_case(town, km, strategy, cc) for km, strategy in NUMBER for town in towns(ask) for cc in ["ping", *ccs]]
     return out + [_wired(town, cc) for town in towns(ask) for cc in ccs]
 
 
 def table_cases(ask: Ask) -> list[Case]:
-    """The `throughput_cases`, and the pairs of the tables with an ACK for every second segment."""
+    """The `throughput_cases`; the cells of the tables with the other policy of ACKs and version."""
+    return throughput_cases(ask) + _cells(ask, ask.schemes(SCHEMES), per_ack=1) + _cells(ask, ["bbr"], version=LATER)
+
+
+def _cells(ask: Ask, ccs: Sequence[str], per_ack: int = PER_ACK, version: str = ASSUMED) -> list[Case]:
+    """The cells of Tables 1 to 4 and of the wires."""
     known = ask.pick((), tuple(WIRED_TABLE), tuple(WIRED_TABLE))
-    second = [
-        _case(ask, town, km, strategy, cc, 2)
-        for km, strategy in NUMBER
-        for town in known
-        for cc in ask.schemes(SCHEMES)
-    ]
-    return throughput_cases(ask) + second
+    out = [_case(town, km, strategy, cc, per_ack, version) for km, strategy in NUMBER for town in known for cc in ccs]
+    return out + [_wired(town, cc, per_ack, version) for town in known for cc in ccs]
 
 
 def ping_cases(ask: Ask) -> list[Case]:
     """Pings without other traffic."""
-    return [_case(ask, town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]
+    return [_case(town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]

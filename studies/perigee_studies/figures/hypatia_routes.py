@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures.hypatia_cases import PAIR, STRATEGIES, TOWNS, ping_cases
+from perigee_studies.figures import hypatia_evidence as evidence
+from perigee_studies.figures.hypatia_cases import PAIR, PER_ACK, STRATEGIES, TOWNS, ping_cases
 from perigee_studies.figures.hypatia_published import NUMBER
 from perigee_studies.figures.hypatia_tables import DEVIATIONS, METHOD
 from perigee_studies.kinds import Kind
@@ -241,6 +242,7 @@ def check_pings(t: Tables) -> list[Verdict]:
 def vegas_cases(ask: Ask) -> list[Case]:
     """Vegas from Victoria over 5,500 km under "nearest"."""
     sets: dict[str, object] = {
+        "tcp.delayed_ack": PER_ACK,
         "source.constellation.attach": "nearest",
         "flow.0.from": "victoria",
         "flow.0.to": "victoria-5500",
@@ -393,7 +395,7 @@ that serves an end.""",
         draw=draw_vegas,
         method=METHOD + " Victoria, 5,500 km, nearest satellite.",
         deviations=DEVIATIONS,
-        explained={f"window-{begin}": WHY_PLATEAU for begin in CHANGES_S},
+        evidence=evidence.vegas_case(vegas_cases, check_vegas),
         metrics="""Window: congestion window in segments of 1380 bytes; on a plateau the median of its last 2 s (less
 0.2). Base RTT after a change: mean of 0.6 to 1.0 s after it, less the time that sending a frame takes, ms. Data
 received: payload in 200 s, Mbit.""",

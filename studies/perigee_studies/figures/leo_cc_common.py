@@ -19,7 +19,7 @@ DEVIATIONS = (
     "Cuts cut both directions and lose what is queued; the study's shaper lets 42 ms of line rate pass unshaped after "
     "one.",
 )
-BARS = "Bars: standard deviation over the seconds of a run, mean over runs."
+BARS = "Lines: means over runs; dots: runs."
 RATIO = """Ratio: for each second of the last 100 s (100 to 200 s) min / max of the two flows' goodputs, mean over
 seconds and runs. Beside it the ratio of means (`ratio_of_means`), Jain's index over all flows' means (`jain`) and
 goodputs, Mbit/s."""

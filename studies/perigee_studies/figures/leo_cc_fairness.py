@@ -38,12 +38,14 @@ from perigee_studies.figures.leo_cc_common import (
 )
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Evidence, Experiment, Outcome, Tables
-from perigee_studies.verdicts import Verdict, count, near, order, smallest, value, within
+from perigee_studies.verdicts import Verdict, count, order, smallest, value, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+
+    from perigee_lab.common.statistics import Estimate
 
 HALF = 0.5
 """Approximate ratio of two Cubic or SaTCP flows with unequal RTTs in Fig. 4, "in many cases"."""
@@ -101,10 +103,7 @@ def _panels(
     figure, axes = style.panels(len(shown), 1, width=2.9 if len(shown) > 1 else 4.2, height=2.6, sharey=True)
     for a, v in zip(axes[0], shown, strict=True):
         for cc in frames.schemes(runs):
-            one = runs[(runs[by] == v) & (runs["cc"] == cc)].groupby(x[0])
-            mean = one["ratio"].mean()
-            error = style.error_bars(one["ratio_sd"].mean())
-            a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
+            style.over(a, runs[(runs[by] == v) & (runs["cc"] == cc)], x[0], "ratio", cc)
         for level, name in (lines or {}).get(v, {}).items():
             style.fair(a, name, level)
         if levels := (published or {}).get(v):
@@ -144,20 +143,15 @@ def draw_parking(t: Tables) -> dict[str, Any]:
 
 
 def draw_efficiency(t: Tables) -> dict[str, Any]:
-    """Plots utilisation against delay with ellipses of one standard deviation over runs.
+    """Plots utilisation against delay: means, and each run as a dot.
 
     Pale symbols are goodput without retransmissions.
     """
-    from matplotlib.patches import Ellipse
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
-        x, y = one["inflation"].mean(), one["utilisation"].mean()
+        style.cloud(a, one["inflation"].tolist(), one["utilisation"].tolist(), cc)
         look = style.look(cc) | {"linestyle": "none"}
-        a.plot(x, y, label=style.label(cc), **look)
-        a.plot(x, one["useful"].mean(), alpha=0.35, **look)
-        if len(one) > 1:
-            size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
-            a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
+        a.plot(one["inflation"].mean(), one["useful"].mean(), alpha=0.35, **look)
 
     figure = frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)
     for a in figure.axes:
@@ -281,16 +275,14 @@ def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
 def check_parking(t: Tables) -> list[Verdict]:
     """Compares the share of the long flow in a parking lot with the paper's figure."""
     out = []
-    for n, tolerance in ((3, 0.08), (6, 0.05)):
-        published = round(PROPORTIONAL[n], 3)
+    for n in PROPORTIONAL:
         here = frames.pick(t["runs"], bottlenecks=n, queue_bdp=1.0)
         source = f"Fig. 6{'a' if n == 3 else 'b'}"
         for cc in ("cubic", "satcp", "bbr3", "leocc"):
             words = f"{style.label(cc)}, {n} bottlenecks: mean ratio"
-            out.append(
-                near(f"{cc}-{n}", words, source, published, frames.average(here, "ratio", "rtt_ms", cc=cc), tolerance)
-            )
-        out.append(_long_astraea(here[here["cc"] == "astraea"], n, published, tolerance, source))
+            ours = frames.average(here, "ratio", "rtt_ms", cc=cc)
+            out.append(_proportional(f"{cc}-{n}", words, source, n, ours))
+        out.append(_long_astraea(here[here["cc"] == "astraea"], n, source))
         words, high = f"Vivace, {n} bottlenecks", 0.333 if n == 3 else 0.05
         published_words = "below the proportional line" if n == 3 else "almost 0"
         out.append(
@@ -301,13 +293,22 @@ def check_parking(t: Tables) -> list[Verdict]:
                 published_words,
                 frames.average(here, "ratio", "rtt_ms", cc="vivace"),
                 high=high,
-                kind=Kind.STATEMENT if n == 3 else Kind.NUMBER,
             )
         )
     return out
 
 
-def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: float, source: str) -> Verdict:
+CLOSE = {3: 0.08, 6: 0.05}
+"""Bounds of proportional fairness around the ratio, by number of bottlenecks; ours."""
+
+
+def _proportional(key: str, words: str, source: str, n: int, ours: Estimate) -> Verdict:
+    """Claim that the long flow has its proportional share; the study prints no number."""
+    low, high = (round(PROPORTIONAL[n] + sign * CLOSE[n], 3) for sign in (-1, 1))
+    return within(key, words, source, f"proportional fairness (1/{n})", ours, low, high)
+
+
+def _long_astraea(astraea: pd.DataFrame, n: int, source: str) -> Verdict:
     """Claim on the long flow of Astraea.
 
     Its share is proportional over three bottlenecks, and small over six with a long RTT.
@@ -315,7 +316,7 @@ def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: fl
     if n == 3:
         inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
         words = f"Astraea, 3 bottlenecks: mean ratio to {TRAINED_MS} ms"
-        return near("astraea-3", words, source, published, frames.average(inside, "ratio", "rtt_ms"), tolerance)
+        return _proportional("astraea-3", words, source, n, frames.average(inside, "ratio", "rtt_ms"))
     far = astraea[astraea["rtt_ms"] > SHALLOW_RTT_MS]
     words = f"Astraea, {n} bottlenecks beyond {SHALLOW_RTT_MS} ms"
     return within(f"astraea-{n}", words, source, "not much at all", frames.average(far, "ratio", "rtt_ms"), high=0.1)
@@ -332,20 +333,13 @@ def check_efficiency(t: Tables) -> list[Verdict]:
         here = runs[runs["flows"] == n]
         for cc in ("cubic", "satcp"):
             inflation = frames.average(here, "inflation", cc=cc)
-            out.append(
-                within(
-                    f"{cc}-{n}",
-                    f"{style.label(cc)}, {n} flows: delay",
-                    source,
-                    f"near {NEAR_FULL}",
-                    inflation,
-                    4.5,
-                    kind=Kind.NUMBER,
-                )
-            )
+            words = f"{style.label(cc)}, {n} flows: delay"
+            out.append(within(f"{cc}-{n}", words, source, f"near {NEAR_FULL} (figure)", inflation, 4.5))
         for cc, tolerance in (("bbr3", 0.4), ("leocc", 0.5)):
             words = f"{style.label(cc)}, {n} flows: delay"
-            out.append(near(f"{cc}-{n}", words, source, SHORTER, frames.average(here, "inflation", cc=cc), tolerance))
+            inflation = frames.average(here, "inflation", cc=cc)
+            least, most = (round(SHORTER + sign * tolerance, 3) for sign in (-1, 1))
+            out.append(within(f"{cc}-{n}", words, source, f"about {SHORTER:g} (figure)", inflation, least, most))
         low = min(frames.by_scheme(here, "inflation", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
         rest = [cc for cc in SCHEMES if cc not in {"cubic", "satcp"}]
         top = max(frames.by_scheme(here, "inflation", rest, "mean"), key=lambda v: v[1])
@@ -378,7 +372,7 @@ def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
     grown = value((inflation[20]["astraea"] - 1) / (inflation[5]["astraea"] - 1))
     return [
         count("astraea", "Astraea: the smallest delay of all", source, "the smallest persistent queue", least),
-        near("astraea-grows", words, source, 4, grown, 2, printed="in proportion to the number of flows"),
+        within("astraea-grows", words, source, "in proportion to the number of flows (4)", grown, 2, 6),
     ]
 
 
@@ -476,7 +470,7 @@ EXPERIMENTS = [
 over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
 1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",
         captions={
-            "efficiency": "Means over runs; ellipses: one standard deviation over runs; pale: the frames sent again "
+            "efficiency": "Means over runs, with a dot for each run; pale: the frames sent again "
             "subtracted. Dotted: the published delays, near 6 (Cubic, SaTCP) and 2.5 (BBRv3, LeoCC). The upper right "
             "is best; panels have scales of their own."
         },

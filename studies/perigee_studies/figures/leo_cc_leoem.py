@@ -206,7 +206,7 @@ def draw_two(t: Tables) -> dict[str, Any]:
 
 
 def _evolution(s: pd.DataFrame, ccs: Sequence[str]) -> Any:
-    """Plots goodputs of both flows (solid, dashed) with standard deviations over runs.
+    """Plots goodputs of both flows (solid, dashed) with the range of the runs.
 
     The axis on the right is the base RTT.
     """
@@ -223,9 +223,10 @@ def _evolution(s: pd.DataFrame, ccs: Sequence[str]) -> Any:
             a.text(0.5, 0.5, "no runs", transform=a.transAxes, ha="center", color=style.SOFT)
             continue
         for column, dashes in (("goodput1_mbps", "-"), ("goodput2_mbps", "--")):
-            mean, sd = one[column].mean(), one[column].std().fillna(0)
+            mean = one[column].mean()
             a.plot(mean, color=style.look(cc)["color"], linestyle=dashes, linewidth=0.9)
-            a.fill_between(mean.index, mean - sd, mean + sd, color=style.look(cc)["color"], alpha=0.15, linewidth=0)
+            low, high = one[column].min(), one[column].max()
+            a.fill_between(mean.index, low, high, color=style.look(cc)["color"], alpha=0.15, linewidth=0)
         right = a.twinx()
         right.step(*zip(*one["base_rtt_ms"].mean().items(), strict=True), where="pre", color="black", linewidth=0.6)
         right.set_ylim(0, 100)
@@ -438,7 +439,7 @@ TWO_METRICS = """Ratio: for each second of the last 100 s min / max of the two g
 TWO_CAPTIONS = {
     "fairness": "Means ± standard deviation over runs; the lighter the fairer.",
     "evolution": "SD-NY BP, last 100 s: goodput of the first flow (solid) and of the second (dashed), means over "
-    "runs with the standard deviation over runs as shade. Black: base RTT, scale on the right.",
+    "runs, with the range of the runs as shade. Black: base RTT, scale on the right.",
 }
 DEVIATIONS = (
     "Recorded logs are used if given (--data). The logs of New York - London and of Seattle - New York over bent pipes "

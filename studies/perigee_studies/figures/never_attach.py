@@ -123,7 +123,7 @@ def _both(runs: Any, column: str, *policies: str) -> list[tuple[str, float]]:
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Plots base RTT, handovers and goodput by policy, with standard deviations over runs."""
+    """Plots base RTT, handovers and goodput by policy, with a dot for each run."""
     runs = t["runs"]
     pairs, policies = list(dict.fromkeys(runs["pair"])), [p for p in POLICIES if p in set(runs["policy"])]
     figure, axes = style.panels(3, len(pairs), width=2.7, height=0.3 * len(policies) + 0.9)
@@ -139,10 +139,12 @@ def draw(t: Tables) -> dict[str, Any]:
             for i, cc in enumerate(ccs):
                 of = frames.pick(here, scheme=cc).groupby("policy")[column]
                 y = np.arange(len(policies)) + (i - (len(ccs) - 1) / 2) * 0.36
-                look = {"height": 0.32, "xerr": of.std().reindex(policies).to_numpy(), "ecolor": "#444444"}
                 label = style.label(cc) if column == "goodput_mbps" else None
                 colour = LOOKS[i % 2] if label else style.SOFT
-                a.barh(y, of.mean().reindex(policies), color=colour, label=label, **look)
+                a.barh(y, of.mean().reindex(policies), color=colour, label=label, height=0.32)
+                one = frames.pick(here, scheme=cc)
+                places = [y[policies.index(policy)] for policy in one["policy"]]
+                a.plot(one[column], places, color=style.INK, **style.DOT)
             a.set_yticks(range(len(policies)), policies if a is row[0] else [])
             a.set_ylim(len(policies) - 0.4, -0.6)
             a.set_xlim(left=0)
@@ -171,6 +173,6 @@ instrumented.""",
         metrics="""Base RTT: the path's without queues, mean over time. Handovers: of both dishes together. Goodput of
 the flow, Mbit/s. Orders are tested run by run; base RTT and handovers do not depend on the scheme.""",
         evidence=why.evidence(cases, NEAREST, SHORTEST, LONGEST),
-        captions={"attach": "Means with the standard deviation over runs."},
+        captions={"attach": "Bars: means over runs; dots: runs."},
     ),
 ]

@@ -149,7 +149,7 @@ def _both(here: pd.DataFrame, column: str, *schemes: str) -> list[tuple[str, flo
 
 
 def draw(t: Tables) -> dict[str, Any]:
-    """Plots means over runs with their standard deviations, by path."""
+    """Plots means over runs, and each run as a dot, by path."""
     runs = t["runs"]
     paths, ccs = list(dict.fromkeys(runs["path"])), list(dict.fromkeys(runs["scheme"]))
     figure, axes = style.panels(3, 1, width=3.4, height=0.42 * len(paths) + 1.0)
@@ -160,12 +160,14 @@ def draw(t: Tables) -> dict[str, Any]:
     )
     for a, (column, title) in zip(axes[0], panels, strict=True):
         for i, cc in enumerate(ccs):
-            of = runs[runs["scheme"] == cc].groupby("path")[column]
+            here = runs[runs["scheme"] == cc]
             y = [j + (i - len(ccs) / 2 + 0.5) * 0.22 for j in range(len(paths))]
+            each = [y[paths.index(path)] for path in here["path"]]
             look = LOOKS.get(cc) or style.look(cc)
-            a.errorbar(
-                of.mean().reindex(paths), y, xerr=style.error_bars(of.std().reindex(paths)), label=style.label(cc),
-                color=look["color"], marker=look["marker"], linestyle="none", capsize=2, elinewidth=0.8,
+            a.plot(here[column], each, color=look["color"], zorder=1.8, **style.DOT)
+            a.plot(
+                here.groupby("path")[column].mean().reindex(paths), y, label=style.label(cc), color=look["color"],
+                marker=look["marker"], linestyle="none",
             )  # fmt: skip
         a.set_yticks(range(len(paths)), paths if a is axes[0][0] else [])
         a.set_ylim(len(paths) - 0.4, -0.6)
@@ -197,6 +199,6 @@ Mbit/s (`carried_mbps`; `goodput_mbps`: the payload alone). RTT over base RTT: t
 that of the base RTT. Goodput ratio: smaller over larger of both means. Windows: the whole run for one flow, its second
 half for two. Orders are tested run by run.""",
         evidence=why.evidence(cases, verdicts, (CHANGING, unlike(100))),
-        captions={"hpcc": "Means over runs with their standard deviation."},
+        captions={"hpcc": "Means over runs; dots: runs."},
     ),
 ]

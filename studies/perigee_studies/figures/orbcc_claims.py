@@ -124,11 +124,8 @@ def draw_overhead(t: Tables) -> dict[str, Any]:
         )
     )
     for what in whats:
-        one = row[row["what"] == what].groupby("hops")["net_mbps"]
         name = f"OrbCC, {what}" if what in VARIANTS else style.label(what)
-        axes[0][0].errorbar(
-            one.mean().index, one.mean(), one.std().fillna(0), label=name, capsize=2, elinewidth=0.6, **looks[what]
-        )
+        style.over(axes[0][0], row[row["what"] == what], "hops", "net_mbps", what, name, **looks[what])
     axes[0][0].set_xlabel("instrumented hops")
     axes[0][0].set_ylabel("net goodput, Mbit/s")
     axes[0][0].set_ylim(bottom=0)
@@ -315,7 +312,7 @@ Net goodput: payload only.""",
 Mbit/s (`net_mbps`); telemetry is no payload. Also `late_mbps`, the same of the second half; `inflation`, mean RTT over
 mean base RTT in the second half; `payload_share`, payload over all bytes of a full packet.""",
         captions={
-            "overhead": "Left: mean and standard deviation over runs. Right: means over runs; of OrbCC's bars the "
+            "overhead": "Left: means over runs, dots: runs. Right: means over runs; of OrbCC's bars the "
             "plain one is without bytes, the hatched one with full, the dotted one with bottleneck echo."
         },
         explain=explain_overhead,

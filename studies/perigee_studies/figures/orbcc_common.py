@@ -17,20 +17,11 @@ DEVIATIONS = (
 INET = Theirs(
     ("cubic", "bbr", "bbr3"),
     {"tcp.profile": "inet"},
-    "Cubic, BBRv1 and BBRv3 of the claims above are Linux's. Here they are run once more as the models of the study's "
-    "simulator have them (`--set tcp.profile=inet`; design/differences.md says what separates them); LeoCC is that "
-    "simulator's in either case (`leocc_omnet`).",
+    "Cubic, BBRv1 and BBRv3 of the claims above are the models of the study's simulator (`--set tcp.profile=inet`; "
+    "design/differences.md says what separates them from Linux's); LeoCC is that simulator's as well "
+    "(`leocc_omnet`). Here the claims are checked once more with Linux's schemes.",
 )
-"""Text on which findings are properties of the schemes and which are properties of the
-simulator."""
-
-
-def theirs(study: str) -> Theirs | None:
-    """The schemes of OrbCC's simulator.
-
-    For LeoTCP, which has nearly the same claims, only Linux's schemes are run.
-    """
-    return INET if study == "orbcc" else None
+"""The schemes of the study's simulator, which claims and figures have."""
 
 
 def generator(run: int) -> random.Random:

@@ -63,11 +63,27 @@ def sharing_cases(ask: Ask) -> list[Case]:
     return out
 
 
+CONFIGURED = "19:19"
+"""Start of the study's runs, UTC."""
+PRINTED_SHARE = {"Pair1": 0.40, "Pair2": 0.70}
+"""Shares of the time on one link that the papers print."""
+STARTS = {
+    "Pair1": ("06:30", "00:00", "10:30", "21:00", "01:00"),
+    "Pair2": ("04:30", "12:30", "12:00", "23:00", "02:00"),
+}
+"""Starts at which the table is compared: of 48 over a day, half an hour apart, the five whose share
+of the time on one link is nearest to the printed one, nearest first (equal ones by time). The
+shares are those of pings (`orbcc_epochs`), so that no result of a scheme enters the choice."""
+
+
 def crossing_cases(ask: Ask) -> list[Case]:
-    """Two pairs of paths x runs x schemes."""
+    """Two pairs of paths x runs x schemes: at the configured start, and at all of STARTS."""
     out = []
     for pair, (one, two, packets, _) in CROSSING.items():
         for run in range(1, ask.count(1, 2, 5) + 1):
             sets = _sets(ask, run, [one, two], packets)
-            out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+            for start in (CONFIGURED, *(starts[run - 1] for starts in STARTS.values())):
+                begin = {} if start == CONFIGURED else {"source.constellation.start": f"2021-04-22T{start}:00Z"}
+                labels = {"pair": pair, "start": start, "run": run}
+                out += [Case(FILE, cc, labels, run, {**sets, **begin}, KEEP) for cc in ask.schemes(SCHEMES)]
     return out

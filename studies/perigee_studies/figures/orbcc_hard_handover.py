@@ -63,10 +63,8 @@ def draw_one(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(1, 1, width=4.2, height=2.8)
     a = axes[0][0]
     for cc in frames.schemes(runs):
-        one = runs[runs["cc"] == cc].groupby("outage_ms")["goodput_mbps"]
-        a.errorbar(
-            one.mean().index, one.mean(), one.std().fillna(0), label=style.label(cc), capsize=2, **style.look(cc)
-        )
+        style.over(a, runs[runs["cc"] == cc], "outage_ms", "goodput_mbps", cc)
+        style.hollow_over(a, t.get("linux-runs"), "outage_ms", "goodput_mbps", cc)
     a.set_xlabel("outage, ms")
     a.set_ylabel("goodput in 2.5 s after it, Mbit/s")
     a.set_ylim(bottom=0)
@@ -151,17 +149,16 @@ def _many(o: Outcome) -> dict[str, Any]:
 
 
 def draw_many(t: Tables) -> dict[str, Any]:
-    """Plots goodput against delay, best at the upper right.
-
-    Bars are one standard deviation over runs.
-    """
+    """Plots goodput against delay, best at the upper right: means, and each run."""
+    linux = t.get("linux-runs")
 
     def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
-        x, y = one["delay"], one["goodput"]
-        look = style.look(cc) | {"linestyle": "none"}
-        a.errorbar(x.mean(), y.mean(), y.std(), x.std(), label=style.label(cc), capsize=2, elinewidth=0.6, **look)
+        style.cloud(a, one["delay"].tolist(), one["goodput"].tolist(), cc)
+        if linux is not None and len(one):
+            other = frames.pick(linux, cc=cc, flows=one["flows"].iloc[0])
+            style.cloud(a, other["delay"].tolist(), other["goodput"].tolist(), cc, linux=True)
 
-    figure = frames.efficiency_panels(t["runs"], "RTT / 50 ms", mark)
+    figure = frames.efficiency_panels(t["runs"], "RTT / 50 ms", mark, linux=linux is not None)
     for a in figure.axes:
         style.published(a, AROUND, style.look("bbr")["color"], None)
     return {"many-flows": figure}
@@ -231,10 +228,11 @@ EXPERIMENTS = [
         draw=draw_one,
         method=METHOD_ONE,
         deviations=DEVIATIONS,
+        theirs=INET,
         metrics="""Goodput after an outage of length d: mean of the samples of 1 s that end between d and d + 2.5 s
 after it began, over all outages, Mbit/s: samples are whole seconds, so that these are the two that end 1 and 2 s after
 it began, and the first contains the outage. Beside it the mean of the whole run (`whole_mbps`).""",
-        captions={"hard-handover": "Means over runs, with the standard deviation over runs."},
+        captions={"hard-handover": "Lines: means over runs; dots: runs; hollow: Linux's schemes."},
     ),
     Experiment(
         name="orbcc/many-flow-handover",
@@ -253,8 +251,8 @@ it began, and the first contains the outage. Beside it the mean of the whole run
 mean of their seconds' RTTs, over 50 ms (`delay_by_sample`: each sample counts alike). Jain's index over the mean
 goodputs (`jain`).""",
         captions={
-            "many-flows": "Means over runs, with the standard deviation over runs; the upper right is best. Dotted: "
-            "the published delay of both BBRs, around 2."
+            "many-flows": "Means over runs, with a dot for each run; the upper right is best. Hollow: Linux's schemes. "
+            "Dotted: the published delay of both BBRs, around 2."
         },
     ),
 ]

@@ -135,11 +135,9 @@ def _bars(runs: pd.DataFrame, a: Any, study: str) -> None:
         for k, (variant, shade) in enumerate(zip(VARIANTS, (1.0, 0.45), strict=True)):
             one = frames.pick(runs, variant=variant)[_column(study, key)]
             x = i + (k - 0.5) * 0.4
-            error = None if len(one) < 2 else one.std()
             name = f"{variant} initial phase" if i == 0 else None
-            a.bar(
-                x, one.mean(), 0.36, yerr=error, capsize=1.5, color=style.look(MINE)["color"], alpha=shade, label=name
-            )
+            a.bar(x, one.mean(), 0.36, color=style.look(MINE)["color"], alpha=shade, label=name)
+            style.dots(a, x, one.tolist(), 0.16)
             style.tick(a, x, 0.16, PUBLISHED[study][key][k])
     a.plot([], [], color="black", linewidth=1.4, label="published")
     a.set_xticks(range(len(groups)), list(groups.values()))
@@ -232,7 +230,7 @@ half a second is 90 % of an equal share of the payload's rate, s. The others' go
 to 12 s over that from 8 to 10 s and over 50/51."""
 CAPTIONS = {
     "initial-phase": "Goodput: means of half seconds over the flows of a group and over runs; shades: smallest to "
-    "largest run. Right: mean RTTs with the standard deviation over runs; black lines: published (text)."
+    "largest run. Right: mean RTTs, dots: runs; black lines: published (text)."
 }
 METHOD = """65 flows of 100 ms over 200 Mbit/s, queue 863 packets (half a BDP): 50 start between 0.7 and 1.2 s, 1, 2,
 4 and 8 more at 10, 20, 30 and 40 s. With and without OrbCC's initial phase. What both texts call the first 100 RTTs

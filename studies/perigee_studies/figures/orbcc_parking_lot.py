@@ -15,11 +15,10 @@ import numpy as np
 from perigee_lab.common.statistics import jain, ratio_of_means, ratios
 from perigee_studies import frames, style
 from perigee_studies.figures import orbcc_evidence as evidence
-from perigee_studies.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
+from perigee_studies.figures.orbcc_common import DEVIATIONS, INET, MINE, PAPERS, SCHEMES, generator
 from perigee_studies.figures.orbcc_two_flows import KEEP, RTTS_MS, length_in_rtts, queue_packets
-from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Outcome, Tables
-from perigee_studies.verdicts import Verdict, count, near, order, smallest, within
+from perigee_studies.verdicts import Verdict, count, order, smallest, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,15 +73,14 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 def draw(t: Tables) -> dict[str, Any]:
     """Plots the ratio against RTT, one panel per queue."""
-    runs = t["runs"]
+    runs, linux = t["runs"], t.get("linux-runs")
     queues = sorted(set(runs["queue_bdp"]))
     figure, axes = style.panels(len(queues), 1, width=2.9 if len(queues) > 1 else 4.5, height=2.6, sharey=True)
     for a, bdp in zip(axes[0], queues, strict=True):
         for cc in frames.schemes(runs):
-            one = frames.pick(runs, queue_bdp=bdp, cc=cc).groupby("rtt_ms")
-            mean = one["ratio"].mean()
-            error = style.error_bars(one["ratio_sd"].mean())
-            a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
+            style.over(a, frames.pick(runs, queue_bdp=bdp, cc=cc), "rtt_ms", "ratio", cc)
+            if linux is not None:
+                style.hollow_over(a, frames.pick(linux, queue_bdp=bdp), "rtt_ms", "ratio", cc)
         for level, name in ((1, "max-min fair"), (1 / 3, "proportionally fair")):
             style.fair(a, name, level)
         here = set(frames.schemes(runs))
@@ -91,6 +89,8 @@ def draw(t: Tables) -> dict[str, Any]:
         a.set_xlabel("RTT, ms")
         a.set_ylim(-0.05, 1.1)
     axes[0][0].set_ylabel("long flow over best short flow")
+    if linux is not None:
+        style.name_hollow(axes[0][0])
     style.shared_legend(figure, axes[0], 4)
     return {"parking-lot": figure}
 
@@ -140,13 +140,13 @@ def verdicts(source: str) -> Callable[[Tables], list[Verdict]]:
                 "≈ 1 (max-min)",
                 mine,
                 0.9,
-                kind=Kind.NUMBER,
             )
         ]
         for cc in OTHERS:
             words = f"{style.label(cc)}, 1 BDP: mean ratio, close to proportional fairness"
             ours = frames.average(one, "ratio", "rtt_ms", cc=cc)
-            out.append(near(cc, words, source, round(PROPORTIONAL, 3), ours, CLOSE))
+            low, high = (round(PROPORTIONAL + sign * CLOSE, 3) for sign in (-1, 1))
+            out.append(within(cc, words, source, "closer to proportional fairness (1/3)", ours, low, high))
         away = runs.assign(away=(runs["ratio"] - PROPORTIONAL).abs())
         queues = sorted(set(runs["queue_bdp"]))
         if len(queues) > 1:
@@ -169,8 +169,8 @@ has most in this second; mean over seconds and runs. Max-min fairness gives 1, p
 also the ratio of means (`ratio_of_means`), Jain's index over the four mean goodputs (`jain`) and the goodputs
 (`long_mbps`; `short_mbps`, the mean of the three), Mbit/s."""
 CAPTIONS = {
-    "parking-lot": "Ratio by RTT, a panel per queue. Bars: standard deviation over the seconds of a run, mean over "
-    "runs. Triangles at the right edge: published, from the text (max-min or proportional fairness)."
+    "parking-lot": "Ratio by RTT, a panel per queue. Lines: means over runs; dots: runs; hollow: Linux's schemes. "
+    "Triangles at the right edge: published, from the text (max-min or proportional fairness)."
 }
 
 EXPERIMENTS = [
@@ -185,7 +185,7 @@ EXPERIMENTS = [
         draw=draw,
         method=METHOD,
         deviations=DEVIATIONS,
-        theirs=theirs(study),
+        theirs=INET,
         explained={"similar": "The runs are those of `orbcc/parking-lot`, whose page has variants of them."},
         explain=explain,
         evidence=evidence.parking(cases) if study == "orbcc" else None,

@@ -17,7 +17,7 @@ import numpy as np
 
 from perigee_lab.common.statistics import jain, ratio_of_means, ratios
 from perigee_studies import frames, style
-from perigee_studies.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
+from perigee_studies.figures.orbcc_common import DEVIATIONS, INET, MINE, PAPERS, SCHEMES, generator
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee_studies.verdicts import Verdict, count, near, order, smallest, within
@@ -112,7 +112,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 def draw(t: Tables) -> dict[str, Any]:
     """Plots the ratio by second (the published definition) and the ratio of means against RTT."""
-    return {"fairness": ratio_picture(t["runs"], "cc")}
+    return {"fairness": ratio_picture(t["runs"], "cc", linux=t.get("linux-runs"))}
 
 
 def draw_ablation(t: Tables) -> dict[str, Any]:
@@ -120,27 +120,31 @@ def draw_ablation(t: Tables) -> dict[str, Any]:
     return {"ablation": ratio_picture(t["runs"], "variant")}
 
 
-def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = "RTT of the second flow, ms") -> Any:
-    """Plots mean ratios with standard deviations over seconds and runs, and ratios of means."""
+def ratio_picture(
+    runs: pd.DataFrame,
+    by: str,
+    x: str = "rtt_ms",
+    xlabel: str = "RTT of the second flow, ms",
+    linux: pd.DataFrame | None = None,
+) -> Any:
+    """Plots ratios by second and ratios of means: means over runs, and each run."""
     figure, axes = style.panels(2, 1, height=2.7, sharey=True)
     looks = list(dict.fromkeys(runs[by]))
     for a, column, title in zip(axes[0], ("ratio", "ratio_of_means"), ("per second", "of means"), strict=True):
         for i, name in enumerate(looks):
-            one = runs[runs[by] == name].groupby(x)
-            look = style.look(name) if by == "cc" else style.look(("orbcc-repro", "bbr3", "cubic")[i])
-            label = style.label(name) if by == "cc" else name
-            mean = one[column].mean()
-            error = one["ratio_sd"].mean() if column == "ratio" else one[column].std()
+            cc = name if by == "cc" else ("orbcc-repro", "bbr3", "cubic")[i]
             # Larger markers, since other curves may cover smaller ones.
             size = {"markersize": 7} if name == "OrbCC" else {}
-            keys = {"label": label, "capsize": 2, "elinewidth": 0.6, **look, **size}
-            a.errorbar(mean.index, mean, style.error_bars(error), **keys)
+            style.over(a, runs[runs[by] == name], x, column, cc, None if by == "cc" else name, **size)
+            style.hollow_over(a, linux, x, column, cc)
         if MINE in set(runs["cc"]):
             style.stated(a, [(NEAR, MINE)])
         a.set_title(f"goodput ratio {title}", loc="left")
         a.set_xlabel(xlabel)
         a.set_ylim(-0.05, 1.1)
     axes[0][0].set_ylabel("goodput ratio")
+    if linux is not None:
+        style.name_hollow(axes[0][0])
     style.shared_legend(figure, axes[0], 5)
     return figure
 
@@ -161,7 +165,6 @@ def _inter(source: str) -> Callable[[Tables], list[Verdict]]:
                 "close to 1",
                 smallest(mine.to_numpy()),
                 0.97,
-                kind=Kind.NUMBER,
             ),
         ]
         unfair: dict[str, bool] = {}
@@ -188,9 +191,7 @@ def _intra(source: str) -> Callable[[Tables], list[Verdict]]:
         bbrs = [(style.label(cc), frames.average(runs, "ratio", "rtt_ms", cc=cc).value) for cc in ("bbr", "bbr3")]
         best = max(bbrs, key=lambda b: b[1])
         return [
-            within(
-                "orbcc", "OrbCC: smallest ratio over all RTTs", source, "near 1", least[MINE], 0.97, kind=Kind.NUMBER
-            ),
+            within("orbcc", "OrbCC: smallest ratio over all RTTs", source, "near 1", least[MINE], 0.97),
             within("cubic", "Cubic: smallest ratio over all RTTs", source, "strong", least["cubic"], 0.8),
             order("order", "OrbCC before Cubic before both BBRs (mean over RTTs)", source, [*average, best]),
         ]
@@ -211,7 +212,6 @@ def _ablation(source: str) -> Callable[[Tables], list[Verdict]]:
                 "near 1",
                 smallest(whole.groupby("rtt_ms")["ratio"].mean()),
                 0.97,
-                kind=Kind.NUMBER,
             )
         ]
         for rtt_ms, ratio in MODEL.items():
@@ -253,9 +253,8 @@ METRICS = """Ratio (claims): for each second of the window min / max of the two 
 runs (`ratio`; `ratio_1000` of the final 1000 r). Beside it the ratio of means (`ratio_of_means`), Jain's index,
 goodputs (Mbit/s) and mean RTTs (ms) of both flows."""
 CAPTIONS = {
-    "fairness": "Left: the studies' metric, with the standard deviation over the seconds of a run (mean over runs); "
-    "right: ratio of means, with the standard deviation over runs. Triangles at the right edge: published of OrbCC, "
-    "near 1 at all RTTs (text).",
+    "fairness": "Left: the studies' metric; right: ratio of means. Lines: means over runs; dots: runs; hollow: Linux's "
+    "schemes. Triangles at the right edge: published of OrbCC, near 1 at all RTTs (text).",
     "ablation": 'As for inter-rtt. "Without base RTT": senders tell the ports their smoothed RTT in place of the '
     "base RTT; its curve lies on that of OrbCC. Triangles at the right edge: published of OrbCC, near 1 (text).",
 }
@@ -276,6 +275,7 @@ def _experiments(study: str) -> list[Experiment]:
             draw=draw,
             method=METHOD.format(what=INTER),
             deviations=DEVIATIONS,
+            theirs=INET,
             metrics=METRICS,
             captions=CAPTIONS,
         ),
@@ -291,6 +291,7 @@ def _experiments(study: str) -> list[Experiment]:
             method=METHOD.format(what="both with r = 20 to 200 ms"),
             explain=explain_intra,
             deviations=DEVIATIONS,
+            theirs=INET,
             metrics=METRICS,
             captions=CAPTIONS,
         ),
