@@ -320,7 +320,7 @@ impl CongestionControl for Hpcc {
 
     fn stamp(&self) -> HeaderStamp {
         let base_rtt = if self.tcp { self.srtt } else { self.base_rtt };
-        HeaderStamp { base_rtt, cwnd: self.cwnd }
+        HeaderStamp { base_rtt, cwnd: self.cwnd, ..HeaderStamp::default() }
     }
 
     fn mode(&self, _w: &Window) -> &'static str {

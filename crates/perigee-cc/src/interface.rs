@@ -472,6 +472,11 @@ pub struct HeaderStamp {
     pub base_rtt: Nanos,
     /// The flow's congestion window in bytes.
     pub cwnd: u64,
+    /// One of this many packets carries telemetry, and stands for the others; 0 and 1: each.
+    pub every: u8,
+    /// Ports report the number of flows by the part of their windows that they use
+    /// ([`Hop::flows`]), instead of the number of flows seen.
+    pub weighted: bool,
 }
 
 /// A congestion control: a pure state machine. See the module text for the order of calls.
@@ -481,6 +486,10 @@ pub trait CongestionControl: Send {
 
     /// The connection is established. May set the initial window and pacing rate.
     fn on_start(&mut self, _cx: &Cx, _w: &mut Window) {}
+
+    /// Telemetry of the handshake (only with [`Caps::telemetry_on_syn`]), directly after
+    /// [`on_start`](CongestionControl::on_start).
+    fn on_handshake(&mut self, _cx: &Cx, _w: &mut Window, _telemetry: &Telemetry<'_>) {}
 
     /// A packet is about to be sent (only with [`Caps::per_packet`]); the result is passed with its
     /// ACK or loss.

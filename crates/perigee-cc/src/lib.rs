@@ -44,6 +44,7 @@ pub mod ledbatpp;
 pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
+pub mod orbcc_next;
 pub mod prague;
 pub mod satcp;
 pub mod starquic;

@@ -40,16 +40,17 @@
 //! in [`options`]; `orbcc-repro` follows it in each.
 
 mod beside;
-mod fallback;
+pub(crate) mod fallback;
 pub mod options;
-mod path;
+pub(crate) mod path;
 mod reading;
-mod rtt;
+pub(crate) mod rtt;
 
 use crate::rng::Rng;
 use crate::*;
 use beside::Beside;
 use fallback::{Coverage, Fallback, Handover, Seen};
+pub(crate) use options::PathChange;
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Jump, Options};
 use path::PathGuard;
@@ -540,7 +541,7 @@ impl CongestionControl for OrbCc {
 
     fn stamp(&self) -> HeaderStamp {
         let base_s = if self.options.subtract_queueing { self.rtt.base_s } else { self.rtt.smoothed_s };
-        HeaderStamp { base_rtt: Nanos::from_secs_f64(base_s), cwnd: self.cwnd }
+        HeaderStamp { base_rtt: Nanos::from_secs_f64(base_s), cwnd: self.cwnd, ..HeaderStamp::default() }
     }
 
     fn mode(&self, _w: &Window) -> &'static str {

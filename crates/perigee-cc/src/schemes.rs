@@ -70,6 +70,7 @@ macro_rules! schemes {
         impl CongestionControl for Controller {
             fn caps(&self) -> Caps { dispatch!(self, c => c.caps()) }
             fn on_start(&mut self, cx: &Cx, w: &mut Window) { dispatch!(self, c => c.on_start(cx, w)) }
+            fn on_handshake(&mut self, cx: &Cx, w: &mut Window, t: &Telemetry<'_>) { dispatch!(self, c => c.on_handshake(cx, w, t)) }
             fn on_sent(&mut self, cx: &Cx, w: &mut Window, p: &SentPkt) -> u32 { dispatch!(self, c => c.on_sent(cx, w, p)) }
             #[inline]
             fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) { dispatch!(self, c => c.on_ack(cx, w, ev)) }
@@ -154,6 +155,9 @@ schemes! {
         "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
         "orbcc-pint", "OrbCC (PINT)", orbcc::pint, "OrbCC with one telemetry record of fixed size per packet";
         "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the sources before both papers (Avian688/orbtcp 594be42 and 75bceed) differ in a comment alone, so the options are the same";
+    }
+    OrbCcNext(orbcc_next::OrbCcNext), orbcc_next::PARAMS => {
+        "orbcc-next", "OrbCC next", no_profile, "OrbCC with a gain per RTT, a start by the first records, and windows that follow rates and free capacity at once";
     }
 }
 

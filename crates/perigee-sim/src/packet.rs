@@ -21,7 +21,7 @@ pub(crate) const PROBE_HEADER: u32 = 28;
 /// Whether packets of this kind can carry telemetry, into which ports write records.
 #[inline]
 pub fn has_stack(kind: PacketKind) -> bool {
-    matches!(kind, PacketKind::Data | PacketKind::Frame | PacketKind::FrameBack)
+    matches!(kind, PacketKind::Data | PacketKind::Syn | PacketKind::Frame | PacketKind::FrameBack)
 }
 
 /// A packet: one cache line.

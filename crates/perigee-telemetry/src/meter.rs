@@ -72,6 +72,8 @@ pub struct Meter {
     flows: u16,
     flags: u8,
     flows_by_weight: f64,
+    /// Handshakes in the current interval.
+    announced: u32,
     /// Only if packets carry records of fixed size.
     pint: Option<Box<PintPort>>,
     /// Integer measurements, in place of the sums and the set above, if the port computes like a
@@ -94,6 +96,7 @@ impl Default for Meter {
             flows: 1,
             flags: 0,
             flows_by_weight: 0.0,
+            announced: 0,
             pint: None,
             integer: None,
         }
@@ -133,6 +136,10 @@ impl Meter {
         self.sum_r += r * stamp.weight;
         self.sum_r2 += r * r * stamp.weight;
         self.seen.insert(flow);
+        // A handshake announces a flow that will use its window one round trip later.
+        if stamp.weighted && stamp.payload == 0 {
+            self.announced += 1;
+        }
         uf16::encode(queued_bytes)
     }
 
@@ -233,7 +240,8 @@ impl Meter {
             return;
         }
         let mean_us = (self.sum_r2 / self.sum_r + 0.5) as u32;
-        self.flows_by_weight = self.sum_r * 1e3 / self.interval.0 as f64;
+        self.flows_by_weight = self.sum_r * 1e3 / self.interval.0 as f64 + f64::from(self.announced);
+        self.announced = 0;
         self.avg_rtt_us = mean_us.clamp(1, RTT_MAX_US);
         let distinct = self.seen.len();
         self.flows = distinct.min(FLOWS_MAX as u32) as u16;
@@ -257,8 +265,8 @@ impl Meter {
         self.flows as u32
     }
 
-    /// Number of flows in the last completed interval by their weights (A/d), which needs no set of
-    /// ids. Zero with integers.
+    /// Windows in use in the last completed interval: the flows by their weights (A/d), which needs
+    /// no set of ids, and those that handshakes announced. Zero with integers.
     pub fn flows_by_weight(&self) -> f64 {
         self.flows_by_weight
     }
@@ -325,7 +333,10 @@ mod tests {
     const MSS: u32 = 1448;
 
     fn stamp(base_rtt_ms: u64, cwnd: u64) -> Stamp {
-        Stamp::new(HeaderStamp { base_rtt: Nanos::from_millis(base_rtt_ms), cwnd }, MSS)
+        Stamp::new(
+            HeaderStamp { base_rtt: Nanos::from_millis(base_rtt_ms), cwnd, ..HeaderStamp::default() },
+            MSS,
+        )
     }
 
     /// Packets of two flows, each evenly spaced at its rate, over 350 ms.
@@ -352,6 +363,29 @@ mod tests {
             assert_eq!(meter.flows(), 2);
             assert!((meter.flows_by_weight() - 2.0).abs() < 0.05, "{}", meter.flows_by_weight());
         }
+    }
+
+    #[test]
+    fn windows_in_use_count_in_part_and_handshakes_announce_one_each() {
+        let quarter = Stamp { weighted: true, ..stamp(20, 100_000) };
+        let mut meter = Meter::new();
+        // One flow that fills its window, and one that uses a quarter of its own.
+        let spacing = 20_000_000 * MSS as u64 / 100_000;
+        for i in 0..350_000_000 / spacing {
+            meter.on_enqueue(Nanos(i * spacing), &quarter, 0, 0);
+            if i % 4 == 0 {
+                meter.on_enqueue(Nanos(i * spacing), &quarter, 1, 0);
+            }
+        }
+        assert!((meter.flows_by_weight() - 1.25).abs() < 0.08, "{}", meter.flows_by_weight());
+        assert_eq!(meter.flows(), 2);
+        let syn = Stamp { payload: 0, ..Stamp { weighted: true, ..stamp(0, 0) } };
+        let at = Nanos::from_millis(360);
+        meter.on_enqueue(at, &quarter, 0, 0);
+        meter.on_enqueue(at, &syn, 7, 0);
+        meter.on_enqueue(at, &syn, 8, 0);
+        meter.advance(Nanos::from_millis(380));
+        assert!((2.0..3.5).contains(&meter.flows_by_weight()), "{}", meter.flows_by_weight());
     }
 
     #[test]

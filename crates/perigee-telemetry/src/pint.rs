@@ -298,7 +298,14 @@ mod tests {
     #[test]
     fn the_record_is_16_bytes() {
         let r = WirePint { u: 0xab, flows: 0xcd, bw: 0x1234, wait: 0x567, path: 0x89ab_cdef };
-        let stamp = Stamp { base_rtt_us: 0x1_2345, cwnd: 0xbeef, weight: 0.0, payload: 0 };
+        let stamp = Stamp {
+            base_rtt_us: 0x1_2345,
+            cwnd: 0xbeef,
+            weight: 0.0,
+            payload: 0,
+            covers: 1,
+            weighted: false,
+        };
         let bytes = r.to_bytes(&stamp);
         assert_eq!(
             bytes,

@@ -17,6 +17,9 @@ use perigee_cc::{BitRate, HeaderStamp, Hop, Nanos, Telemetry};
 
 /// Version of the layout above.
 pub const VERSION: u8 = 1;
+/// Version in which the upper half of hopCount is the number of packets for which this one stands,
+/// and the flow count of records is that of [`FLAG_FLOWS_WEIGHTED`].
+pub const VERSION_WEIGHTED: u8 = 2;
 /// Size of the fixed part in bytes.
 pub const FIXED_BYTES: usize = 8;
 /// Size of one hop record in bytes.
@@ -31,6 +34,11 @@ pub const FLAG_FLOWS_SATURATED: u8 = 1;
 pub const FLAG_SHAPER_RATE: u8 = 2;
 /// [`WireCompact::hop`] of a record that only marks a new baseline.
 pub const BASELINE_HOP: u8 = 255;
+
+/// [`WireHop::flags`]: the flow count is a number of windows in use, with four bits of exponent.
+pub const FLAG_FLOWS_WEIGHTED: u8 = 4;
+/// Largest value of [`Stamp::covers`].
+pub const COVERS_MAX: u8 = 15;
 
 const EXTENSION_AND_OPTION_HEADER: usize = 4;
 pub(crate) const TS_MASK: u32 = (1 << 24) - 1;
@@ -66,6 +74,24 @@ pub(crate) fn rate_of(code: u16) -> BitRate {
     BitRate(uf16::decode(code) * 1000)
 }
 
+/// A number of windows, at least 1, in 12 bits: exact to 255, above with 8 bits of mantissa.
+fn windows_code(windows: f64) -> u16 {
+    let n = (windows + 0.5).clamp(1.0, 8e6) as u32;
+    let exponent = (n >> 8).checked_ilog2().map_or(0, |bits| bits + 1);
+    match exponent {
+        0 => n as u16,
+        e => (e << 8 | (n >> (e - 1)) & 0xff) as u16,
+    }
+}
+
+fn windows_of(code: u16) -> u32 {
+    let (exponent, mantissa) = (u32::from(code >> 8), u32::from(code & 0xff));
+    match exponent {
+        0 => mantissa.max(1),
+        e => (256 + mantissa) << (e - 1),
+    }
+}
+
 /// The sender's part of the fixed header, encoded, with the weight that meters need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamp {
@@ -79,13 +105,25 @@ pub struct Stamp {
     pub weight: f64,
     /// Payload of the packet in bytes, from its other headers.
     pub payload: u32,
+    /// Number of packets for which the packet stands, itself included; at most [`COVERS_MAX`].
+    pub covers: u8,
+    /// The flow count of records is [`FLAG_FLOWS_WEIGHTED`].
+    pub weighted: bool,
 }
 
 impl Stamp {
     /// Encodes the controller's input to the meters, for a packet of `payload` bytes.
     #[inline]
     pub fn new(stamp: HeaderStamp, payload: u32) -> Self {
-        Stamp::coded(rtt_code(stamp.base_rtt), uf16::encode(stamp.cwnd), payload)
+        let coded = Stamp::coded(rtt_code(stamp.base_rtt), uf16::encode(stamp.cwnd), payload);
+        Stamp { weighted: stamp.weighted, ..coded }
+    }
+
+    /// The stamp of a packet that stands for `packets` packets of its size.
+    #[inline]
+    pub fn covering(self, packets: u8) -> Self {
+        let covers = packets.clamp(1, COVERS_MAX);
+        Stamp { weight: self.weight * f64::from(covers), covers, ..self }
     }
 
     /// Stamp from the encoded fields of a packet with `payload` bytes.
@@ -93,7 +131,7 @@ impl Stamp {
     pub fn coded(base_rtt_us: u32, cwnd: u16, payload: u32) -> Self {
         let known = base_rtt_us > 0 && cwnd > 0;
         let weight = if known { payload as f64 / uf16::decode(cwnd) as f64 } else { 0.0 };
-        Stamp { base_rtt_us, cwnd, weight, payload }
+        Stamp { base_rtt_us, cwnd, weight, payload, covers: 1, weighted: false }
     }
 }
 
@@ -131,8 +169,18 @@ impl WireHop {
             q_in: uf16::decode(self.q_in),
             tx_bytes: self.tx as u64 * 8,
             avg_rtt: Nanos::from_micros(self.avg_rtt as u64),
-            flows: self.flows as u32,
+            flows: match self.flags & FLAG_FLOWS_WEIGHTED {
+                0 => self.flows as u32,
+                _ => windows_of(self.flows),
+            },
         }
+    }
+
+    /// The record with another flow count: that of the windows in use.
+    #[inline]
+    pub fn with_windows(self, windows: f64) -> Self {
+        let flags = self.flags & !FLAG_FLOWS_SATURATED | FLAG_FLOWS_WEIGHTED;
+        WireHop { flows: windows_code(windows), flags, ..self }
     }
 
     /// Conversion from the units of controllers (times and counters wrap to their fields).
@@ -226,7 +274,11 @@ impl WireHeader {
 pub fn write_stack(out: &mut Vec<u8>, path_id: u16, stamp: &Stamp, hops: &[WireHop]) {
     let header =
         WireHeader { hops: hops.len() as u8, path_id, base_rtt_us: stamp.base_rtt_us, cwnd: stamp.cwnd };
-    out.extend_from_slice(&header.to_bytes());
+    let mut fixed = header.to_bytes();
+    if stamp.weighted {
+        fixed[0] = VERSION_WEIGHTED << 4 | stamp.covers;
+    }
+    out.extend_from_slice(&fixed);
     hops.iter().for_each(|h| out.extend_from_slice(&h.to_bytes()));
 }
 
@@ -332,6 +384,29 @@ impl Unpack {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_number_of_windows_is_exact_to_255_and_to_a_500th_above() {
+        for n in (1..600).chain([4095, 4096, 10_000, 1_000_000]) {
+            let decoded = windows_of(windows_code(f64::from(n)));
+            assert!(f64::from(decoded.abs_diff(n)) <= f64::from(n) / 256.0, "{n}: {decoded}");
+            assert!(n > 255 || decoded == n, "{n}: {decoded}");
+        }
+        assert_eq!([0.0, 1.4, 1.6, 1e12].map(|n| windows_of(windows_code(n))), [1, 1, 2, 7_995_392]);
+        let hop = WireHop { flows: 3, flags: FLAG_FLOWS_SATURATED, ..WireHop::default() };
+        assert_eq!((hop.decode().flows, hop.with_windows(10_000.0).decode().flows), (3, 9984));
+    }
+
+    #[test]
+    fn a_packet_that_stands_for_others_has_their_weight_and_says_so_in_its_header() {
+        let one = HeaderStamp { base_rtt: Nanos::from_millis(50), cwnd: 14_480, every: 3, weighted: true };
+        let stamp = Stamp::new(one, 1448).covering(3);
+        assert!((stamp.weight - 0.3).abs() < 1e-3, "{}", stamp.weight);
+        let mut block = Vec::new();
+        write_stack(&mut block, 7, &stamp, &[WireHop::default()]);
+        assert_eq!((block[0], block[1] >> 4), (VERSION_WEIGHTED << 4 | 3, 1));
+        assert!(read_stack(&block, &mut Vec::new()).is_none(), "readers of version 1 ignore it");
+    }
+
     const HOP: WireHop = WireHop {
         ts: 0xabcdef,
         tx: 0x9876543,
@@ -384,7 +459,10 @@ mod tests {
     #[test]
     fn ten_hops_make_a_block_of_178_bytes_and_a_cut_block_is_refused() {
         let mut bytes = Vec::new();
-        let stamp = Stamp::new(HeaderStamp { base_rtt: Nanos::from_millis(50), cwnd: 600_000 }, 1448);
+        let stamp = Stamp::new(
+            HeaderStamp { base_rtt: Nanos::from_millis(50), cwnd: 600_000, ..HeaderStamp::default() },
+            1448,
+        );
         write_stack(&mut bytes, 7, &stamp, &[HOP; 10]);
         assert_eq!(bytes.len(), 178);
         let mut hops = Vec::new();
@@ -411,10 +489,10 @@ mod tests {
     #[test]
     fn an_unknown_rtt_or_window_has_no_weight() {
         for (rtt_ms, cwnd, weight) in [(0, 14480, 0.0), (50, 0, 0.0), (50, 2896, 0.5)] {
-            let stamp = HeaderStamp { base_rtt: Nanos::from_millis(rtt_ms), cwnd };
+            let stamp = HeaderStamp { base_rtt: Nanos::from_millis(rtt_ms), cwnd, ..HeaderStamp::default() };
             assert_eq!(Stamp::new(stamp, 1448).weight, weight);
         }
-        let long = HeaderStamp { base_rtt: Nanos::from_secs(3), cwnd: 1 };
+        let long = HeaderStamp { base_rtt: Nanos::from_secs(3), cwnd: 1, ..HeaderStamp::default() };
         assert_eq!(Stamp::new(long, 1).base_rtt_us, RTT_MAX_US);
     }
 }

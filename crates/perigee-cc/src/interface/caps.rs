@@ -101,6 +101,8 @@ pub struct Caps {
     pub pint: bool,
     /// Whether telemetry bytes are sent on the wire (only with telemetry).
     pub telemetry_on_wire: bool,
+    /// Whether the SYN carries telemetry, too, which the SYN-ACK returns (only with telemetry).
+    pub telemetry_on_syn: bool,
     /// Unit of the meter's txBytes (only with telemetry).
     pub tx_bytes_unit: TxBytesUnit,
     /// Whether any packet, not only data with telemetry, starts the timer of the ports' meters, as
@@ -155,6 +157,7 @@ impl Caps {
         telemetry: TelemetryNeed::None,
         pint: false,
         telemetry_on_wire: false,
+        telemetry_on_syn: false,
         tx_bytes_unit: TxBytesUnit::Wire,
         any_packet_times_meters: false,
         host_restores_cwnd: true,

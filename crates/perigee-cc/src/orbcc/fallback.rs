@@ -33,14 +33,14 @@ const BUSY: f64 = 0.85;
 
 /// Handover of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Handover {
+pub(crate) enum Handover {
     ToFallback,
     Back,
 }
 
 /// Telemetry coverage of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coverage {
+pub(crate) enum Coverage {
     None,
     Partial,
     Complete,
@@ -62,7 +62,7 @@ impl Coverage {
 
 /// Input of the watch from an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub coverage: Coverage,
     pub srtt: Nanos,
     pub base_rtt_s: f64,
@@ -85,7 +85,7 @@ struct Rise {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Fallback {
+pub(crate) struct Fallback {
     cubic: Cubic,
     active: bool,
     bare_since: Option<Nanos>,

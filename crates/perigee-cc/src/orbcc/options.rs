@@ -235,7 +235,7 @@ pub(super) enum Jump {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PathChange {
+pub(crate) enum PathChange {
     AcceptNew,
     Freeze,
     KeepLastU,

@@ -13,7 +13,7 @@ use crate::Nanos;
 
 /// Classification of an echo by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(crate) enum Arrival {
     /// From the path in use.
     Same,
     /// The first from another path, which is now in use.
@@ -23,7 +23,7 @@ pub(super) enum Arrival {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct PathGuard {
+pub(crate) struct PathGuard {
     rule: PathChange,
     id: Option<u64>,
     /// `freeze`: frozen until the reference timer expires.

@@ -9,7 +9,7 @@ const RTO_RANGE_S: (f64, f64) = (0.2, 240.0);
 
 /// In seconds; all zero before the first sample.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RttEstimate {
+pub(crate) struct RttEstimate {
     pub last_s: f64,
     pub smoothed_s: f64,
     variation_s: f64,
@@ -53,7 +53,7 @@ impl RttEstimate {
 
 /// RTT as measured by a clock of resolution `tick`: both ends of the interval are rounded down, so
 /// that the mean over many samples is unbiased although each sample is off by up to a tick.
-pub(super) fn quantise(rtt: Nanos, now: Nanos, tick: Nanos) -> Nanos {
+pub(crate) fn quantise(rtt: Nanos, now: Nanos, tick: Nanos) -> Nanos {
     if tick == Nanos::ZERO {
         return rtt;
     }

@@ -28,7 +28,7 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::routes::Routes;
 use crate::setup::FlowSetup;
-use perigee_cc::{CongestionControl, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
+use perigee_cc::{CongestionControl, HeaderStamp, SignalScope, Stack, TelemetryNeed, TxBytesUnit};
 use perigee_queue::Ecn;
 use perigee_telemetry::{EchoMode, Overhead};
 use perigee_timeline::App;
@@ -84,6 +84,10 @@ pub(crate) struct FlowFacts {
     pub tx_unit: TxBytesUnit,
     /// Its packets without telemetry are observed by all meters.
     pub any_packet_times_meters: bool,
+    /// Its SYN carries telemetry.
+    pub telemetry_on_syn: bool,
+    /// Telemetry header of its SYN.
+    pub first_stamp: HeaderStamp,
 }
 
 /// End of the handshake at the sender: acts as an ACK with no size and no delay.
@@ -136,6 +140,8 @@ impl FlowFacts {
             scope: SignalScope::Path,
             tx_unit: TxBytesUnit::Wire,
             any_packet_times_meters: false,
+            telemetry_on_syn: false,
+            first_stamp: HeaderStamp::default(),
             setup,
         };
         if facts.setup.app.is_tcp() {
@@ -156,7 +162,9 @@ impl FlowFacts {
             seed: 0,
             hz: tcp.controller_hz(),
         };
-        let caps = self.setup.scheme.build(&init).caps();
+        let controller = self.setup.scheme.build(&init);
+        let caps = controller.caps();
+        self.first_stamp = controller.stamp();
         self.ecn = match (caps.scalable, tcp.ecn) {
             (true, _) => Ecn::Ect1,
             (false, true) => Ecn::Ect0,
@@ -171,6 +179,7 @@ impl FlowFacts {
         self.scope = caps.signal_scope;
         self.tx_unit = caps.tx_bytes_unit;
         self.any_packet_times_meters = caps.any_packet_times_meters;
+        self.telemetry_on_syn = caps.telemetry_on_syn && self.telemetry.echo == Some(EchoMode::Full);
     }
 
     /// Whether meters count its data and its ACKs, respectively.

@@ -8,7 +8,7 @@ use super::tcp_receiver::TcpReceiver;
 use super::{Cx, FlowFacts, TelemetryPlan, SPURT};
 use crate::external_endpoint::OutsidePacket;
 use crate::observe::{show, Observer, MILESTONES};
-use crate::packet::{Packet, PROBE_HEADER};
+use crate::packet::{Packet, NONE, PROBE_HEADER};
 use perigee_record::PacketKind;
 use perigee_tcp::{AckBlocks, Seg};
 use perigee_timeline::App;
@@ -139,10 +139,15 @@ impl ReceivingEnd {
         if packet.kind == PacketKind::Data {
             return self.receive_data(h, packet, cx);
         }
+        if packet.kind == PacketKind::Syn && packet.telemetry != NONE {
+            let head = cx.net.stacks.head_mut(packet.telemetry);
+            head.partial |= head.count < packet.hops;
+            cx.net.packets.get_mut(h).telemetry = NONE;
+        }
         cx.net.release(h);
         match packet.kind {
             PacketKind::Ping => self.echo(packet, cx),
-            PacketKind::Syn => self.receive_syn(cx),
+            PacketKind::Syn => self.receive_syn(packet.telemetry, cx),
             PacketKind::Datagram => {
                 self.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
                 cx.obs.datagram(self.egress.flow, packet.seq >> SPURT, packet.sent, cx.now);

@@ -130,21 +130,30 @@ impl ReceivingEnd {
 
     /// Handles a SYN: it is answered at once, except by a proxy that waits until the next leg is
     /// established.
-    pub(super) fn receive_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+    pub(super) fn receive_syn<O: Observer>(&mut self, telemetry: u32, cx: &mut Cx<'_, O>) {
         if let Some(leg) = self.leg_mut() {
             leg.syn_arrived = true;
             if leg.leg.after.is_some() && !leg.leg.spoof && !leg.answered {
+                if telemetry != NONE {
+                    cx.net.stacks.remove(telemetry);
+                }
                 return;
             }
         }
         if cx.facts[self.egress.flow as usize].setup.outside.source {
             self.begin(None, cx);
         }
-        self.answer_syn(cx);
+        self.answer_syn(telemetry, cx);
     }
 
-    fn answer_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let syn_ack = self.egress.packet(cx.now, PacketKind::SynAck, SYN_BYTES, 0);
+    /// Sends the SYN-ACK, which takes over the telemetry stack of the SYN.
+    fn answer_syn<O: Observer>(&mut self, telemetry: u32, cx: &mut Cx<'_, O>) {
+        let echo_bytes = match telemetry {
+            NONE => 0,
+            stack => self.telemetry.ack_bytes(cx.net.stacks.head(stack).count as usize),
+        };
+        let mut syn_ack = self.egress.packet(cx.now, PacketKind::SynAck, SYN_BYTES + echo_bytes, 0);
+        syn_ack.telemetry = telemetry;
         self.egress.send(syn_ack, cx);
     }
 
@@ -153,7 +162,7 @@ impl ReceivingEnd {
         if !leg.answered && leg.syn_arrived {
             leg.answered = true;
             if !leg.leg.spoof {
-                self.answer_syn(cx);
+                self.answer_syn(NONE, cx);
             }
         }
     }
@@ -289,7 +298,7 @@ fn open<O: Observer>(ends: &mut Ends, f: usize, requested: Option<Nanos>, cx: &m
     }
     if standing {
         sending.note_start(cx.now, cx.obs);
-        let established = sending.establish(cx);
+        let established = sending.establish(NONE, cx);
         receiving.begin(established, cx);
     }
     sending.reschedule(cx);

@@ -35,6 +35,8 @@ pub(crate) struct SendingEnd {
     pub rtt_count: u64,
     pub rtt_sum: u128,
     pub(super) telemetry: TelemetryPlan,
+    /// Data packets sent since the last one with telemetry.
+    pub(super) unstamped: u8,
     /// Segments of a limited transfer, and payload bytes of the last one.
     pub(super) segments: Option<(u64, u32)>,
     pub source: Origin,
@@ -124,6 +126,7 @@ impl SendingEnd {
             rtt_count: 0,
             rtt_sum: 0,
             telemetry: facts.telemetry,
+            unstamped: 0,
             segments: facts.segments,
             source,
             counts: SenderCounts::default(),
@@ -236,10 +239,14 @@ impl SendingEnd {
             self.receive_ack(h, packet, cx);
             return Received::Nothing;
         }
+        if packet.kind == PacketKind::SynAck {
+            let established = self.establish(packet.telemetry, cx);
+            cx.net.release(h);
+            return established.map_or(Received::Nothing, Received::Established);
+        }
         cx.net.release(h);
         match packet.kind {
             PacketKind::Pong => return self.receive_reply(packet, cx),
-            PacketKind::SynAck => return self.establish(cx).map_or(Received::Nothing, Received::Established),
             PacketKind::Request => self.receive_request(packet.seq, cx),
             // Frames belong to external endpoints; all other kinds travel in the other direction.
             _ => {}

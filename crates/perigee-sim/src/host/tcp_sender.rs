@@ -85,7 +85,14 @@ impl SendingEnd {
         let doublings = s.syn_tries.saturating_sub(linear).min(6);
         s.syn_at = now + timeout * (1 << doublings);
         self.note_start(now, cx.obs);
-        let syn = self.egress.packet(now, PacketKind::Syn, SYN_BYTES, 0);
+        let facts = &cx.facts[self.egress.flow as usize];
+        let (mut ip_bytes, mut telemetry) = (SYN_BYTES, NONE);
+        if facts.telemetry_on_syn {
+            ip_bytes += self.telemetry.data_bytes();
+            telemetry = cx.net.stacks.insert(Stamp::new(facts.first_stamp, 0), 0);
+        }
+        let mut syn = self.egress.packet(now, PacketKind::Syn, ip_bytes, 0);
+        syn.telemetry = telemetry;
         self.egress.send(syn, cx);
     }
 
@@ -157,9 +164,12 @@ impl SendingEnd {
         };
         let mut ip_bytes = payload + header;
         let mut telemetry = NONE;
-        if let Some(echo) = self.telemetry.echo {
+        self.unstamped = self.unstamped.saturating_add(1);
+        if let Some(echo) = self.telemetry.echo.filter(|_| self.unstamped >= tx.stamp.every) {
             ip_bytes += self.telemetry.data_bytes();
-            telemetry = cx.net.stacks.insert(Stamp::new(tx.stamp, payload), payload);
+            let stamp = Stamp::new(tx.stamp, payload).covering(self.unstamped);
+            self.unstamped = 0;
+            telemetry = cx.net.stacks.insert(stamp, payload);
             if echo == EchoMode::Pint {
                 cx.net.stacks.head_mut(telemetry).form = Form::Pint(WirePint::default());
             }
@@ -179,7 +189,12 @@ impl SendingEnd {
     }
 
     /// Establishes the connection at the end of the handshake, unless it exists already.
-    pub(super) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) -> Option<Established> {
+    /// `telemetry`: stack of the SYN, if it carried one.
+    pub(super) fn establish<O: Observer>(
+        &mut self,
+        telemetry: u32,
+        cx: &mut Cx<'_, O>,
+    ) -> Option<Established> {
         let facts = &cx.facts[self.egress.flow as usize];
         let (now, mut cfg) = (cx.now, facts.tcp());
         let s = self.sender_mut().filter(|s| s.tcp.is_none())?;
@@ -191,6 +206,11 @@ impl SendingEnd {
         }
         let mut tcp = Sender::new(cfg, |init| facts.setup.scheme.build(init), now, rtt, facts.seed);
         let caps = *tcp.caps();
+        if telemetry != NONE {
+            let head = cx.net.stacks.head(telemetry);
+            let hops = cx.net.stacks.hops(telemetry);
+            tcp.on_handshake(now, &s.decoder.decode(head.path_id, hops, 1, head.partial));
+        }
         s.probes = caps.probes;
         s.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
         s.mode = tcp.controller().mode(tcp.window());

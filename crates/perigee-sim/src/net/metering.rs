@@ -48,7 +48,11 @@ pub(super) fn note_dequeue(
     let head = stacks.head(packet.telemetry);
     let ip_bytes = packet.ip_bytes as u32;
     let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
-    let hop = meter.on_dequeue(at, head.q_in, queued, rate, counted);
+    let counted = counted * u32::from(head.stamp.covers.max(1));
+    let mut hop = meter.on_dequeue(at, head.q_in, queued, rate, counted);
+    if head.stamp.weighted && meter.flows_by_weight() > 0.0 {
+        hop = hop.with_windows(meter.flows_by_weight());
+    }
     stacks.push(packet.telemetry, hop, switch_id(port.node));
 }
 

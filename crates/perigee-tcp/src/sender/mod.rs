@@ -326,6 +326,13 @@ impl Sender {
         s
     }
 
+    /// Passes the telemetry of the handshake to the congestion control.
+    pub fn on_handshake(&mut self, now: Nanos, telemetry: &Telemetry<'_>) {
+        let cx = self.cx(now);
+        self.cc.on_handshake(&cx, &mut self.win, telemetry);
+        self.update_pacing_rate();
+    }
+
     /// Limits the stream to `segments` in total; a number below those already sent means that no
     /// new data is sent.
     pub fn limit(&mut self, segments: Seg) {
