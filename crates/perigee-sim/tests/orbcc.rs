@@ -237,3 +237,39 @@ fn telemetry_on_the_wire_costs_what_its_bytes_cost() {
     let goodput = log.goodput_mbit(0, s(5), s(20)) / 100.0;
     assert!((goodput / share - 1.0).abs() < 0.005, "{goodput}, possible {share}");
 }
+
+#[test]
+fn next_starts_with_a_share_where_its_handshake_met_a_port_that_has_measured() {
+    let joins = |more: &[(&str, Value)]| {
+        let built = study(100, 432, &[50, 50]);
+        let flows = (0..2)
+            .map(|i| {
+                let mut f = flow_with(&built, i, "orbcc-next", more);
+                f.start = s(3 * i as u64);
+                f
+            })
+            .collect();
+        let (out, log) = run(&built.timeline(s(6), Vec::new()), flows, 1);
+        assert_eq!(out.conserved, Some(true));
+        // One RTT of handshake, then half an RTT until data arrives.
+        log.goodput_mbit(1, s(3) + ms(75), s(3) + ms(175))
+    };
+    let (with, without) = (joins(&[]), joins(&[("handshake", word("off"))]));
+    assert!(with > 25.0, "{with} Mbit/s, a share is 46");
+    assert!(without < 0.75 * with, "{without} and {with} Mbit/s");
+}
+
+#[test]
+fn next_carries_telemetry_in_one_packet_of_four_and_ports_count_all_of_them() {
+    let of = |packets: f64| {
+        let built = study(100, 432, &[50]);
+        let f = flow_with(&built, 0, "orbcc-next", &[("packets_per_record", Value::Float(packets))]);
+        let (out, log) = run(&built.timeline(s(10), Vec::new()), vec![f], 1);
+        let records = out.flows[0].telemetry_acks as f64 / out.flows[0].data_sent as f64;
+        (records, log.goodput_mbit(0, s(3), s(10)), probe(&log, 0, "U"))
+    };
+    let (each, fourth) = (of(1.0), of(4.0));
+    assert!((0.98..=1.0).contains(&each.0) && (0.24..0.27).contains(&fourth.0), "{each:?} {fourth:?}");
+    assert!(fourth.1 > each.1, "fewer bytes of telemetry: {each:?} {fourth:?}");
+    assert!((fourth.2 - 1.0).abs() < 0.03, "ports count the packets without records: {fourth:?}");
+}
