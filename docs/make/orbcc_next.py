@@ -57,15 +57,17 @@ Results = dict[tuple[str, str], Row]
 
 def runs() -> dict[str, list[str]]:
     """Schemes of each case."""
-    compared = [*SCHEMES, f"orbcc:{FREE}", f"orbcc-next:{FREE}", *(f"orbcc-next:{c}" for c in CHANGES.values())]
-    found = dict.fromkeys((MANY, LIGHT, HEAVY, TURNS), compared)
-    found |= {TURNS_DEEP: ["cubic", "orbcc", "orbcc-next"], LARGE: ["orbcc", "orbcc-next"]}
-    found |= {case: ["orbcc", "orbcc-next"] for case in STEADY}
+    names = [*SCHEMES, f"orbcc:{FREE}", f"orbcc-next:{FREE}", *(f"orbcc-next:{c}" for c in CHANGES.values())]
     grid = [f"orbcc:{FREE}", f"orbcc:{FREE},alpha=0.05", f"orbcc-next:{FREE}"]
-    found |= {f"many:{flows}:{rtt}:30": grid for flows, rtt in GRID}
     swept = [f"orbcc:{FREE},{name}={value}" for name, values in SWEEP.items() for value in values]
-    for case in SWEPT:
-        found[case] = list(dict.fromkeys([*found.get(case, []), *swept]))
+    wanted = [(case, names) for case in (MANY, LIGHT, HEAVY, TURNS)]
+    wanted += [(TURNS_DEEP, ["cubic", "orbcc", "orbcc-next"])]
+    wanted += [(case, ["orbcc", "orbcc-next"]) for case in (*STEADY, LARGE)]
+    wanted += [(f"many:{flows}:{rtt}:30", grid) for flows, rtt in GRID]
+    wanted += [(case, swept) for case in SWEPT]
+    found: dict[str, list[str]] = {}
+    for case, schemes in wanted:
+        found[case] = list(dict.fromkeys([*found.get(case, []), *schemes]))
     return found
 
 

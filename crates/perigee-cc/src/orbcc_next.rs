@@ -27,7 +27,7 @@
 //! ```
 //!
 //! The steady state is OrbCC's: U = 1 with the wire's bytes, equal rates whatever the RTTs. With one
-//! round trip of delay and an averaging of half of it, a gain of 0.3 has a phase margin of 60°. Where
+//! round trip of delay and an averaging of half of it, a gain of 0.3 has a phase margin of 69°. Where
 //! a rate alternates (more than twice within 8 RTTs) no loop can follow: the mean rate of 4 RTTs
 //! replaces bw, and only the queue that remains over 4 RTTs counts as an excess.
 //!

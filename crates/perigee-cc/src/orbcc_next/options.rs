@@ -39,7 +39,7 @@ pub const PARAMS: &[ParamSpec] = &[
         "gain",
         "fraction",
         (0.3, 0.05, 2.0),
-        "phase margin of 60°",
+        "phase margin of 69°",
         "law = per_rtt: part of the correction that is made in an RTT",
     ),
     number(
@@ -53,7 +53,7 @@ pub const PARAMS: &[ParamSpec] = &[
         "averaging",
         "RTTs",
         (0.5, 0.0, 8.0),
-        "phase margin of 60°",
+        "phase margin of 69°",
         "law = per_rtt: time constant of the utilisation's mean",
     ),
     number(
