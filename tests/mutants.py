@@ -59,10 +59,10 @@ GROUPS = {
     "rtt": ("RTT and retransmission timeout", r"perigee-tcp/src/rtt\.rs", ""),
     "prr": (
         "proportional rate reduction",
-        r"perigee-tcp/src/sender/",
+        r"perigee-tcp/src/linux/",
         r"::(begin_reduction|leave_if_complete|finish_recovery|enter_recovery|is_safe_ack|delivered_like_ns3|reduce|end_reduction|in_reduction)$",
     ),
-    "undo": ("undo of reductions", r"perigee-tcp/src/", r"(undo|restore|packet_was_delayed|echo_before)"),
+    "undo": ("undo of reductions", r"perigee-tcp/src/", r"(undo|Undo::|restore|is_before)"),
 }
 POOL = r"perigee-(sim/src/net|tcp/src|cc/src)/"
 

@@ -11,9 +11,12 @@
 //! * [`scoreboard`]: outstanding data as a ring of segments with flags, counters, and a list in
 //!   order of transmission.
 //! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
-//! * [`sender`]: sending side of a connection. Its parts: `input` (processing of ACKs), `sack`
-//!   (tagging), `rack` (loss detection, tail loss probes), `recovery` (the state machine, PRR,
-//!   undo), `output` (transmission, pacing), `limits` (what keeps it from sending), `timers`.
+//! * [`sender`]: sending side of a connection: what both stacks have, and `limits` (what keeps it
+//!   from sending).
+//! * `linux`: the sending side of Linux. State: `detection` (SACK, reordering, RACK), `episode`
+//!   (congestion state, PRR, undo), `timers`, `pacing`, `usage` (validation of the window),
+//!   `marks`. Processing: `input` (ACKs), `sack` (tagging), `rack` (loss detection, tail loss
+//!   probes), `recovery` (the state machine), `output` (transmission).
 //! * `inet`: the sending side of another stack, for schemes that bring their own
 //!   (`perigee_cc::Stack`).
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs; [`arrival`]: the clock that ACKs report.
@@ -24,6 +27,7 @@ mod ack_blocks;
 pub mod arrival;
 pub mod config;
 mod inet;
+mod linux;
 pub mod rate;
 pub mod receiver;
 pub mod rtt;

@@ -18,6 +18,8 @@ pub struct RateSampler {
     pub lost: u64,
     /// Samples are application-limited until this many packets are delivered; 0 = not limited.
     pub app_limited: u64,
+    /// Bytes and time of the latest valid sample.
+    pub last: (u64, Nanos),
     first_sent: Nanos,
     /// `None`: each ACK has its own sample.
     lasting: Option<Lasting>,
@@ -138,6 +140,14 @@ impl RateSampler {
         min_rtt: Nanos,
         mss: u64,
     ) -> RateSample {
+        let rs = self.sample(s, now, delivered, min_rtt, mss);
+        if rs.valid && rs.interval > Nanos::ZERO {
+            self.last = (rs.delivered, rs.interval);
+        }
+        rs
+    }
+
+    fn sample(&mut self, s: &Sampling, now: Nanos, delivered: u64, min_rtt: Nanos, mss: u64) -> RateSample {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }

@@ -361,13 +361,13 @@ fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
             s.now += Nanos(1000);
             let copies = [0, 2, 1, 1, 1, 1, 1, 1][draws.below(8) as usize];
             for _ in 0..copies {
-                let (cwnd, lost, episode) = (s.cwnd(), s.sender.lost(), s.sender.stats.recoveries);
+                let (cwnd, lost, episode) = (s.cwnd(), s.sender.lost(), s.sender.stats().recoveries);
                 let blocks = acknowledgement(&receiver);
                 s.sender.on_ack(s.now, &perigee_tcp::Ack { blocks: &blocks, telemetry: None });
                 // A recovery that ends on the ACK that starts the next one leaves the window at its
                 // threshold.
                 let ended =
-                    prr.take_if(|_| s.state() != CaState::Recovery || s.sender.stats.recoveries > episode);
+                    prr.take_if(|_| s.state() != CaState::Recovery || s.sender.stats().recoveries > episode);
                 if s.state() == CaState::Recovery {
                     let news = news(&told, &receiver, &repairs, s.sender.lost() > lost);
                     let window = ended.map_or(cwnd, |old| old.ssthresh);

@@ -245,7 +245,7 @@ fn a_retransmission_that_is_lost_is_found_without_a_timeout() {
     // Segments sent after the retransmission arrive, the retransmission does not.
     let sent = s.sacks(0, &[(1, nxt)]);
     assert_eq!(sent.first(), Some(&(0, true)));
-    assert_eq!((s.state(), s.sender.stats.timeouts), (CaState::Recovery, 0));
+    assert_eq!((s.state(), s.sender.stats().timeouts), (CaState::Recovery, 0));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn reordering_releases_new_packets_and_heals_without_a_reduction() {
     assert_eq!(s.sacks(0, &[(1, 3)]), fresh(11..12));
     assert_eq!(s.state(), CaState::Disorder);
     s.ack(3);
-    assert_eq!((s.state(), s.sender.stats.retrans), (CaState::Open, 0));
+    assert_eq!((s.state(), s.sender.stats().retrans), (CaState::Open, 0));
     assert!(s.cwnd() >= 10, "no moderation at the end of Disorder: {}", s.cwnd());
     // Reordering was observed: from now on, three SACKs indicate a loss only after a quarter of the
     // RTT.
@@ -278,9 +278,9 @@ fn a_lone_packet_is_probed_at_its_timeout_and_timeouts_double() {
     // Two RTTs and 200 ms would be later than the timeout.
     let (waited, sent) = s.wait();
     assert_eq!((waited, sent), (ms(300), again(1..2)));
-    assert_eq!((s.sender.stats.probes, s.sender.stats.timeouts), (1, 0));
+    assert_eq!((s.sender.stats().probes, s.sender.stats().timeouts), (1, 0));
     let waits: Vec<Nanos> = (0..3).map(|_| s.wait().0).collect();
-    assert_eq!(s.sender.stats.timeouts, 3);
+    assert_eq!(s.sender.stats().timeouts, 3);
     assert_eq!(waits[1..], [2 * 300, 4 * 300].map(ms), "{waits:?}");
 }
 
@@ -323,7 +323,7 @@ fn a_timeout_whose_packets_arrive_after_all_is_taken_back() {
     s.ack(2);
     assert_eq!(s.state(), CaState::Open);
     assert!(s.cwnd() >= 10 && s.ssthresh() > 1000, "{} {}", s.cwnd(), s.ssthresh());
-    assert_eq!(s.sender.stats.undos, 1);
+    assert_eq!(s.sender.stats().undos, 1);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_duplicate_of_each_retransmission_takes_the_reduction_back() {
     s.ack(4);
     s.now += RTT;
     s.dsack(4, 0);
-    assert_eq!((s.state(), s.cwnd(), s.sender.stats.undos), (CaState::Open, 10, 1));
+    assert_eq!((s.state(), s.cwnd(), s.sender.stats().undos), (CaState::Open, 10, 1));
     assert!(s.ssthresh() > 1000);
 }
 
@@ -376,7 +376,7 @@ fn a_timestamp_from_before_the_retransmission_takes_the_reduction_back() {
     assert_eq!((s.state(), s.cwnd() < 10), (CaState::Recovery, true));
     s.now += ms(10);
     s.told(AckBlocks { ack: 4, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
-    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert_eq!((s.state(), s.sender.stats().undos), (CaState::Open, 1));
     assert!(s.cwnd() >= 10 && s.ssthresh() > 1000);
 }
 
@@ -395,7 +395,7 @@ fn what_is_taken_back_at_the_end_of_a_recovery_is_the_whole_window_and_a_thresho
     assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 14));
     s.now += ms(10);
     s.told(AckBlocks { ack: 20, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
-    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert_eq!((s.state(), s.sender.stats().undos), (CaState::Open, 1));
     assert_eq!((s.cwnd(), s.ssthresh()), (20, 15));
 }
 
@@ -416,13 +416,13 @@ fn nothing_is_taken_back_for_one_hole_while_the_repair_of_another_is_under_way()
     told(&mut s, 0, &[(1, 4)]);
     assert_eq!(s.state(), CaState::Recovery);
     told(&mut s, 0, &[(5, 10), (1, 4)]);
-    assert_eq!(s.sender.stats.retrans, 2);
+    assert_eq!(s.sender.stats().retrans, 2);
     s.now += ms(10);
     told(&mut s, 4, &[(5, 10)]);
-    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Recovery, 0));
+    assert_eq!((s.state(), s.sender.stats().undos), (CaState::Recovery, 0));
     s.now += ms(10);
     told(&mut s, 10, &[]);
-    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert_eq!((s.state(), s.sender.stats().undos), (CaState::Open, 1));
 }
 
 #[test]
@@ -450,7 +450,7 @@ fn a_probe_with_new_data_is_no_retransmission_that_a_duplicate_would_have_to_ans
     assert_eq!(s.state(), CaState::Recovery);
     s.now += ms(1);
     s.dsack(11, 0);
-    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert_eq!((s.state(), s.sender.stats().undos), (CaState::Open, 1));
 }
 
 #[test]

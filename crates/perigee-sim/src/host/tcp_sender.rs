@@ -246,7 +246,7 @@ impl SendingEnd {
         let Some(s) = self.sender_mut() else { return cx.net.release(h) };
         s.peer_ts_ms = s.peer_ts_ms.max(ts_ms(packet.sent));
         let Some(tcp) = s.tcp.as_mut() else { return cx.net.release(h) };
-        let (state, undos) = (tcp.ca_state(), tcp.stats.undos);
+        let (state, undos) = (tcp.ca_state(), tcp.stats().undos);
         let mut carried = false;
         let telemetry = (packet.telemetry != NONE).then(|| {
             let head = cx.net.stacks.head(packet.telemetry);
@@ -262,7 +262,7 @@ impl SendingEnd {
         });
         let rtt = tcp.on_ack(now, &Ack { blocks, telemetry });
         let new_state = tcp.ca_state();
-        let undone = tcp.stats.undos > undos;
+        let undone = tcp.stats().undos > undos;
         let mode = tcp.controller().mode(tcp.window());
         let before = std::mem::replace(&mut s.mode, mode);
         // Nearly always the same constant: comparing addresses first avoids comparing strings.

@@ -84,7 +84,7 @@ impl Simulation<'_> {
             sender.controller().probe(&mut |name, value| internals.push((name, value)));
             let w = sender.window();
             row.lost_packets = Some(sender.lost());
-            row.timeouts = sender.stats.timeouts;
+            row.timeouts = sender.stats().timeouts;
             row.cwnd_bytes = Some(w.cwnd);
             row.ssthresh_bytes = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
             row.pacing_bps = sender.pacing_rate().map(|r| r.0);
@@ -178,7 +178,7 @@ impl Simulation<'_> {
     pub(crate) fn close_flow(&mut self, f: usize, end: Nanos) -> FlowTotals {
         self.ends.sending[f].close_capacity(end, self.ends.receiving[f].completed);
         let tcp = self.ends.sending[f].sender().and_then(|s| s.tcp.as_ref());
-        let stats = tcp.map(|tcp| tcp.stats).unwrap_or_default();
+        let stats = tcp.map(|tcp| *tcp.stats()).unwrap_or_default();
         FlowTotals {
             timeouts: stats.timeouts,
             undos: Some(stats.undos),

@@ -26,13 +26,12 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use crate::sender::{Ack, Stats, Transmit};
+use crate::sender::{timestamp, Ack, Connection, Limit, Transmit};
 use crate::AckBlocks;
 use crate::{Config, Seg};
 use board::{Board, Region};
 use perigee_cc::{
-    AckEvent, BitRate, CaState, CongestionControl, Controller, Cx, LossEvent, LossKind, Transition,
-    TxSnapshot, Window,
+    AckEvent, BitRate, CaState, CongestionControl, Cx, LossEvent, LossKind, Transition, TxSnapshot,
 };
 use perigee_units::Nanos;
 use rack::{Rack, Situation};
@@ -46,15 +45,6 @@ const LONGEST_GAP_NS: f64 = 3.6e12;
 const DUP_ACKS: u32 = 3;
 /// Variance before the first sample.
 const FIRST_VARIANCE: Nanos = Nanos::from_millis(750);
-
-/// Connection state on which it operates.
-pub(crate) struct Host<'a> {
-    pub cc: &'a mut Controller,
-    pub win: &'a mut Window,
-    pub cfg: &'a Config,
-    pub stats: &'a mut Stats,
-    pub available: Seg,
-}
 
 /// Smoothed RTT in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +78,7 @@ impl Smoothed {
 
 /// Sending side of a connection.
 pub(crate) struct Inet {
-    mss: u64,
+    pub conn: Connection,
     board: Board,
     rack: Rack,
     sampler: Sampler,
@@ -121,16 +111,15 @@ pub(crate) struct Inet {
 
 impl Inet {
     /// A connection that was established at `now`, one handshake after it was opened.
-    pub fn new(cfg: &Config, now: Nanos, handshake: Option<Nanos>, smooths_from_zero: bool) -> Self {
+    pub fn new(conn: Connection, now: Nanos, handshake: Option<Nanos>, smooths_from_zero: bool) -> Self {
         Inet {
-            mss: u64::from(cfg.mss),
             board: Board::default(),
             rack: Rack::default(),
             sampler: Sampler::new(now.saturating_sub(handshake.unwrap_or_default())),
             rtt: Smoothed {
                 srtt: 0.0,
                 variance: FIRST_VARIANCE.0 as f64,
-                rto: cfg.initial_rto,
+                rto: conn.cfg.initial_rto,
                 min: Nanos::MAX,
                 from_zero: smooths_from_zero,
             },
@@ -150,6 +139,7 @@ impl Inet {
             pace_rest: 0.0,
             out: Vec::new(),
             last_delivery: (0, Nanos::ZERO),
+            conn,
         }
     }
 
@@ -175,6 +165,25 @@ impl Inet {
         self.last_delivery
     }
 
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        self.conn.win.pacing
+    }
+
+    /// Why it sends no more.
+    pub fn limit(&self) -> Limit {
+        let (conn, out) = (&self.conn, self.in_flight);
+        let unsent = self.board.nxt() < conn.available;
+        if !unsent && !conn.window_bound {
+            Limit::Application
+        } else if !conn.has_room(out) {
+            Limit::CongestionWindow
+        } else if !unsent || !conn.fits_in_buffer(out) {
+            conn.limit_of_buffers(out)
+        } else {
+            conn.limit_of_pacing()
+        }
+    }
+
     /// Congestion state in Linux's terms.
     pub fn ca_state(&self) -> CaState {
         match self.board.una() < self.repair_end {
@@ -184,11 +193,11 @@ impl Inet {
         }
     }
 
-    pub fn cx(&self, now: Nanos, cfg: &Config) -> Cx {
-        let mss = self.mss;
+    pub fn cx(&self, now: Nanos) -> Cx {
+        let mss = self.conn.mss;
         Cx {
             now,
-            mss: cfg.mss,
+            mss: self.conn.cfg.mss,
             in_flight: self.in_flight * mss,
             outstanding: self.board.out() * mss,
             delivered: self.sampler.delivered,
@@ -210,12 +219,12 @@ impl Inet {
     // ---- ACKs -----------------------------------------------------------------------------------
 
     /// Processes an acknowledgement; returns its RTT sample if it advances.
-    pub fn on_ack(&mut self, h: &mut Host<'_>, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
+    pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
         // An ACK passes through several modules after its arrival, so a timer of the same instant
         // runs first.
-        self.run_pacer(h, now);
+        self.run_pacer(now);
         let blocks = ack.blocks;
-        let sacked = !blocks.is_plain() && self.take_sacks(h, now, blocks);
+        let sacked = !blocks.is_plain() && self.take_sacks(now, blocks);
         // Selectively acknowledged data does not count as newly delivered, neither now nor later.
         let before = (self.sampler.delivered, self.in_flight, self.marked);
         let una = self.board.una();
@@ -224,7 +233,7 @@ impl Inet {
             return None;
         }
         let end = blocks.ack.min(self.board.nxt());
-        let rtt = if end > una { self.take_rtt(h, now, blocks.ts_ecr) } else { None };
+        let rtt = if end > una { self.take_rtt(now, blocks.ts_ecr) } else { None };
         self.update_rack(now, end, sacked);
         let duplicate = end == una;
         if duplicate {
@@ -232,18 +241,18 @@ impl Inet {
         }
         self.remove(now, end);
         self.recount();
-        let lost = self.board.lost().abs_diff(before.2) * self.mss;
+        let lost = self.board.lost().abs_diff(before.2) * self.conn.mss;
         let rs = self.sampler.close(lost, self.rtt.min);
         if rs.valid {
             self.last_delivery = (rs.delivered, rs.interval);
         }
         let mut event = AckEvent {
             newly_acked: self.sampler.delivered - before.0,
-            newly_cum_acked: (end - una) * self.mss,
+            newly_cum_acked: (end - una) * self.conn.mss,
             newly_lost: lost,
             rtt,
             seq_rtt: rtt,
-            prior_in_flight: before.1 * self.mss,
+            prior_in_flight: before.1 * self.conn.mss,
             rs,
             is_dup: duplicate,
             may_grow: !duplicate,
@@ -252,16 +261,16 @@ impl Inet {
             ..AckEvent::default()
         };
         if duplicate {
-            self.on_duplicate(h, now);
+            self.on_duplicate(now);
         } else {
-            event.resent = self.on_advance(h, now);
+            event.resent = self.on_advance(now);
         }
-        let cx = self.cx(now, h.cfg);
-        h.cc.on_ack(&cx, h.win, &event);
+        let cx = self.cx(now);
+        self.conn.cc.on_ack(&cx, &mut self.conn.win, &event);
         if !duplicate {
             self.dup_acks = 0;
         }
-        self.send_pending(h, now);
+        self.send_pending(now);
         self.reordered = self.forward > end;
         self.forward = self.forward.max(end);
         rtt
@@ -269,7 +278,7 @@ impl Inet {
 
     /// Tags segments reported by SACK blocks; true if a block above the cumulative ACK was among
     /// them.
-    fn take_sacks(&mut self, h: &mut Host<'_>, now: Nanos, blocks: &AckBlocks) -> bool {
+    fn take_sacks(&mut self, now: Nanos, blocks: &AckBlocks) -> bool {
         let floor = blocks.ack.max(self.board.una());
         let mut any = false;
         match blocks.dsack {
@@ -292,39 +301,39 @@ impl Inet {
                     self.reordered = true;
                 }
                 if let Some(region) = self.board.get_mut(seg) {
-                    self.sampler.on_delivered(region, now, self.mss);
+                    self.sampler.on_delivered(region, now, self.conn.mss);
                 }
             }
         }
         let found = self.board.mark_holes();
         if found > 0 {
             self.lost += found;
-            self.notify(h, now);
+            self.notify(now);
         }
         any
     }
 
     /// Notifies the scheme of lost packets, along with the losses counted in the current sample.
-    fn notify(&mut self, h: &mut Host<'_>, now: Nanos) {
-        if !h.cc.caps().per_loss {
+    fn notify(&mut self, now: Nanos) {
+        if !self.conn.cc.caps().per_loss {
             return;
         }
         let event = LossEvent {
             bytes: self.sampler.lost,
             tx: TxSnapshot::default(),
             tag: 0,
-            lost_total: self.lost * self.mss,
+            lost_total: self.lost * self.conn.mss,
             kind: LossKind::Rack,
         };
-        let cx = self.cx(now, h.cfg);
-        h.cc.on_loss(&cx, h.win, &event);
+        let cx = self.cx(now);
+        self.conn.cc.on_loss(&cx, &mut self.conn.win, &event);
     }
 
-    fn take_rtt(&mut self, h: &Host<'_>, now: Nanos, echo_ms: u32) -> Option<Nanos> {
+    fn take_rtt(&mut self, now: Nanos, echo_ms: u32) -> Option<Nanos> {
         // Zero means that no timestamp is echoed.
-        let ms = (echo_ms > 0).then(|| stamp(now).saturating_sub(echo_ms))?;
+        let ms = (echo_ms > 0).then(|| timestamp(now).saturating_sub(echo_ms))?;
         let rtt = Nanos::from_millis(u64::from(ms));
-        self.rtt.take(h.cfg, rtt);
+        self.rtt.take(&self.conn.cfg, rtt);
         Some(rtt)
     }
 
@@ -352,7 +361,7 @@ impl Inet {
     fn remove(&mut self, now: Nanos, end: Seg) {
         while self.board.una() < end {
             let Some(mut region) = self.board.pop() else { break };
-            self.sampler.on_delivered(&mut region, now, self.mss);
+            self.sampler.on_delivered(&mut region, now, self.conn.mss);
         }
     }
 
@@ -361,10 +370,10 @@ impl Inet {
         self.marked = self.board.lost();
     }
 
-    fn on_duplicate(&mut self, h: &mut Host<'_>, now: Nanos) {
+    fn on_duplicate(&mut self, now: Nanos) {
         let head_lost =
             self.board.highest_sacked() > self.board.una() + 1 && self.board.head().is_some_and(|r| r.lost);
-        let late = self.check_rack(h, now);
+        let late = self.check_rack(now);
         let begins = !self.recovering && (late || head_lost);
         if !begins && self.dup_acks != DUP_ACKS {
             return;
@@ -377,10 +386,10 @@ impl Inet {
             self.board.mark_head();
             self.recount();
             self.recovering = true;
-            h.stats.recoveries += 1;
-            let cx = self.cx(now, h.cfg);
-            h.cc.on_transition(&cx, h.win, Transition::EnterRecovery);
-            self.resend_head(h, now);
+            self.conn.stats.recoveries += 1;
+            let cx = self.cx(now);
+            self.conn.cc.on_transition(&cx, &mut self.conn.win, Transition::EnterRecovery);
+            self.resend_head(now);
         }
         if self.recovering {
             self.restart_timeout(now);
@@ -388,11 +397,11 @@ impl Inet {
     }
 
     /// Marks late packets lost; true if that starts a recovery.
-    fn check_rack(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+    fn check_rack(&mut self, now: Nanos) -> bool {
         let (found, wait) = self.board.mark_late(&self.rack, now);
         if found > 0 {
             self.lost += found;
-            self.notify(h, now);
+            self.notify(now);
         }
         if wait > Nanos::ZERO {
             self.rack_at = now + wait;
@@ -402,7 +411,7 @@ impl Inet {
     }
 
     /// Handles an ACK that advances; true if it triggers a retransmission.
-    fn on_advance(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+    fn on_advance(&mut self, now: Nanos) -> bool {
         if self.board.out() == 0 {
             self.timeout_at = Nanos::MAX;
         } else {
@@ -412,12 +421,12 @@ impl Inet {
             return false;
         }
         if self.recovery_end.is_some_and(|end| self.board.una() < end) {
-            return self.resend_head(h, now);
+            return self.resend_head(now);
         }
         // The scheme restores its window while the state is still recovery.
         self.recovering = false;
-        let cx = self.cx(now, h.cfg);
-        h.cc.on_transition(&cx, h.win, Transition::ExitRecovery);
+        let cx = self.cx(now);
+        self.conn.cc.on_transition(&cx, &mut self.conn.win, Transition::ExitRecovery);
         false
     }
 
@@ -428,12 +437,12 @@ impl Inet {
     }
 
     /// Runs the timers that are due; true if the retransmission timer was among them.
-    pub fn on_timer(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+    pub fn on_timer(&mut self, now: Nanos) -> bool {
         if self.rack_at <= now {
             self.rack_at = Nanos::MAX;
-            self.check_rack(h, now);
+            self.check_rack(now);
         }
-        self.run_pacer(h, now);
+        self.run_pacer(now);
         if self.timeout_at > now {
             return false;
         }
@@ -441,8 +450,8 @@ impl Inet {
         if self.board.out() == 0 {
             return false;
         }
-        h.stats.timeouts += 1;
-        self.rtt.rto = (self.rtt.rto * 2).min(h.cfg.rto.max);
+        self.conn.stats.timeouts += 1;
+        self.rtt.rto = (self.rtt.rto * 2).min(self.conn.cfg.rto.max);
         self.timeout_at = now + self.rtt.rto;
         if std::mem::take(&mut self.recovering) {
             self.recovery_end = Some(self.board.nxt());
@@ -450,10 +459,10 @@ impl Inet {
         self.lost += self.board.mark_all();
         self.recount();
         self.repair_end = self.board.nxt();
-        let cx = self.cx(now, h.cfg);
-        h.cc.on_transition(&cx, h.win, Transition::EnterRto);
+        let cx = self.cx(now);
+        self.conn.cc.on_transition(&cx, &mut self.conn.win, Transition::EnterRto);
         (self.pace_at, self.pace_rest) = (Nanos::MAX, 0.0);
-        self.send_pending(h, now);
+        self.send_pending(now);
         true
     }
 
@@ -464,56 +473,56 @@ impl Inet {
     // ---- output ---------------------------------------------------------------------------------
 
     /// Appends the packets to send at `now`.
-    pub fn transmit(&mut self, h: &mut Host<'_>, now: Nanos, out: &mut Vec<Transmit>) {
-        self.send_pending(h, now);
+    pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        self.send_pending(now);
         out.append(&mut self.out);
     }
 
     /// Sends the packets released by the pacer's timer, if it is due.
-    fn run_pacer(&mut self, h: &mut Host<'_>, now: Nanos) {
+    fn run_pacer(&mut self, now: Nanos) {
         if self.pace_at > now {
             return;
         }
         self.pace_at = Nanos::MAX;
-        self.send_pending(h, now);
+        self.send_pending(now);
         if self.pace_at == Nanos::MAX {
             self.pace_rest = 0.0;
         }
     }
 
     /// Starts the pacer's timer. Fractions of a nanosecond are carried over to the next packet.
-    fn start_pacer(&mut self, h: &Host<'_>, now: Nanos) {
-        let rate = h.win.pacing.filter(|r| r.0 > 0);
-        let gap = rate.map_or(FIRST_GAP_NS, |rate: BitRate| self.mss as f64 * 8e9 / rate.0 as f64);
+    fn start_pacer(&mut self, now: Nanos) {
+        let rate = self.conn.win.pacing.filter(|r| r.0 > 0);
+        let gap = rate.map_or(FIRST_GAP_NS, |rate: BitRate| self.conn.mss as f64 * 8e9 / rate.0 as f64);
         let exact = gap.clamp(1.0, LONGEST_GAP_NS) + self.pace_rest;
         let whole = exact.round();
         (self.pace_at, self.pace_rest) = (now + Nanos(whole as u64), exact - whole);
     }
 
     /// Sends one packet if the pacer's timer is not running and the window has room.
-    fn send_pending(&mut self, h: &mut Host<'_>, now: Nanos) {
+    fn send_pending(&mut self, now: Nanos) {
         if self.pace_at != Nanos::MAX {
             return;
         }
-        h.win.cwnd = h.win.cwnd.max(self.mss);
-        if (self.in_flight + 1) * self.mss > h.win.cwnd {
+        self.conn.win.cwnd = self.conn.win.cwnd.max(self.conn.mss);
+        if !self.conn.has_room(self.in_flight) {
             return;
         }
-        if let Some(seg) = self.next_segment(h) {
-            self.send(h, now, seg);
-            self.start_pacer(h, now);
+        if let Some(seg) = self.next_segment() {
+            self.send(now, seg);
+            self.start_pacer(now);
         }
     }
 
     /// Retransmits the head at once unless that has been done; true if a packet was sent.
-    fn resend_head(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+    fn resend_head(&mut self, now: Nanos) -> bool {
         if self.board.head().is_some_and(|r| r.resent && !r.sacked) {
             return false;
         }
-        let Some(seg) = self.next_segment(h) else { return false };
-        self.send(h, now, seg);
+        let Some(seg) = self.next_segment() else { return false };
+        self.send(now, seg);
         if self.pace_at == Nanos::MAX {
-            self.start_pacer(h, now);
+            self.start_pacer(now);
         }
         true
     }
@@ -521,19 +530,18 @@ impl Inet {
     /// Next segment to send: a lost segment below the highest selectively acknowledged one, new
     /// data, or within a recovery any hole. Sources in that simulator never end; here, lost
     /// segments beyond the last hole come last.
-    fn next_segment(&mut self, h: &Host<'_>) -> Option<Seg> {
+    fn next_segment(&mut self) -> Option<Seg> {
         if let Some(seg) = self.board.next_lost() {
             return Some(seg);
         }
-        let cap = h.cfg.buffer;
-        if self.board.nxt() < h.available && (cap == 0 || (self.in_flight + 1) * self.mss <= cap) {
+        if self.board.nxt() < self.conn.available && self.conn.fits_in_buffer(self.in_flight) {
             return Some(self.board.nxt());
         }
         let hole = self.recovering.then(|| self.board.first_hole()).flatten();
         hole.or_else(|| self.board.last_resort())
     }
 
-    fn send(&mut self, h: &mut Host<'_>, now: Nanos, seg: Seg) {
+    fn send(&mut self, now: Nanos, seg: Seg) {
         let retrans = seg < self.board.nxt();
         let top = self.board.highest_resent();
         let state = Region {
@@ -554,18 +562,13 @@ impl Inet {
             self.board.push(state);
         }
         self.recount();
-        h.stats.sent += 1;
-        h.stats.retrans += u64::from(retrans);
-        let stamp_block = h.cc.stamp();
-        let ts_val = stamp(now);
+        self.conn.stats.sent += 1;
+        self.conn.stats.retrans += u64::from(retrans);
+        let stamp_block = self.conn.cc.stamp();
+        let ts_val = timestamp(now);
         self.out.push(Transmit { seg, retrans, ts_val, sent: now, stamp: stamp_block, push: false });
         if self.board.highest_resent() != top || self.timeout_at == Nanos::MAX {
             self.restart_timeout(now);
         }
     }
-}
-
-/// Millisecond clock of the timestamp option.
-fn stamp(now: Nanos) -> u32 {
-    (now.0 / 1_000_000) as u32 + 1
 }

@@ -4,7 +4,6 @@
 //! As Linux's chronographs (`tcp_chrono_start`), but every instant of the connection has one limit:
 //! the times add up to its age. Only a change costs more than a comparison.
 
-use super::{Inet, Sender};
 use perigee_units::Nanos;
 
 /// Number of limits.
@@ -27,92 +26,34 @@ pub enum Limit {
 
 /// Time spent under each limit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     current: Limit,
     since: Nanos,
     spent: [Nanos; LIMITS],
 }
 
 impl Limits {
-    pub(super) fn new(now: Nanos) -> Self {
+    pub fn new(now: Nanos) -> Self {
         Limits { current: Limit::CongestionWindow, since: now, spent: [Nanos::ZERO; LIMITS] }
     }
 
     #[inline]
-    fn set(&mut self, now: Nanos, limit: Limit) {
+    pub fn set(&mut self, now: Nanos, limit: Limit) {
         if limit != self.current {
             self.close(now);
             self.current = limit;
         }
     }
 
+    /// Times since the previous call.
+    pub fn take(&mut self, now: Nanos) -> [Nanos; LIMITS] {
+        self.close(now);
+        std::mem::take(&mut self.spent)
+    }
+
     fn close(&mut self, now: Nanos) {
         self.spent[self.current as usize] += now - self.since;
         self.since = now;
-    }
-}
-
-impl Sender {
-    /// Time spent under each limit, in the order of [`Limit`], since the previous call (at first:
-    /// since the connection was established).
-    pub fn take_limits(&mut self, now: Nanos) -> [Nanos; LIMITS] {
-        self.limits.close(now);
-        std::mem::take(&mut self.limits.spent)
-    }
-
-    /// Accounts for the time from now on, after all that may be sent has been.
-    #[inline]
-    pub(super) fn account(&mut self, now: Nanos) {
-        let limit = match self.inet.as_deref() {
-            Some(inet) => self.limit_of_inet(inet),
-            None => self.present_limit(),
-        };
-        self.limits.set(now, limit);
-    }
-
-    fn present_limit(&self) -> Limit {
-        if self.pacer.holds_back {
-            return self.limit_of_pacing();
-        }
-        let unsent = self.board.nxt() < self.available || self.window_bound;
-        if self.board.lost > self.board.retrans || (unsent && (!self.has_room() || self.has_new_data())) {
-            return Limit::CongestionWindow;
-        }
-        if unsent {
-            self.limit_of_buffers(self.board.out())
-        } else {
-            Limit::Application
-        }
-    }
-
-    /// A rate that follows from the window is no limit of its own.
-    fn limit_of_pacing(&self) -> Limit {
-        match self.win.pacing {
-            Some(_) => Limit::Pacing,
-            None => Limit::CongestionWindow,
-        }
-    }
-
-    fn limit_of_buffers(&self, out: u64) -> Limit {
-        let full = self.cfg.buffer > 0 && (out + 1) * self.mss > self.cfg.buffer;
-        match full && !self.cfg.window_caps {
-            true => Limit::SendBuffer,
-            false => Limit::ReceiveWindow,
-        }
-    }
-
-    fn limit_of_inet(&self, inet: &Inet) -> Limit {
-        let unsent = inet.una_nxt().1 < self.available;
-        let (out, cap) = (inet.in_flight(), self.cfg.buffer);
-        if !unsent && !self.window_bound {
-            Limit::Application
-        } else if (out + 1) * self.mss > self.win.cwnd {
-            Limit::CongestionWindow
-        } else if !unsent || (cap > 0 && (out + 1) * self.mss > cap) {
-            self.limit_of_buffers(out)
-        } else {
-            self.limit_of_pacing()
-        }
     }
 }
 

@@ -2,29 +2,15 @@
 //! Output of the sender: retransmissions first, then new data, within the window, in units, paced
 //! or not.
 
-use super::{delegate, first_window, Resend, Sender, TimerKind};
+use super::episode::Resend;
+use super::timers::TimerKind;
+use super::{first_window, Linux};
 use crate::config::{Reduction, TsoDefer};
 use crate::scoreboard::BEGINS;
+use crate::sender::{timestamp, Transmit};
 use crate::Seg;
 use perigee_cc::{CaState, CongestionControl, HeaderStamp, SentPkt};
 use perigee_units::{BitRate, Nanos};
-
-/// A packet to send now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// Segment number.
-    pub seg: Seg,
-    /// Whether the segment was sent before.
-    pub retrans: bool,
-    /// Timestamp value in milliseconds.
-    pub ts_val: u32,
-    /// Departure time: `now`, or later for a paced unit.
-    pub sent: Nanos,
-    /// Contents of the telemetry header, for schemes that use it.
-    pub stamp: HeaderStamp,
-    /// PSH flag, which the network card's driver leaves set on the last packet of a burst.
-    pub push: bool,
-}
 
 /// Maximum bytes of one unit (64 KB of GSO).
 const GSO_MAX_BYTES: u64 = 65_536;
@@ -60,27 +46,21 @@ fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg))
     }
 }
 
-impl Sender {
+impl Linux {
     /// Appends all segments that may be sent at `now` to `out`.
     pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
-        self.send_all(now, out);
-        self.account(now);
-    }
-
-    fn send_all(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
-        delegate!(self, inet, host => inet.transmit(host, now, out));
         let sent_before = out.len();
         if self.board.out() == 0 {
             self.restart_after_idle(now);
         }
         let mut new_sent = 0;
-        if std::mem::take(&mut self.head_at_once) {
+        if std::mem::take(&mut self.episode.head_at_once) {
             self.resend_head(now, out);
         }
-        self.pacer.holds_back = false;
+        self.pacing.holds_back = false;
         loop {
-            if self.paced && self.pacer.next > now {
-                self.pacer.holds_back =
+            if self.pacing.on && self.pacing.next > now {
+                self.pacing.holds_back =
                     self.has_room() && (self.board.lost > self.board.retrans || self.has_new_data());
                 break;
             }
@@ -89,7 +69,8 @@ impl Sender {
             if count == 0 {
                 break;
             }
-            self.charge_pacer(now, count);
+            let credits_idle = self.conn.cfg.pacing_credit;
+            self.pacing.charge(now, count * self.conn.mss, credits_idle, self.conn.caps.unpaced_start);
         }
         self.after_sending(now, new_sent, out.len() > sent_before);
     }
@@ -97,14 +78,14 @@ impl Sender {
     /// Sends one unit of at most `unit` segments; returns the number sent.
     fn send_unit(&mut self, now: Nanos, unit: u64, new_sent: &mut u64, out: &mut Vec<Transmit>) -> u64 {
         let mut count = 0;
-        if self.resend == Resend::Lost {
+        if self.episode.resend == Resend::Lost {
             count = self.resend_unit(now, unit, out);
             if count > 0 {
                 return count;
             }
         }
         // At most half of the window at once, so that no burst fills it alone.
-        let half = (self.cwnd() / 2).max(1);
+        let half = (self.conn.cwnd() / 2).max(1);
         let burst = if self.gathers() { self.burst_of_entry(unit.min(half)) } else { unit.min(half) };
         if self.waits_for_burst(now) {
             return 0;
@@ -121,11 +102,11 @@ impl Sender {
         if count > 1 {
             out.last_mut().expect("what was just sent").push = true;
         }
-        if count == 0 && self.resend == Resend::New {
+        if count == 0 && self.episode.resend == Resend::New {
             // F-RTO found no new data to send: ordinary repair.
-            if self.board.nxt() <= self.high {
-                self.frto = false;
-                self.resend = Resend::Lost;
+            if self.board.nxt() <= self.episode.high {
+                self.episode.frto = false;
+                self.episode.resend = Resend::Lost;
                 return self.send_unit(now, unit, new_sent, out);
             }
         }
@@ -160,24 +141,24 @@ impl Sender {
     /// acknowledged one are not retransmitted, even after a timeout: new data is sent first.
     fn next_to_resend(&mut self) -> Option<Seg> {
         let seg = self.board.next_lost()?;
-        let bounded = self.cfg.reduction == Reduction::Ns3 && self.board.sacked > 0;
-        (!bounded || seg + 1 < self.highest_sacked).then_some(seg)
+        let bounded = self.conn.cfg.reduction == Reduction::Ns3 && self.board.sacked > 0;
+        (!bounded || seg + 1 < self.detection.highest_sacked).then_some(seg)
     }
 
     /// Retransmits the head, regardless of window and pacer.
     fn resend_head(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         if let Some(seg) = self.next_to_resend() {
-            let next = self.pacer.next;
-            self.pacer.next = next.min(now);
+            let next = self.pacing.next;
+            self.pacing.next = next.min(now);
             self.emit_again(now, seg, out);
-            self.pacer.next = next;
+            self.pacing.next = next;
         }
     }
 
     /// Whether segments that ACKs permit are deferred to form bursts, paced or not.
     #[inline]
     fn gathers(&self) -> bool {
-        self.cfg.tso_defer != TsoDefer::Off
+        self.conn.cfg.tso_defer != TsoDefer::Off
     }
 
     /// Whether to wait for a fuller burst: less than a burst may be sent, less than the remainder
@@ -186,18 +167,18 @@ impl Sender {
     /// (Linux `tcp_tso_should_defer`).
     fn waits_for_burst(&self, now: Nanos) -> bool {
         const SOON: Nanos = Nanos::from_millis(1);
-        if !self.gathers() || self.ca >= CaState::Recovery || self.board.out() == 0 {
+        if !self.gathers() || self.episode.ca >= CaState::Recovery || self.board.out() == 0 {
             return false;
         }
-        let free = self.cwnd().saturating_sub(self.board.in_flight());
-        let left = self.entry_end.min(self.available).saturating_sub(self.board.nxt());
-        if free >= left || left <= 1 || free >= self.cwnd() / 3 || free >= self.burst_segments() {
+        let free = self.conn.cwnd().saturating_sub(self.board.in_flight());
+        let left = self.entry_end.min(self.conn.available).saturating_sub(self.board.nxt());
+        if free >= left || left <= 1 || free >= self.conn.cwnd() / 3 || free >= self.burst_segments() {
             return false;
         }
         let half = self.rtt.srtt() / 2;
-        let near = if self.cfg.tso_defer == TsoDefer::Linux { half.min(SOON) } else { half };
+        let near = if self.conn.cfg.tso_defer == TsoDefer::Linux { half.min(SOON) } else { half };
         let next_ack = self.board.slot(self.board.una()).tx.sent + self.rtt.srtt();
-        now.saturating_sub(self.last_sent.max(self.pacer.next)) <= SOON
+        now.saturating_sub(self.last_sent.max(self.pacing.next)) <= SOON
             && next_ack.saturating_sub(now) <= near
     }
 
@@ -206,25 +187,12 @@ impl Sender {
     fn burst_of_entry(&mut self, most: u64) -> u64 {
         let nxt = self.board.nxt();
         if nxt >= self.entry_end {
-            let known = (u64::from(self.cfg.init_cwnd), first_window(&self.cfg));
-            self.entry_end = end_of_entry(nxt, self.mss, self.cfg.wmem, known);
+            let known = (u64::from(self.conn.cfg.init_cwnd), first_window(&self.conn.cfg));
+            self.entry_end = end_of_entry(nxt, self.conn.mss, self.conn.cfg.wmem, known);
         }
-        let quota = self.cwnd().saturating_sub(self.board.in_flight()).min(most);
+        let quota = self.conn.cwnd().saturating_sub(self.board.in_flight()).min(most);
         self.entry_end = self.entry_end.max(nxt + quota);
         quota.min(self.entry_end - nxt)
-    }
-
-    /// True if a full segment fits in the window.
-    #[inline]
-    pub(super) fn has_room(&self) -> bool {
-        (self.board.in_flight() + 1) * self.mss <= self.win.cwnd
-    }
-
-    pub(super) fn has_new_data(&self) -> bool {
-        let cap = self.cfg.buffer;
-        self.board.nxt() < self.available
-            && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
-            && self.board.nxt() < self.window_end
     }
 
     pub(super) fn emit_new(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
@@ -233,10 +201,10 @@ impl Sender {
         let nothing_out = self.board.out() == 0;
         let tx = self.rate.snapshot(sent, nothing_out, self.board.in_flight() + 1);
         self.board.push(tx, tag);
-        if nothing_out || self.timer == TimerKind::Probe {
+        if nothing_out || self.timers.kind == TimerKind::Probe {
             self.arm_rto(now);
         }
-        out.push(Transmit { seg, retrans: false, ts_val: Self::ts_ms(sent), sent, stamp, push: false });
+        out.push(Transmit { seg, retrans: false, ts_val: timestamp(sent), sent, stamp, push: false });
         true
     }
 
@@ -244,13 +212,12 @@ impl Sender {
         let (sent, tag, stamp) = self.before_sending(now, seg, true);
         let tx = self.rate.snapshot(sent, false, self.board.in_flight() + 1);
         self.board.retransmit(seg, tx, tag);
-        self.stats.retrans += 1;
-        let ts_val = Self::ts_ms(sent);
-        self.reduction.retrans_stamp.get_or_insert(ts_val);
-        self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
-        let runs = self.cfg.impatient && self.timer == TimerKind::Rto;
-        if seg == self.board.una() && self.timer != TimerKind::Reorder && !runs {
-            self.arm(TimerKind::Rto, now + self.timer_duration(self.backed_off_rto()));
+        self.conn.stats.retrans += 1;
+        let ts_val = timestamp(sent);
+        self.episode.undo.on_retransmission(ts_val);
+        let runs = self.conn.cfg.impatient && self.timers.kind == TimerKind::Rto;
+        if seg == self.board.una() && self.timers.kind != TimerKind::Reorder && !runs {
+            self.timers.arm_rto(now, self.rto());
         }
         out.push(Transmit { seg, retrans: true, ts_val, sent, stamp, push: false });
         true
@@ -262,37 +229,37 @@ impl Sender {
         let (sent, tag, stamp) = self.before_sending(now, seg, true);
         let tx = self.rate.snapshot(sent, false, self.board.in_flight());
         self.board.send_again(seg, tx, tag);
-        self.stats.retrans += 1;
-        out.push(Transmit { seg, retrans: true, ts_val: Self::ts_ms(sent), sent, stamp, push: false });
+        self.conn.stats.retrans += 1;
+        out.push(Transmit { seg, retrans: true, ts_val: timestamp(sent), sent, stamp, push: false });
         true
     }
 
     fn before_sending(&mut self, now: Nanos, seg: Seg, retrans: bool) -> (Nanos, u32, HeaderStamp) {
-        let sent = if self.paced { self.pacer.next.max(now) } else { now };
+        let sent = self.pacing.departure(now);
         if self.board.in_flight() == 0 {
             let cx = self.cx(now);
-            self.cc.on_tx_start(&cx, &mut self.win);
+            self.conn.cc.on_tx_start(&cx, &mut self.conn.win);
             self.update_pacing_rate();
         }
-        let tag = if self.caps.per_packet {
+        let tag = if self.conn.caps.per_packet {
             let cx = self.cx(now);
-            let pkt = SentPkt { seq: seg * self.mss, bytes: self.cfg.mss, retrans };
-            let tag = self.cc.on_sent(&cx, &mut self.win, &pkt);
+            let pkt = SentPkt { seq: seg * self.conn.mss, bytes: self.conn.cfg.mss, retrans };
+            let tag = self.conn.cc.on_sent(&cx, &mut self.conn.win, &pkt);
             // A monitor interval that starts with this packet may have a different rate.
             self.update_pacing_rate();
             tag
         } else {
             0
         };
-        let stamp = match self.caps.telemetry {
+        let stamp = match self.conn.caps.telemetry {
             perigee_cc::TelemetryNeed::None => HeaderStamp::default(),
-            _ => self.cc.stamp(),
+            _ => self.conn.cc.stamp(),
         };
-        self.stats.sent += 1;
-        self.pacer.data_sent += 1;
+        self.conn.stats.sent += 1;
+        self.pacing.data_sent += 1;
         self.last_sent = sent;
-        if self.in_reduction() {
-            self.reduction.out += 1;
+        if self.episode.in_reduction() {
+            self.episode.prr.out += 1;
         }
         (sent, tag, stamp)
     }
@@ -300,7 +267,7 @@ impl Sender {
     /// Number of segments sent at once: about 1 ms of the rate with pacing or burst deferral,
     /// otherwise as many as ACKs permit.
     fn unit_segments(&self) -> u64 {
-        if self.paced || self.gathers() {
+        if self.pacing.on || self.gathers() {
             self.burst_segments()
         } else {
             u64::MAX
@@ -308,47 +275,29 @@ impl Sender {
     }
 
     fn burst_segments(&self) -> u64 {
-        if self.cfg.tso_segments > 0 {
-            return self.cfg.tso_segments as u64;
+        if self.conn.cfg.tso_segments > 0 {
+            return self.conn.cfg.tso_segments as u64;
         }
-        if self.win.quantum > 0 {
-            return self.win.quantum as u64;
+        if self.conn.win.quantum > 0 {
+            return self.conn.win.quantum as u64;
         }
-        tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2)
-    }
-
-    /// Sets the departure of the next unit: the time at which this one has been sent at the pacing
-    /// rate. Credit for idle time is limited to half of that duration.
-    fn charge_pacer(&mut self, now: Nanos, segments: u64) {
-        if !self.paced {
-            return;
-        }
-        let departed = self.pacer.next.max(now);
-        let idle = departed - self.pacer.next;
-        let credit = if self.cfg.pacing_credit { idle } else { Nanos::ZERO };
-        self.pacer.next = departed;
-        if self.pacer.data_sent <= self.caps.unpaced_start as u64 || self.pacing_rate.0 == 0 {
-            return;
-        }
-        // Limited, so that a pacer close to a standstill does not overflow the clock.
-        let length = self.pacing_rate.time_for(segments * self.mss).min(Nanos::from_secs(3600));
-        self.pacer.next += length - credit.min(length / 2);
+        tso_segments(self.pacing.rate, self.rtt.min(), self.conn.mss, 2)
     }
 
     /// Updates the pacing rate. It is computed for all senders, as Linux also sizes the bursts of
     /// unpaced senders by it.
-    pub(super) fn update_pacing_rate(&mut self) {
-        if let Some(rate) = self.win.pacing {
-            self.pacing_rate = rate;
+    pub fn update_pacing_rate(&mut self) {
+        if let Some(rate) = self.conn.win.pacing {
+            self.pacing.rate = rate;
             return;
         }
-        if !self.paced && !self.gathers() {
+        if !self.pacing.on && !self.gathers() {
             return;
         }
-        let below = self.win.cwnd < self.win.ssthresh / 2;
-        let percent = if below { self.cfg.pacing_ss_ratio } else { self.cfg.pacing_ca_ratio };
-        let bytes = self.win.cwnd.max(self.board.out() * self.mss);
-        self.pacing_rate = BitRate::of(bytes.saturating_mul(percent) / 100, self.rtt.srtt());
+        let below = self.conn.win.cwnd < self.conn.win.ssthresh / 2;
+        let percent = if below { self.conn.cfg.pacing_ss_ratio } else { self.conn.cfg.pacing_ca_ratio };
+        let bytes = self.conn.win.cwnd.max(self.board.out() * self.conn.mss);
+        self.pacing.rate = BitRate::of(bytes.saturating_mul(percent) / 100, self.rtt.srtt());
     }
 
     fn after_sending(&mut self, now: Nanos, new_sent: u64, any_sent: bool) {
@@ -358,11 +307,11 @@ impl Sender {
         }
         if new_sent > 0 {
             if let Some(delay) = self.probe_delay(now, false) {
-                self.arm(TimerKind::Probe, now + delay);
+                self.timers.arm(TimerKind::Probe, now + delay);
             }
         }
         let starved = !self.has_new_data() && self.board.lost <= self.board.retrans;
-        if starved && !limited && !self.window_bound && !self.waits_for_window() {
+        if starved && !limited && !self.conn.window_bound && !self.waits_for_window() {
             self.rate.mark_app_limited(self.board.in_flight());
         }
     }
@@ -370,77 +319,13 @@ impl Sender {
     /// Whether the receive window blocks available data. (Data that does not fit in a full send
     /// buffer is not available: Linux considers that application-limited.)
     fn waits_for_window(&self) -> bool {
-        let held = self.cfg.window_caps || self.board.nxt() >= self.window_end;
-        held && self.board.nxt() < self.available
-    }
-
-    /// Records whether the window was the limit in this round (Linux's form of RFC 7661).
-    fn validate_window(&mut self, now: Nanos, limited: bool) {
-        let out = self.board.out();
-        if self.board.una() >= self.usage_seq || limited || (!self.cwnd_limited && out > self.max_out) {
-            self.cwnd_limited = limited;
-            self.max_out = out;
-            self.usage_seq = self.board.nxt();
-        }
-        if self.is_cwnd_limited() {
-            self.cwnd_used = 0;
-            self.cwnd_stamp = now;
-            return;
-        }
-        self.cwnd_used = self.cwnd_used.max(out);
-        let stale = now.saturating_sub(self.cwnd_stamp) >= self.backed_off_rto();
-        if self.cfg.slow_start_after_idle && self.caps.idle_decay && stale {
-            self.decay_unused_window(now);
-        }
-    }
-
-    fn decay_unused_window(&mut self, now: Nanos) {
-        if self.ca == CaState::Open {
-            let used = self.cwnd_used.max(self.cfg.init_cwnd as u64);
-            if used < self.cwnd() {
-                self.set_ssthresh(self.ssthresh_of_idle());
-                self.set_cwnd((self.cwnd() + used) >> 1);
-            }
-            self.cwnd_used = 0;
-        }
-        self.cwnd_stamp = now;
-    }
-
-    fn ssthresh_of_idle(&self) -> u64 {
-        let cwnd = self.cwnd();
-        self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
-    }
-
-    /// After an idle time longer than a timeout, halves the window once per timeout, down to the
-    /// restart window.
-    fn restart_after_idle(&mut self, now: Nanos) {
-        if !self.cfg.slow_start_after_idle
-            || !self.caps.idle_decay
-            || self.stats.sent == 0
-            || !self.has_new_data()
-        {
-            return;
-        }
-        let rto = self.backed_off_rto();
-        let mut idle = now.saturating_sub(self.last_sent);
-        if idle <= rto {
-            return;
-        }
-        self.set_ssthresh(self.ssthresh_of_idle());
-        let restart = (self.cfg.init_cwnd as u64).min(self.cwnd());
-        let mut cwnd = self.cwnd();
-        while idle > rto && cwnd > restart {
-            idle -= rto;
-            cwnd >>= 1;
-        }
-        self.set_cwnd(cwnd.max(restart));
-        self.cwnd_stamp = now;
-        self.cwnd_used = 0;
+        let held = self.conn.cfg.window_caps || self.board.nxt() >= self.window_end;
+        held && self.board.nxt() < self.conn.available
     }
 }
 
 /// Linux's autosizing: about 1 ms of the pacing rate, more on very short paths.
-pub(super) fn tso_segments(rate: BitRate, min_rtt: Nanos, mss: u64, min_segments: u64) -> u64 {
+fn tso_segments(rate: BitRate, min_rtt: Nanos, mss: u64, min_segments: u64) -> u64 {
     let mut bytes = (rate.0 / 8) >> PACING_SHIFT;
     let shift = min_rtt.as_micros() >> 9;
     if shift < 32 {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The congestion state machine: Open, Disorder, CWR, Recovery, Loss; PRR; undo.
 
+use super::episode::Resend;
 use super::input::{Before, Progress};
-use super::{Resend, Sender};
+use super::Linux;
 use crate::config::Reduction;
 use crate::scoreboard::EVER_RETRANS;
 use perigee_cc::{CaState, CongestionControl, OnRto, Recovery, Transition, UndoKind, INFINITE_SSTHRESH};
 use perigee_units::Nanos;
 
-impl Sender {
+impl Linux {
     pub(super) fn tell(&mut self, now: Nanos, t: Transition) {
         let cx = self.cx(now);
-        self.cc.on_transition(&cx, &mut self.win, t);
+        self.conn.cc.on_transition(&cx, &mut self.conn.win, t);
     }
 
     pub(super) fn set_state(&mut self, now: Nanos, new: CaState) {
-        let old = std::mem::replace(&mut self.ca, new);
+        let old = std::mem::replace(&mut self.episode.ca, new);
         if old == new {
             return;
         }
@@ -33,14 +34,14 @@ impl Sender {
     }
 
     /// State machine for ACKs other than plain progress in Open. Decides whether lost segments may
-    /// be retransmitted on this ACK ([`Sender::resend`] is `Nothing` before).
+    /// be retransmitted on this ACK (`resend` is `Nothing` before).
     pub(super) fn state_machine(&mut self, now: Nanos, before: &Before, p: &mut Progress) {
-        if self.ca == CaState::Open {
-            self.reduction.retrans_stamp = None;
-        } else if self.board.una() >= self.high {
+        if self.episode.ca == CaState::Open {
+            self.episode.undo.stamp = None;
+        } else if self.board.una() >= self.episode.high {
             self.leave_if_complete(now);
         }
-        match self.ca {
+        match self.episode.ca {
             CaState::Recovery => {
                 if p.acked > 0 && self.undo_partial(now, before) {
                     return;
@@ -49,8 +50,8 @@ impl Sender {
                     self.try_to_open(now);
                 }
                 self.find_losses(now, p);
-                if self.ca == CaState::Recovery {
-                    self.resend = Resend::Lost;
+                if self.episode.ca == CaState::Recovery {
+                    self.episode.resend = Resend::Lost;
                 } else if self.board.lost > 0 {
                     self.enter_recovery(now);
                 }
@@ -58,12 +59,12 @@ impl Sender {
             CaState::Loss => {
                 self.process_loss(now, p);
                 self.find_losses(now, p);
-                if self.ca == CaState::Open || p.lost_retrans {
+                if self.episode.ca == CaState::Open || p.lost_retrans {
                     self.open_or_recover(now);
                 }
             }
             _ => {
-                if self.ca <= CaState::Disorder {
+                if self.episode.ca <= CaState::Disorder {
                     self.undo_by_dsack(now);
                 }
                 self.find_losses(now, p);
@@ -82,9 +83,9 @@ impl Sender {
 
     /// Ends an episode once all data outstanding at its start is acknowledged.
     fn leave_if_complete(&mut self, now: Nanos) {
-        match self.ca {
+        match self.episode.ca {
             // One segment beyond, so that the reduction lasts a full round.
-            CaState::Cwr if self.board.una() > self.high => {
+            CaState::Cwr if self.board.una() > self.episode.high => {
                 self.end_reduction();
                 self.set_state(now, CaState::Open);
             }
@@ -94,62 +95,55 @@ impl Sender {
     }
 
     fn finish_recovery(&mut self, now: Nanos) {
-        match self.undo_evidence() {
+        match self.episode.undo.evidence() {
             Some(kind) => self.undo(now, false, kind),
-            None => self.recovery_without_undo(),
+            None => self.detection.rack.recovery_without_undo(),
         }
         self.end_reduction();
         self.set_state(now, CaState::Open);
     }
 
     pub(super) fn enter_recovery(&mut self, now: Nanos) {
-        self.reduction.prior_ssthresh = 0;
+        self.episode.undo.prior_ssthresh = 0;
         self.allow_undo();
-        if !self.in_reduction() {
-            self.reduction.prior_ssthresh = self.ssthresh_to_restore();
+        if !self.episode.in_reduction() {
+            self.episode.undo.prior_ssthresh = self.conn.current_ssthresh();
             self.begin_reduction(now);
         }
-        self.stats.recoveries += 1;
-        self.resend = Resend::Lost;
-        self.head_at_once = self.cfg.reduction == Reduction::Ns3;
+        self.conn.stats.recoveries += 1;
+        self.episode.resend = Resend::Lost;
+        self.episode.head_at_once = self.conn.cfg.reduction == Reduction::Ns3;
         // Re-entry after an undo within recovery is a new episode for the controller as well.
         self.set_state(now, CaState::Recovery);
     }
 
     fn allow_undo(&mut self) {
-        if !self.cfg.undo {
+        if !self.conn.cfg.undo {
             return;
         }
-        self.reduction.undo_marker = Some(self.board.una());
-        let probe = (self.probe.high.is_some() && self.probe.was_retrans) as u64;
+        self.episode.undo.marker = Some(self.board.una());
+        let probe = u64::from(self.probe.is_retransmission());
         let outstanding = self.board.retrans + probe;
-        self.reduction.undo_retrans = (outstanding > 0).then_some(outstanding);
-    }
-
-    fn ssthresh_to_restore(&self) -> u64 {
-        let cwnd = self.cwnd();
-        self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
+        self.episode.undo.retrans = (outstanding > 0).then_some(outstanding);
     }
 
     /// Queries the controller's threshold and starts a reduction towards it.
     pub(super) fn begin_reduction(&mut self, now: Nanos) {
-        self.high = self.board.nxt();
+        self.episode.high = self.board.nxt();
         self.probe.high = None;
-        self.reduction.prior_cwnd = match self.cfg.reduction {
+        let prior_cwnd = match self.conn.cfg.reduction {
             Reduction::Ns3 => self.board.in_flight().max(1),
-            _ => self.cwnd(),
+            _ => self.conn.cwnd(),
         };
-        self.reduction.delivered = 0;
-        self.reduction.out = 0;
-        self.reduction.progressed = false;
+        self.episode.prr.start(prior_cwnd);
         let cx = self.cx(now);
-        self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
+        self.conn.win.ssthresh = self.conn.cc.ssthresh(&cx, &self.conn.win);
     }
 
     /// Whether the ACK shows that the network has spare capacity: PRR may then send one packet more
     /// than was delivered.
     pub(super) fn is_safe_ack(&self, p: &Progress, lost: u64) -> bool {
-        match self.cfg.reduction {
+        match self.conn.cfg.reduction {
             Reduction::Rfc9937 => p.acked > 0 && lost == 0,
             Reduction::Linux415 => p.retrans_acked && !p.lost_retrans,
             Reduction::Ns3 => p.retrans_acked,
@@ -158,34 +152,26 @@ impl Sender {
         }
     }
 
-    /// Number of packets that ns-3 counts as delivered: an ACK with new SACKs counts one packet
-    /// more until a window is delivered, and a second time if it also advances.
-    pub(super) fn delivered_like_ns3(&self, delivered: u64, p: &Progress) -> u64 {
-        let r = &self.reduction;
-        let more = u64::from(p.data_sacked && r.delivered < r.prior_cwnd);
-        more + delivered * (1 + u64::from(p.data_sacked && p.acked > 0))
-    }
-
     /// Proportional rate reduction: the window follows deliveries down to the threshold.
     pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
-        let r = &mut self.reduction;
+        let r = &mut self.episode.prr;
         if delivered == 0 || r.prior_cwnd == 0 {
             return;
         }
         r.delivered += delivered;
         let in_flight = self.board.in_flight();
-        let ssthresh = self.win.ssthresh / self.mss;
-        if self.cfg.reduction == Reduction::Ns3 && in_flight > ssthresh {
+        let ssthresh = self.conn.win.ssthresh / self.conn.mss;
+        if self.conn.cfg.reduction == Reduction::Ns3 && in_flight > ssthresh {
             return self.reduce_like_ns3(in_flight);
         }
-        let r = &self.reduction;
-        let mut count = if self.cfg.reduction == Reduction::Rfc6675 {
+        let r = &self.episode.prr;
+        let mut count = if self.conn.cfg.reduction == Reduction::Rfc6675 {
             ssthresh.saturating_sub(in_flight)
         } else if in_flight > ssthresh {
             let share = (ssthresh * r.delivered).div_ceil(r.prior_cwnd);
             share.saturating_sub(r.out)
         } else {
-            let n = match (self.cfg.reduction, safe) {
+            let n = match (self.conn.cfg.reduction, safe) {
                 (Reduction::Linux415, false) => delivered,
                 _ => r.delivered.saturating_sub(r.out).max(delivered) + safe as u64,
             };
@@ -194,7 +180,7 @@ impl Sender {
         if r.out == 0 {
             count = count.max(1);
         }
-        self.set_cwnd(in_flight + count);
+        self.conn.set_cwnd(in_flight + count);
     }
 
     /// ns-3 counts bytes, and up to release 3.48 it computes the product of the delivered data and
@@ -202,31 +188,32 @@ impl Sender {
     /// packets the product wraps around to a few packets, and nothing more is sent until the data
     /// in flight is down to the threshold.
     fn reduce_like_ns3(&mut self, in_flight: u64) {
-        let r = &self.reduction;
-        let product = ((r.delivered * self.mss) as u32).wrapping_mul(self.win.ssthresh as u32);
-        let share = u64::from(product).div_ceil(r.prior_cwnd * self.mss);
-        let least = if r.out == 0 { self.mss } else { 0 };
-        self.win.cwnd = in_flight * self.mss + share.saturating_sub(r.out * self.mss).max(least);
+        let r = &self.episode.prr;
+        let product = ((r.delivered * self.conn.mss) as u32).wrapping_mul(self.conn.win.ssthresh as u32);
+        let share = u64::from(product).div_ceil(r.prior_cwnd * self.conn.mss);
+        let least = if r.out == 0 { self.conn.mss } else { 0 };
+        self.conn.win.cwnd =
+            in_flight * self.conn.mss + share.saturating_sub(r.out * self.conn.mss).max(least);
     }
 
     /// Completes the reduction: the window is set to the threshold, unless the reduction was
     /// undone.
     pub(super) fn end_reduction(&mut self) {
-        if self.caps.recovery == Recovery::Own {
+        if self.conn.caps.recovery == Recovery::Own {
             return;
         }
-        if self.win.ssthresh < INFINITE_SSTHRESH
-            && (self.ca == CaState::Cwr || self.reduction.undo_marker.is_some() || !self.cfg.undo)
+        if self.conn.win.ssthresh < INFINITE_SSTHRESH
+            && (self.episode.ca == CaState::Cwr || self.episode.undo.marker.is_some() || !self.conn.cfg.undo)
         {
-            self.win.cwnd = self.win.ssthresh;
+            self.conn.win.cwnd = self.conn.win.ssthresh;
         }
     }
 
     fn try_to_open(&mut self, now: Nanos) {
         if !self.any_retransmission_out() {
-            self.reduction.retrans_stamp = None;
+            self.episode.undo.stamp = None;
         }
-        if self.ca != CaState::Cwr {
+        if self.episode.ca != CaState::Cwr {
             self.try_keep_open(now);
         }
     }
@@ -234,9 +221,9 @@ impl Sender {
     pub(super) fn try_keep_open(&mut self, now: Nanos) {
         let unsettled = self.board.sacked + self.board.lost > 0 || self.any_retransmission_out();
         let state = if unsettled { CaState::Disorder } else { CaState::Open };
-        if self.ca != state {
+        if self.episode.ca != state {
             self.set_state(now, state);
-            self.high = self.board.nxt();
+            self.episode.high = self.board.nxt();
         }
     }
 
@@ -247,117 +234,101 @@ impl Sender {
 
     /// Handles an ACK in Loss: F-RTO (RFC 5682), undo, or ordinary repair.
     fn process_loss(&mut self, now: Nanos, p: &Progress) {
-        let recovered = self.board.una() >= self.high;
+        let recovered = self.board.una() >= self.episode.high;
         if p.acked > 0 {
-            if let Some(kind) = self.undo_evidence() {
+            if let Some(kind) = self.episode.undo.evidence() {
                 return self.undo_loss(now, kind);
             }
         }
-        if self.frto {
+        if self.episode.frto {
             if p.orig_delivered {
                 return self.undo_loss(now, UndoKind::Frto);
             }
-            if self.board.nxt() > self.high {
+            if self.board.nxt() > self.episode.high {
                 if p.data_sacked || p.acked == 0 {
-                    self.frto = false;
+                    self.episode.frto = false;
                 }
             } else if p.acked > 0 && !recovered {
-                self.high = self.board.nxt();
+                self.episode.high = self.board.nxt();
                 if self.has_new_data() {
-                    self.resend = Resend::New;
+                    self.episode.resend = Resend::New;
                     return;
                 }
-                self.frto = false;
+                self.episode.frto = false;
             }
         }
         if recovered {
-            match self.undo_evidence() {
+            match self.episode.undo.evidence() {
                 Some(kind) => self.undo(now, false, kind),
-                None => self.recovery_without_undo(),
+                None => self.detection.rack.recovery_without_undo(),
             }
             return self.set_state(now, CaState::Open);
         }
-        self.resend = Resend::Lost;
+        self.episode.resend = Resend::Lost;
     }
 
     fn undo_loss(&mut self, now: Nanos, kind: UndoKind) {
         self.undo(now, true, kind);
-        self.retransmits = 0;
-        self.frto = false;
+        self.timers.retransmits = 0;
+        self.episode.frto = false;
         self.set_state(now, CaState::Open);
     }
 
     /// Handles the expiry of the retransmission timer.
     pub(super) fn enter_loss(&mut self, now: Nanos) {
-        let new_episode = self.ca < CaState::Recovery;
+        let new_episode = self.episode.ca < CaState::Recovery;
         // RFC 5681 section 3.1 distinguishes whether the timer has already retransmitted the
         // packet; Linux also excludes a timeout during fast recovery.
-        let in_recovery = self.ca == CaState::Recovery && self.cfg.reduction == Reduction::Ns3;
-        let reduces = self.ca <= CaState::Disorder
-            || self.high <= self.board.una()
-            || (self.ca == CaState::Loss && self.retransmits == 0)
+        let in_recovery = self.episode.ca == CaState::Recovery && self.conn.cfg.reduction == Reduction::Ns3;
+        let reduces = self.episode.ca <= CaState::Disorder
+            || self.episode.high <= self.board.una()
+            || (self.episode.ca == CaState::Loss && self.timers.retransmits == 0)
             || in_recovery;
         // The context has the data in flight before all of it is marked lost.
         let cx = self.cx(now);
         self.mark_lost_at_timeout(now);
         if reduces {
-            self.reduction.prior_ssthresh = self.ssthresh_to_restore();
-            self.reduction.prior_cwnd = self.cwnd();
-            self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
+            self.episode.undo.prior_ssthresh = self.conn.current_ssthresh();
+            self.episode.prr.prior_cwnd = self.conn.cwnd();
+            self.conn.win.ssthresh = self.conn.cc.ssthresh(&cx, &self.conn.win);
             self.allow_undo();
         }
-        if self.caps.on_rto == OnRto::InFlightPlusOne {
-            self.set_cwnd(self.board.in_flight() + 1);
+        if self.conn.caps.on_rto == OnRto::InFlightPlusOne {
+            self.conn.set_cwnd(self.board.in_flight() + 1);
         }
-        if self.ca <= CaState::Disorder && self.board.sacked >= self.reordering {
-            self.reordering = self.reordering.min(3);
+        if self.episode.ca <= CaState::Disorder && self.board.sacked >= self.detection.reordering {
+            self.detection.reordering = self.detection.reordering.min(3);
         }
-        let was = std::mem::replace(&mut self.ca, CaState::Loss);
+        let was = std::mem::replace(&mut self.episode.ca, CaState::Loss);
         match was {
             CaState::Recovery => self.tell(now, Transition::ExitRecovery),
             CaState::Cwr => self.tell(now, Transition::ExitCwr),
             _ => {}
         }
         self.tell(now, Transition::EnterRto);
-        self.high = self.board.nxt();
+        self.episode.high = self.board.nxt();
         self.probe.high = None;
-        self.frto = self.cfg.frto && (new_episode || self.retransmits > 0);
-        self.resend = Resend::Lost;
+        self.episode.frto = self.conn.cfg.frto && (new_episode || self.timers.retransmits > 0);
+        self.episode.resend = Resend::Lost;
         self.after_control();
     }
 
     // ---- Undo -----------------------------------------------------------------------------------
 
-    /// Evidence that the reduction was spurious: all retransmissions were duplicates, or an echoed
-    /// timestamp predates the first one.
-    fn undo_evidence(&self) -> Option<UndoKind> {
-        self.reduction.undo_marker?;
-        if self.reduction.undo_retrans == Some(0) {
-            return Some(UndoKind::Dsack);
-        }
-        self.packet_was_delayed().then_some(UndoKind::Timestamp)
-    }
-
-    /// Whether the original filled the hole: its echoed timestamp predates the first
-    /// retransmission, or there was no retransmission yet (held back by pacing or a full window).
-    fn packet_was_delayed(&self) -> bool {
-        self.reduction.retrans_stamp.is_none_or(|stamp| self.echo_before(self.last_ts_ecr, stamp))
-    }
-
     /// Undoes a reduction if a delayed original has filled a hole: reordering, not loss. True: the
     /// ACK needs no further processing.
     fn undo_partial(&mut self, now: Nanos, before: &Before) -> bool {
-        if self.reduction.undo_marker.is_none() || !self.packet_was_delayed() {
+        if self.episode.undo.marker.is_none() || !self.episode.undo.packet_was_delayed() {
             return false;
         }
         if before.highest_sacked > before.una {
-            self.saw_reordering(before.una, before.highest_sacked);
+            self.detection.saw_reordering(before.una, before.highest_sacked);
         }
         if self.board.retrans > 0 {
             return true;
         }
         if !self.any_retransmission_out() {
-            self.reduction.retrans_stamp = None;
+            self.episode.undo.stamp = None;
         }
         self.undo(now, true, UndoKind::Timestamp);
         self.try_keep_open(now);
@@ -365,9 +336,9 @@ impl Sender {
     }
 
     fn undo_by_dsack(&mut self, now: Nanos) -> bool {
-        let proven = self.reduction.undo_marker.is_some() && self.reduction.undo_retrans == Some(0);
+        let proven = self.episode.undo.proven_by_dsack();
         if proven {
-            self.persist_reordering_window();
+            self.detection.rack.persist_window();
             self.undo(now, false, UndoKind::Dsack);
         }
         proven
@@ -377,18 +348,18 @@ impl Sender {
         if unmark {
             self.board.unmark_losses();
         }
-        if self.reduction.prior_ssthresh != 0 {
-            if self.caps.host_restores_cwnd {
-                self.set_cwnd(self.cwnd().max(self.reduction.prior_cwnd));
+        if self.episode.undo.prior_ssthresh != 0 {
+            if self.conn.caps.host_restores_cwnd {
+                self.conn.set_cwnd(self.conn.cwnd().max(self.episode.prr.prior_cwnd));
             }
-            if self.reduction.prior_ssthresh > self.ssthresh() {
-                self.set_ssthresh(self.reduction.prior_ssthresh);
+            if self.episode.undo.prior_ssthresh > self.conn.ssthresh() {
+                self.conn.set_ssthresh(self.episode.undo.prior_ssthresh);
             }
         }
         self.tell(now, Transition::Undo(kind));
-        self.dup_marked = self.board.una();
-        self.reduction.undo_marker = None;
-        self.rack.advanced = true;
-        self.stats.undos += 1;
+        self.detection.dup_marked = self.board.una();
+        self.episode.undo.marker = None;
+        self.detection.rack.advanced = true;
+        self.conn.stats.undos += 1;
     }
 }

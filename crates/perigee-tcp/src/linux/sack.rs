@@ -3,13 +3,12 @@
 //! walked.
 
 use super::input::Progress;
-use super::Sender;
+use super::Linux;
 use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED, SAMPLED};
-use crate::AckBlocks;
-use crate::Seg;
+use crate::{AckBlocks, Seg};
 use perigee_units::Nanos;
 
-impl Sender {
+impl Linux {
     pub(super) fn tag_sacks(&mut self, now: Nanos, blocks: &AckBlocks, p: &mut Progress) {
         let dsack = blocks.dsack.filter(|&(s, e)| self.take_dsack(s, e, p));
         for &(start, end) in blocks.sacks() {
@@ -24,8 +23,7 @@ impl Sender {
                 self.board.retransmission_arrived(seg);
             }
         }
-        self.sack_cache = [(0, 0); 4];
-        self.sack_cache[..blocks.count as usize].copy_from_slice(blocks.sacks());
+        self.detection.store_ranges(blocks);
     }
 
     /// Accounts for a reported duplicate; false if this sender cannot have caused it.
@@ -36,21 +34,17 @@ impl Sender {
         }
         if self.probe.high.is_some_and(|h| self.probe.was_retrans && end == h) {
             p.dsack_of_probe = true;
-        } else if self.dsack_dups + dups > self.stats.retrans {
+        } else if self.detection.dsack_dups + dups > self.conn.stats.retrans {
             // The network duplicates packets, so this is no evidence about retransmissions.
             return false;
         }
-        self.dsack_dups += dups;
-        if self.reord_seen > 0 && !p.dsack_of_probe {
-            self.rack.dsack_seen = true;
+        self.detection.dsack_dups += dups;
+        if self.detection.reord_seen > 0 && !p.dsack_of_probe {
+            self.detection.rack.dsack_seen = true;
         }
         p.dsack = true;
         self.rate.delivered += dups;
-        if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
-            if end > marker && left > 0 {
-                self.reduction.undo_retrans = Some(left.saturating_sub(dups));
-            }
-        }
+        self.episode.undo.on_duplicates(dups, end);
         true
     }
 
@@ -58,8 +52,7 @@ impl Sender {
     fn tag_range(&mut self, now: Nanos, start: Seg, end: Seg, p: &mut Progress) {
         let start = start.max(self.board.una());
         let end = end.min(self.board.nxt());
-        let known = self.sack_cache.iter().find(|&&(s, e)| s < end && start < e && e > s).copied();
-        match known {
+        match self.detection.known_range(start, end) {
             Some((s, e)) => {
                 self.tag_new(now, start, end.min(s), p);
                 self.tag_new(now, start.max(e), end, p);
@@ -77,12 +70,12 @@ impl Sender {
             // Only the RTT distinguishes the original: below a hole the echoed timestamp stays
             // constant, which would disqualify every retransmission that is delivered (Linux
             // `tcp_sacktag_one`).
-            self.advance_rack(now, &slot, seg);
+            self.detection.rack.advance(now, &slot, seg, self.rtt.min());
             if slot.flags & (EVER_RETRANS | RETRANS) == 0 {
-                if seg < self.highest_sacked {
+                if seg < self.detection.highest_sacked {
                     p.reord = Some(p.reord.map_or(seg, |r| r.min(seg)));
                 }
-                p.orig_delivered |= seg < self.high;
+                p.orig_delivered |= seg < self.episode.high;
                 let (first, last) = p.sacked_span.unwrap_or((slot.tx.sent, slot.tx.sent));
                 p.sacked_span = Some((first.min(slot.tx.sent), last.max(slot.tx.sent)));
             }
@@ -93,7 +86,7 @@ impl Sender {
             self.board.slot_mut(seg).flags |= SAMPLED;
             self.rate.delivered += 1;
             p.data_sacked = true;
-            self.highest_sacked = self.highest_sacked.max(seg + 1);
+            self.detection.highest_sacked = self.detection.highest_sacked.max(seg + 1);
         }
     }
 }

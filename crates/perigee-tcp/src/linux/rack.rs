@@ -2,111 +2,79 @@
 //! Loss detection by time (RACK) and tail loss probes (RFC 8985).
 
 use super::input::Progress;
-use super::output::Transmit;
-use super::{ProbeState, Sender, TimerKind};
+use super::timers::TimerKind;
+use super::Linux;
 use crate::config::LossDetection;
 use crate::rtt::round_up;
-use crate::scoreboard::{Slot, EVER_RETRANS, LOST, RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, LOST, SACKED};
+use crate::sender::Transmit;
 use crate::Seg;
 use perigee_cc::{CaState, CongestionControl, LossEvent, LossKind, Transition};
 use perigee_units::Nanos;
 
-/// Number of recoveries without a DSACK after which the reordering window is reset.
-const REO_PERSIST: u32 = 16;
 /// Number of segments SACKed above a hole that mark it lost (RFC 6675).
 const DUP_THRESHOLD: u64 = 3;
-/// Maximum number of steps of the reordering window.
-const MAX_STEPS: u64 = 255;
+/// The tail loss probe in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Probe {
+    /// snd_nxt when the probe was sent; `None` = no outstanding probe.
+    pub high: Option<Seg>,
+    pub was_retrans: bool,
+    app_limited: bool,
+}
 
-impl Sender {
-    /// Advances the most recently sent delivered packet; undelivered packets sent before it become
-    /// candidates for loss.
-    #[inline]
-    pub(super) fn advance_rack(&mut self, now: Nanos, slot: &Slot, seg: Seg) {
-        let rtt = now.saturating_sub(slot.tx.sent);
-        // Less than the minimum RTT: the ACK is for the original, not the retransmission.
-        if rtt < self.rtt.min() && slot.flags & (EVER_RETRANS | RETRANS) != 0 {
-            return;
-        }
-        let r = &mut self.rack;
-        r.advanced = true;
-        r.rtt = rtt;
-        if (slot.tx.sent, seg) > (r.sent, r.seg) {
-            r.sent = slot.tx.sent;
-            r.seg = seg;
-        }
+impl Probe {
+    /// Whether a retransmission is outstanding as a probe.
+    pub fn is_retransmission(&self) -> bool {
+        self.high.is_some() && self.was_retrans
     }
+}
 
-    /// Widens the reordering window on DSACKs, at most once per round; shrinks it after a while
-    /// without.
-    pub(super) fn update_reordering_window(&mut self, p: &Progress) {
-        if !p.forward() {
-            return;
-        }
-        let delivered_before = p.sampling.newest_delivered();
-        let r = &mut self.rack;
-        if delivered_before < r.last_delivered {
-            r.dsack_seen = false;
-        }
-        if std::mem::take(&mut r.dsack_seen) {
-            r.steps = (r.steps + 1).min(MAX_STEPS);
-            r.last_delivered = self.rate.delivered;
-            r.persist = REO_PERSIST;
-        } else if r.persist == 0 {
-            r.steps = 1;
-        }
-    }
-
-    pub(super) fn recovery_without_undo(&mut self) {
-        self.rack.persist = self.rack.persist.saturating_sub(1);
-    }
-
-    pub(super) fn persist_reordering_window(&mut self) {
-        self.rack.persist = (self.rack.persist + 1).min(REO_PERSIST);
-    }
-
-    pub(super) fn reordering_window(&self) -> Nanos {
-        match self.cfg.loss_detection {
+impl Linux {
+    fn reordering_window(&self) -> Nanos {
+        match self.conn.cfg.loss_detection {
             LossDetection::Rack => {}
             LossDetection::Rack415 => return self.reordering_window_415(),
             LossDetection::DupThresh => return Nanos::ZERO,
         }
-        if self.reord_seen == 0 && (self.ca >= CaState::Recovery || self.board.sacked >= self.reordering) {
+        if self.detection.reord_seen == 0
+            && (self.episode.ca >= CaState::Recovery || self.board.sacked >= self.detection.reordering)
+        {
             return Nanos::ZERO;
         }
         let min = if self.rtt.min() == Nanos::MAX { Nanos::ZERO } else { self.rtt.min() };
-        (min / 4 * self.rack.steps).min(self.rtt.srtt())
+        (min / 4 * self.detection.rack.steps).min(self.rtt.srtt())
     }
 
     /// Linux 4.15: never below a millisecond, and narrow only in recovery without reordering.
     fn reordering_window_415(&self) -> Nanos {
         const LEAST: Nanos = Nanos::from_millis(1);
         let min = self.rtt.min();
-        if (self.reord_seen == 0 && self.ca >= CaState::Recovery) || min == Nanos::MAX {
+        if (self.detection.reord_seen == 0 && self.episode.ca >= CaState::Recovery) || min == Nanos::MAX {
             return LEAST;
         }
-        (min / 4 * self.rack.steps).max(LEAST).min(self.rtt.srtt())
+        (min / 4 * self.detection.rack.steps).max(LEAST).min(self.rtt.srtt())
     }
 
     /// RFC 6675: marks a segment lost when a number of segments above it are SACKed:
     /// `DUP_THRESHOLD`, or alongside RACK the reordering degree. Retransmissions are not marked
     /// again.
     fn mark_by_dupthresh(&mut self, now: Nanos) {
-        let mut needed = match self.cfg.loss_detection {
+        let mut needed = match self.conn.cfg.loss_detection {
             LossDetection::DupThresh => DUP_THRESHOLD,
-            _ => self.reordering,
+            _ => self.detection.reordering,
         };
         if self.board.sacked < needed {
             return;
         }
         let una = self.board.una();
-        let mut end = self.highest_sacked;
+        let mut end = self.detection.highest_sacked;
         while end > una && needed > 0 {
             end -= 1;
             needed -= (self.board.slot(end).flags & SACKED != 0) as u64;
         }
-        let from = self.dup_marked.max(una);
-        self.dup_marked = from.max(end);
+        let from = self.detection.dup_marked.max(una);
+        self.detection.dup_marked = from.max(end);
         for seg in from..end {
             if self.board.slot(seg).flags & (SACKED | LOST | EVER_RETRANS) == 0 {
                 self.mark_lost(now, seg, LossKind::Rack);
@@ -119,8 +87,8 @@ impl Sender {
     /// overdue yet. Deadlines are in order of transmission, so the first segment that is not
     /// overdue ends the search.
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
-        let wait = self.rack.rtt + self.reordering_window();
-        let newest = (self.rack.sent, self.rack.seg);
+        let wait = self.detection.rack.rtt + self.reordering_window();
+        let newest = (self.detection.rack.sent, self.detection.rack.seg);
         let mut at = self.board.oldest_under_way(newest);
         while let Some(seg) = at {
             let slot = *self.board.slot(seg);
@@ -144,20 +112,18 @@ impl Sender {
     /// Runs loss detection if a delivery advanced the RACK state. Arms the reordering timer if a
     /// packet is not overdue yet; the other timers must not be rearmed then.
     pub(super) fn find_losses(&mut self, now: Nanos, p: &mut Progress) {
-        if self.cfg.loss_detection != LossDetection::Rack {
+        if self.conn.cfg.loss_detection != LossDetection::Rack {
             self.mark_by_dupthresh(now);
-            if self.cfg.loss_detection == LossDetection::DupThresh {
+            if self.conn.cfg.loss_detection == LossDetection::DupThresh {
                 return;
             }
         }
-        if self.board.out() == 0 || !std::mem::take(&mut self.rack.advanced) {
+        if self.board.out() == 0 || !std::mem::take(&mut self.detection.rack.advanced) {
             return;
         }
         let retrans = self.board.retrans;
         if let Some(wait) = self.detect_losses(now) {
-            // Two jiffies of slack, as the kernel adds.
-            let wait = round_up(wait, self.tick) + Nanos(2 * self.tick);
-            self.arm(TimerKind::Reorder, now + wait);
+            self.timers.arm_reorder(now, wait);
             p.rearm = false;
         }
         p.lost_retrans |= retrans > self.board.retrans;
@@ -168,25 +134,25 @@ impl Sender {
             return;
         }
         self.rate.lost += 1;
-        if self.caps.per_loss {
+        if self.conn.caps.per_loss {
             let slot = *self.board.slot(seg);
             let event = LossEvent {
-                bytes: self.mss,
-                tx: slot.tx.in_bytes(self.mss),
+                bytes: self.conn.mss,
+                tx: slot.tx.in_bytes(self.conn.mss),
                 tag: slot.tag,
-                lost_total: self.rate.lost * self.mss,
+                lost_total: self.rate.lost * self.conn.mss,
                 kind,
             };
             let cx = self.cx(now);
-            self.cc.on_loss(&cx, &mut self.win, &event);
+            self.conn.cc.on_loss(&cx, &mut self.conn.win, &event);
         }
     }
 
     /// At a timeout all segments are lost except those sent so recently that their ACKs may still
     /// arrive.
     pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
-        let wait = self.rack.rtt + self.reordering_window();
-        let by_time = self.cfg.loss_detection != LossDetection::DupThresh;
+        let wait = self.detection.rack.rtt + self.reordering_window();
+        let by_time = self.conn.cfg.loss_detection != LossDetection::DupThresh;
         for seg in self.board.una()..self.board.nxt() {
             let slot = self.board.slot(seg);
             let recent = by_time && slot.tx.sent + wait > now;
@@ -201,25 +167,23 @@ impl Sender {
     pub(super) fn reorder_timeout(&mut self, now: Nanos) {
         let in_flight = self.board.in_flight();
         let wait = self.detect_losses(now);
-        if self.board.in_flight() != in_flight && self.ca != CaState::Recovery {
+        if self.board.in_flight() != in_flight && self.episode.ca != CaState::Recovery {
             self.enter_recovery(now);
-            if self.caps.recovery == perigee_cc::Recovery::Prr {
+            if self.conn.caps.recovery == perigee_cc::Recovery::Prr {
                 self.reduce(1, false);
             }
         }
         match wait {
-            Some(wait) => {
-                self.arm(TimerKind::Reorder, now + round_up(wait, self.tick) + Nanos(2 * self.tick))
-            }
+            Some(wait) => self.timers.arm_reorder(now, wait),
             None => self.arm_rto(now),
         }
     }
 
     /// Delay of the tail loss probe, if one may be sent.
     pub(super) fn probe_delay(&self, now: Nanos, from_ack: bool) -> Option<Nanos> {
-        let allowed = self.cfg.tlp
+        let allowed = self.conn.cfg.tlp
             && self.board.out() > 0
-            && matches!(self.ca, CaState::Open | CaState::Cwr)
+            && matches!(self.episode.ca, CaState::Open | CaState::Cwr)
             && self.probe.high.is_none();
         if !allowed {
             return None;
@@ -228,12 +192,12 @@ impl Sender {
         let delay = if srtt == Nanos::ZERO {
             Nanos::from_secs(1)
         } else if self.board.out() == 1 {
-            srtt * 2 + self.cfg.rto.min
+            srtt * 2 + self.conn.cfg.rto.min
         } else {
             srtt * 2 + Nanos::from_millis(2)
         };
-        let rto_left = if from_ack { self.backed_off_rto() } else { self.rto_left(now) };
-        Some(round_up(delay.min(rto_left.max(Nanos(1))), self.tick))
+        let rto_left = if from_ack { self.rto() } else { self.rto_left(now) };
+        Some(round_up(delay.min(rto_left.max(Nanos(1))), self.timers.tick))
     }
 
     /// The probe timer fired: sends one new segment if available, else retransmits the last one.
@@ -247,11 +211,11 @@ impl Sender {
                 self.emit_probe(now, self.board.nxt() - 1, out)
             };
             if sent {
-                self.stats.probes += 1;
-                self.probe = ProbeState { high: Some(self.board.nxt()), was_retrans: !is_new, app_limited };
+                self.conn.stats.probes += 1;
+                self.probe = Probe { high: Some(self.board.nxt()), was_retrans: !is_new, app_limited };
             }
         }
-        self.timer = TimerKind::None;
+        self.timers.kind = TimerKind::None;
         self.arm_rto(now);
     }
 
