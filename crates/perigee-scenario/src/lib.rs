@@ -21,7 +21,7 @@ pub use perigee_timeline as timeline;
 pub use perigee_units as units;
 
 pub use file::error::{Origin, Place, Problem, ScenarioError};
-pub use file::kind::is_plugin;
+pub use file::notation::is_plugin;
 pub use file::scenario::Scenario;
 pub use file::{schema, sources};
 pub use world::assembly::{FlowPlan, PortReport, World};

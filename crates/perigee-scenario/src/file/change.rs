@@ -5,7 +5,7 @@ use crate::file::checked::{Checked, Part};
 use crate::file::error::{Place, Problem};
 use crate::file::field::FromPart;
 use crate::file::grammar::Only;
-use crate::file::kind::{Draw, Kind};
+use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, SHORT_DRAW};
 use perigee_timeline::OutageMode;
@@ -70,10 +70,10 @@ parameters! {
     at: Nanos = required(ANY_TIME, "when");
     on: String = bottleneck();
     direction: Option<Direction> = direction();
-    rate: Option<Draw<BitRate>> = optional(Kind::RateDraw, "new rate of the port; zero blocks it");
+    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new rate of the port; zero blocks it");
     delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
-    loss: Option<Draw<f64>> = optional(Kind::LossDraw, "new probability of random loss");
+    loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
     outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long");
     mode: OutageMode = outage_mode(), only &[Only::Given(&["outage"])];
 }

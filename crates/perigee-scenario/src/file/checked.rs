@@ -3,7 +3,7 @@
 
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
-use crate::file::kind::{function, Val};
+use crate::file::notation::{function, Val};
 use crate::file::tree::{Entry, Table};
 pub use crate::file::tree::{Given, Sweep};
 use std::borrow::Cow;
@@ -85,7 +85,7 @@ impl Checked {
             return Some((Cow::Borrowed(part), place));
         }
         let part = match (&row.content, row.default) {
-            (Content::Value(kind), Some(text)) => Part::Value(kind.read_default(text)),
+            (Content::Value(notation), Some(text)) => Part::Value(notation.read_default(text)),
             (Content::One(section), _) => Part::One(Arc::new(Checked::absent(section, self))),
             _ => return None,
         };

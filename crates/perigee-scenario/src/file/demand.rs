@@ -4,39 +4,39 @@
 use crate::file::cells::{self, Cell, MAX_CELLS};
 use crate::file::error::Problem;
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
 use crate::file::node::NodeSpec;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use perigee_units::{files, BitRate, Nanos};
 use std::path::PathBuf;
 
-const STEP: Kind = Kind::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
-const INTERVAL: Kind = Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
+const STEP: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(3600));
+const INTERVAL: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(86_400));
 
 parameters! {
     /// `[demand]`.
     Demand = "demand", "All users as a fluid, for `perigee demand`. Gateways are the nodes of kind \"station\".";
-    set: Option<String> = optional(Kind::Word(&["cities"]), "cells of a bundled table: the largest cities");
-    file: Option<PathBuf> = optional(Kind::File, "cells from a file instead: CSV with columns lat, lon, population (or terminals) and, if wanted, name, or X, Y, Z; or GeoJSON");
-    count: Option<usize> = optional(Kind::Int(1, 100_000), "only so many cells, those with the most population");
-    grid_deg as grid: Option<f64> = optional(Kind::Angle(0.1, 30.0), "cells of the table or file are merged into squares of this many degrees");
-    terminals: Option<u64> = optional(Kind::Int(1, 10_000_000_000), "terminals in all cells, in proportion to population; default: the column terminals of the file");
-    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation for terminals; default: that of the constellation");
-    active: f64 = key(Kind::Number(0.0, 1.0), "0.05", "share of the terminals that are active in the busy hour");
-    activity: Option<PathBuf> = optional(Kind::File, "a CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, see below");
-    spread: String = key(Kind::Word(&["balanced", "even", "nearest"]), "balanced", "how the terminals of a cell are spread over the satellites in view: less to those with many terminals in view, evenly, or all to the nearest");
-    satellites: usize = key(Kind::Int(1, 64), "4", "satellites that serve a cell at most, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
-    gateway: String = key(Kind::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: the nearest by path, or spread over the nearest ones, less to those with much traffic");
-    gateways: usize = key(Kind::Int(1, 16), "3", "gateways over which a satellite's traffic is spread at most, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
-    route: String = key(Kind::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: the shortest, or those that avoid ISLs which shortest paths would fill");
-    fairness: String = key(Kind::Word(&["max-min", "proportional", "alpha"]), "max-min", "how elastic traffic shares capacity, by weight");
-    alpha: f64 = key(Kind::Number(0.2, 8.0), "2", "of alpha-fair rates: 1 is proportional, larger is nearer to max-min"), only &[Only::With("fairness", &["alpha"])];
-    isl: Option<BitRate> = optional(Kind::Rate, "capacity of an ISL in each direction; default: that of [port.isl], or 10 Gbit/s");
+    set: Option<String> = optional(Notation::Word(&["cities"]), "cells of a bundled table: the largest cities");
+    file: Option<PathBuf> = optional(Notation::File, "cells from a file instead: CSV with columns lat, lon, population (or terminals) and, if wanted, name, or X, Y, Z; or GeoJSON");
+    count: Option<usize> = optional(Notation::Int(1, 100_000), "only so many cells, those with the most population");
+    grid_deg as grid: Option<f64> = optional(Notation::Angle(0.1, 30.0), "cells of the table or file are merged into squares of this many degrees");
+    terminals: Option<u64> = optional(Notation::Int(1, 10_000_000_000), "terminals in all cells, in proportion to population; default: the column terminals of the file");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation for terminals; default: that of the constellation");
+    active: f64 = key(Notation::Number(0.0, 1.0), "0.05", "share of the terminals that are active in the busy hour");
+    activity: Option<PathBuf> = optional(Notation::File, "a CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, see below");
+    spread: String = key(Notation::Word(&["balanced", "even", "nearest"]), "balanced", "how the terminals of a cell are spread over the satellites in view: less to those with many terminals in view, evenly, or all to the nearest");
+    satellites: usize = key(Notation::Int(1, 64), "4", "satellites that serve a cell at most, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
+    gateway: String = key(Notation::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: the nearest by path, or spread over the nearest ones, less to those with much traffic");
+    gateways: usize = key(Notation::Int(1, 16), "3", "gateways over which a satellite's traffic is spread at most, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
+    route: String = key(Notation::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: the shortest, or those that avoid ISLs which shortest paths would fill");
+    fairness: String = key(Notation::Word(&["max-min", "proportional", "alpha"]), "max-min", "how elastic traffic shares capacity, by weight");
+    alpha: f64 = key(Notation::Number(0.2, 8.0), "2", "of alpha-fair rates: 1 is proportional, larger is nearer to max-min"), only &[Only::With("fairness", &["alpha"])];
+    isl: Option<BitRate> = optional(Notation::Rate, "capacity of an ISL in each direction; default: that of [port.isl], or 10 Gbit/s");
     step: Nanos = key(STEP, "15 s", "time between allocations");
     record: Nanos = key(INTERVAL, "60 s", "time over which a row of a cell is averaged; a multiple of step");
     record_links: Nanos = key(INTERVAL, "300 s", "time over which a row of a link, beam or gateway is averaged; a multiple of record");
-    threshold: BitRate = key(Kind::Rate, "25 Mbit", "a terminal with less than this, or than its plan's rate, counts as below");
+    threshold: BitRate = key(Notation::Rate, "25 Mbit", "a terminal with less than this, or than its plan's rate, counts as below");
     down: Down = one();
     up: Up = one();
     plan: Vec<Plan> = list("[[demand.plan]]: what terminals want; default: one plan with the defaults below");
@@ -46,42 +46,42 @@ parameters! {
 parameters! {
     /// `[demand.down]`.
     Down = "down", "Capacities towards the terminals.";
-    terminal: BitRate = key(Kind::Rate, "300 Mbit", "of a terminal");
-    beam: BitRate = key(Kind::Rate, "4 Gbit", "of all beams from one satellite to one cell");
-    satellite: BitRate = key(Kind::Rate, "20 Gbit", "of all beams of a satellite");
-    feeder: BitRate = key(Kind::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
-    gateway: BitRate = key(Kind::Rate, "100 Gbit", "of a gateway, all antennas together");
+    terminal: BitRate = key(Notation::Rate, "300 Mbit", "of a terminal");
+    beam: BitRate = key(Notation::Rate, "4 Gbit", "of all beams from one satellite to one cell");
+    satellite: BitRate = key(Notation::Rate, "20 Gbit", "of all beams of a satellite");
+    feeder: BitRate = key(Notation::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
+    gateway: BitRate = key(Notation::Rate, "100 Gbit", "of a gateway, all antennas together");
 }
 
 parameters! {
     /// `[demand.up]`.
     Up = "up", "Capacities from the terminals.";
-    terminal: BitRate = key(Kind::Rate, "40 Mbit", "of a terminal");
-    beam: BitRate = key(Kind::Rate, "600 Mbit", "of all beams from one cell to one satellite");
-    satellite: BitRate = key(Kind::Rate, "4 Gbit", "of all beams of a satellite");
-    feeder: BitRate = key(Kind::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
-    gateway: BitRate = key(Kind::Rate, "100 Gbit", "of a gateway, all antennas together");
+    terminal: BitRate = key(Notation::Rate, "40 Mbit", "of a terminal");
+    beam: BitRate = key(Notation::Rate, "600 Mbit", "of all beams from one cell to one satellite");
+    satellite: BitRate = key(Notation::Rate, "4 Gbit", "of all beams of a satellite");
+    feeder: BitRate = key(Notation::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
+    gateway: BitRate = key(Notation::Rate, "100 Gbit", "of a gateway, all antennas together");
 }
 
 parameters! {
     /// `[[demand.plan]]`.
     Plan = "plan", "A plan: the same for a share of the terminals of every cell.";
-    name: String = key(Kind::Text, "all", "for tables");
-    share: f64 = key(Kind::Number(0.0, 1e9), "1", "share of the terminals, relative to the other plans");
-    down: BitRate = key(Kind::Rate, "100 Mbit", "elastic traffic of an active terminal takes up to this");
-    up: BitRate = key(Kind::Rate, "10 Mbit", "the same, upwards");
-    inelastic_down: Option<BitRate> = optional(Kind::Rate, "traffic of an active terminal that is served first and in full or not at all, such as voice; default: none");
-    inelastic_up: Option<BitRate> = optional(Kind::Rate, "the same, upwards");
-    weight: f64 = key(Kind::Number(1e-6, 1e6), "1", "of a terminal's elastic rate where capacity is short");
+    name: String = key(Notation::Text, "all", "for tables");
+    share: f64 = key(Notation::Number(0.0, 1e9), "1", "share of the terminals, relative to the other plans");
+    down: BitRate = key(Notation::Rate, "100 Mbit", "elastic traffic of an active terminal takes up to this");
+    up: BitRate = key(Notation::Rate, "10 Mbit", "the same, upwards");
+    inelastic_down: Option<BitRate> = optional(Notation::Rate, "traffic of an active terminal that is served first and in full or not at all, such as voice; default: none");
+    inelastic_up: Option<BitRate> = optional(Notation::Rate, "the same, upwards");
+    weight: f64 = key(Notation::Number(1e-6, 1e6), "1", "of a terminal's elastic rate where capacity is short");
 }
 
 parameters! {
     /// `[[demand.failure]]`.
     Failure = "failure", "Gateways that fail.";
-    gateway: Vec<String> = required(Kind::OneOrMany(&Kind::Text), "names of the gateways");
+    gateway: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "names of the gateways");
     at: Nanos = key(ANY_TIME, "0 s", "when");
     length: Option<Nanos> = optional(ANY_TIME, "how long; default: to the end");
-    left: f64 = key(Kind::Number(0.0, 1.0), "0", "share of the capacity that is left");
+    left: f64 = key(Notation::Number(0.0, 1.0), "0", "share of the capacity that is left");
 }
 
 /// `[demand]` with its cells and curve.

@@ -4,7 +4,8 @@
 use crate::file::checked::{Checked, Given, Part};
 use crate::file::error::Place;
 use crate::file::grammar::{Key, Section};
-use crate::file::kind::{Draw, Shape, Val};
+use crate::file::notation::{Draw, Val};
+use crate::file::shape::Shape;
 use crate::file::tree::{self, Sweep};
 use perigee_sources::topology::Placement;
 use perigee_timeline::{Hosts, Law, LinkOrder, OutageMode, Routing};

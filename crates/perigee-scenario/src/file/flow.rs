@@ -5,9 +5,9 @@ use crate::file::apps;
 use crate::file::checked::Given;
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{By, Kinds, Only};
-use crate::file::kind::Kind;
 use crate::file::matrix::{self, Demand};
 use crate::file::node::NodeSpec;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, MAX_FLOWS};
 use crate::file::split::{self, LegPlace, Split};
@@ -26,22 +26,22 @@ const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "p
 parameters! {
     /// `[[flow]]`.
     Flow = "flow", "A flow, or several alike.", kinds Kinds { by: By::Word("app"), of: apps::APPS };
-    name: Option<String> = optional(Kind::Text, "unique; default: made from the ends");
-    from: Option<String> = optional(Kind::Text, "sending node; with neither from nor to: one flow for each pair of the source");
-    to: Option<String> = optional(Kind::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground");
-    pattern: Option<String> = optional(Kind::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
-    matrix: Option<PathBuf> = optional(Kind::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
-    group: Option<String> = optional(Kind::Text, "group of flows: tables, report and comparisons have its numbers as well; default: \"background\" where background = true, else none");
-    background: Option<bool> = optional(Kind::Bool, "true: not part of the numbers of the run, which are those of the other flows; its group has them; default: false");
-    cc: String = key(Kind::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
-    backend: Option<Hosts> = optional(Kind::Word(&Hosts::NAMES), "backend of this flow: the simulator, also in a run with real hosts, or Linux, which needs them (--backend linux or emulation); default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
-    app: String = key(Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
+    name: Option<String> = optional(Notation::Text, "unique; default: made from the ends");
+    from: Option<String> = optional(Notation::Text, "sending node; with neither from nor to: one flow for each pair of the source");
+    to: Option<String> = optional(Notation::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground");
+    pattern: Option<String> = optional(Notation::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
+    matrix: Option<PathBuf> = optional(Notation::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
+    group: Option<String> = optional(Notation::Text, "group of flows: tables, report and comparisons have its numbers as well; default: \"background\" where background = true, else none");
+    background: Option<bool> = optional(Notation::Bool, "true: not part of the numbers of the run, which are those of the other flows; its group has them; default: false");
+    cc: String = key(Notation::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
+    backend: Option<Hosts> = optional(Notation::Word(&Hosts::NAMES), "backend of this flow: the simulator, also in a run with real hosts, or Linux, which needs them (--backend linux or emulation); default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
+    app: String = key(Notation::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
     start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only TIMED;
     stagger: Nanos = key(ANY_TIME, "0 s", "each further flow of this entry starts this much later"), only TIMED;
     stop: Option<Nanos> = optional(ANY_TIME, "when it stops sending; default: the end"), only TIMED;
-    count: u64 = key(Kind::Int(1, MAX_FLOWS), "1", "identical flows"), only TIMED;
+    count: u64 = key(Notation::Int(1, MAX_FLOWS), "1", "identical flows"), only TIMED;
     cc_params: Given = scheme_params("cc", "parameters of this flow's scheme (its cc must be named)"), only TCP_OF_OURS;
-    slow_start: Option<String> = optional(Kind::Word(starts::NAMES), "initial slow start of the flow; default: run.slow_start"), only TCP_OF_OURS;
+    slow_start: Option<String> = optional(Notation::Word(starts::NAMES), "initial slow start of the flow; default: run.slow_start"), only TCP_OF_OURS;
     slow_start_params: Given = start_params("slow_start", "parameters of this flow's start (its slow_start must be given)"), only TCP_OF_OURS;
     tcp: Given = tcp_options("transport options of this flow"), only TCP;
 }

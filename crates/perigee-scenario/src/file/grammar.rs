@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Elements of a grammar: sections, their kinds, and keys.
 
-use crate::file::kind::{Kind, Shape};
+use crate::file::notation::Notation;
+use crate::file::shape::Shape;
 use std::fmt;
 
 /// A table of the file.
@@ -114,9 +115,9 @@ pub(crate) fn quoted(words: &[&str]) -> String {
 #[derive(Debug)]
 pub enum Content {
     /// A value.
-    Value(Kind),
+    Value(Notation),
     /// Name of a queue discipline. Its parameters are keys of the same section.
-    Discipline(Kind),
+    Discipline(Notation),
     /// A section.
     One(&'static Section),
     /// Sections with user-defined names.
@@ -143,7 +144,7 @@ impl Content {
     /// [`Shape`] of the values.
     pub(crate) const fn shape(&self) -> u64 {
         match self {
-            Content::Value(kind) | Content::Discipline(kind) => kind.shape(),
+            Content::Value(notation) | Content::Discipline(notation) => notation.shape(),
             Content::One(_) => Shape::Section as u64,
             Content::Named(_) => Shape::Named as u64,
             Content::List(_) => (Shape::Section as u64) << Shape::MANY,

@@ -4,7 +4,7 @@
 use crate::file::error::Problem;
 use crate::file::field::Named;
 use crate::file::grammar::Only;
-use crate::file::kind::{Draw, Kind};
+use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::SHORT_DRAW;
 use perigee_timeline::OutageMode;
@@ -15,10 +15,10 @@ parameters! {
     Handover = "handover", "What happens when a terminal changes its satellite.";
     mode: OutageMode = outage_mode();
     length as outage: Draw<Nanos> = key(SHORT_DRAW, "uniform(45 ms, 120 ms)", "the terminal is cut off for this long");
-    file: Option<Named> = optional(Kind::File, "a recorded distribution instead: seconds of one outage in the first column of each line");
-    per_delay: f64 = key(Kind::Number(0.0, 1000.0), "0", "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
-    every: Option<Nanos> = optional(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those of the selection of satellites: each has an outage even if the satellite stays the same; a multiple of source.constellation.step (only for constellations)");
-    first: Option<Nanos> = optional(Kind::Time(Nanos::ZERO, Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
+    file: Option<Named> = optional(Notation::File, "a recorded distribution instead: seconds of one outage in the first column of each line");
+    per_delay: f64 = key(Notation::Number(0.0, 1000.0), "0", "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
+    every: Option<Nanos> = optional(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those of the selection of satellites: each has an outage even if the satellite stays the same; a multiple of source.constellation.step (only for constellations)");
+    first: Option<Nanos> = optional(Notation::Time(Nanos::ZERO, Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
 }
 
 impl Handover {

@@ -4,7 +4,7 @@
 use crate::file::change::Direction;
 use crate::file::error::Problem;
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::SOME_TIME;
 use perigee_units::{parse_time, Nanos};
@@ -20,18 +20,18 @@ const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
 parameters! {
     /// `[jitter]`.
     JitterKeys = "jitter", "The RTT of a path as a measured distribution, drawn anew again and again, and rare losses. For chains, dumbbells and parking lots.";
-    preset: Option<String> = optional(Kind::Word(&["geo"]), "a known distribution: the RTT of a geostationary service");
-    rtt: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %");
-    added: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "quantiles of what is added to the RTT that the path has at the time, instead");
+    preset: Option<String> = optional(Notation::Word(&["geo"]), "a known distribution: the RTT of a geostationary service");
+    rtt: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %");
+    added: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of what is added to the RTT that the path has at the time, instead");
     on: String = bottleneck();
-    direction: Direction = key(Kind::Word(&["forward", "reverse"]), "forward", "which direction varies");
-    step: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws");
-    correlation: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other");
+    direction: Direction = key(Notation::Word(&["forward", "reverse"]), "forward", "which direction varies");
+    step: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws");
+    correlation: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other");
     loss_every: Option<Nanos> = optional(SOME_TIME, "mean time between loss events; default: none");
-    loss_single: f64 = key(Kind::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"), only LOSS_EVENTS;
-    loss_mean: f64 = key(Kind::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"), only LOSS_EVENTS;
-    loss_longest: u64 = key(Kind::Int(2, 100_000), "11", "their longest"), only LOSS_EVENTS;
-    loss_slot: Nanos = key(Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"), only LOSS_EVENTS;
+    loss_single: f64 = key(Notation::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"), only LOSS_EVENTS;
+    loss_mean: f64 = key(Notation::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"), only LOSS_EVENTS;
+    loss_longest: u64 = key(Notation::Int(2, 100_000), "11", "their longest"), only LOSS_EVENTS;
+    loss_slot: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"), only LOSS_EVENTS;
 }
 
 /// `[jitter]` with the quantiles named by its keys.

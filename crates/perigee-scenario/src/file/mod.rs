@@ -5,7 +5,7 @@
 //! From text to types:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with
 //!   their places.
-//! * [`kind`], [`grammar`]: allowed keys and values. [`parameters`]: a section's table of keys and
+//! * [`notation`], [`grammar`]: allowed keys and values. [`parameters`]: a section's table of keys and
 //!   its type from one declaration, with the rows of [`rows`] for types of [`field`]; the table
 //!   drives validation ([`validate`], [`checked`]), [`schema`] and the reference page.
 //! * [`top`]: the sections of a file, and [`run`], [`node`], [`port`], [`change`], [`flow`] and
@@ -32,10 +32,10 @@ pub mod grammar;
 pub mod handover;
 pub mod hosts;
 pub mod jitter;
-pub mod kind;
 pub mod matrix;
 pub mod node;
 pub mod node_sets;
+pub mod notation;
 pub mod notices;
 pub mod parameters;
 pub mod port;
@@ -48,6 +48,7 @@ pub mod scenario;
 pub mod schedules;
 pub mod schema;
 mod scheme_selection;
+pub mod shape;
 pub mod sources;
 pub mod split;
 pub(crate) mod starts;

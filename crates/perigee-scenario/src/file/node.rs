@@ -3,7 +3,7 @@
 
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use std::path::PathBuf;
 
@@ -13,15 +13,15 @@ pub(crate) const STATION: &[Only] = &[Only::With("kind", &["station"])];
 parameters! {
     /// `[node.NAME]`.
     Node = "node", "A place on the ground.";
-    kind: String = key(Kind::Word(&["terminal", "station", "host"]), "terminal", "terminal: one dish, hard handovers; station: several dishes, soft handovers");
-    place: Option<String> = optional(Kind::Text, "a city of the shipped list");
-    lat: Option<f64> = optional(Kind::Number(-90.0, 90.0), "degrees north, instead of a place");
-    lon: Option<f64> = optional(Kind::Number(-180.0, 360.0), "degrees east");
-    height_m as height: f64 = key(Kind::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid");
-    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation for this node alone");
-    weight: f64 = key(Kind::Number(0.0, 1e12), "1", "population or demand, for the traffic pattern `gravity`");
-    dishes: Option<u32> = optional(Kind::Int(1, 10_000), "satellites that a station can talk to at once, the nearest ones; default: all in view"), only STATION;
-    weather: Option<PathBuf> = optional(Kind::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\"");
+    kind: String = key(Notation::Word(&["terminal", "station", "host"]), "terminal", "terminal: one dish, hard handovers; station: several dishes, soft handovers");
+    place: Option<String> = optional(Notation::Text, "a city of the shipped list");
+    lat: Option<f64> = optional(Notation::Number(-90.0, 90.0), "degrees north, instead of a place");
+    lon: Option<f64> = optional(Notation::Number(-180.0, 360.0), "degrees east");
+    height_m as height: f64 = key(Notation::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation for this node alone");
+    weight: f64 = key(Notation::Number(0.0, 1e12), "1", "population or demand, for the traffic pattern `gravity`");
+    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "satellites that a station can talk to at once, the nearest ones; default: all in view"), only STATION;
+    weather: Option<PathBuf> = optional(Notation::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\"");
 }
 
 /// A node on the ground: from `[node.NAME]`, or from `[[nodes]]`.
@@ -29,7 +29,7 @@ parameters! {
 pub struct NodeSpec {
     /// Name.
     pub name: String,
-    /// Kind: terminal, station or host.
+    /// Notation: terminal, station or host.
     pub kind: String,
     /// City, or latitude and longitude in degrees.
     pub position: Position,

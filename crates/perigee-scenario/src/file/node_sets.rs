@@ -2,8 +2,8 @@
 //! `[[nodes]]`: many nodes at once, from a bundled table or a user-supplied file.
 
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
 use crate::file::node::{NodeSpec, Position, STATION};
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_orbit::sky::cities;
 use perigee_units::{files, names};
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 parameters! {
     /// `[[nodes]]`.
     NodeSet = "nodes", "Many nodes at once, each under its own name.";
-    set: Option<String> = optional(Kind::Word(&["cities", "gateways", "study-cities"]), "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities");
-    file: Option<PathBuf> = optional(Kind::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight, weather (a file as of [node.NAME] weather, beside this one)");
-    count: Option<usize> = optional(Kind::Int(1, 100_000), "only so many, from the top");
-    kind: String = key(Kind::Word(&["terminal", "station"]), "station", "as of [node.NAME]");
-    mask_deg as mask: Option<f64> = optional(Kind::Angle(0.0, 90.0), "smallest elevation");
-    dishes: Option<u32> = optional(Kind::Int(1, 10_000), "satellites that a station can talk to at once"), only STATION;
+    set: Option<String> = optional(Notation::Word(&["cities", "gateways", "study-cities"]), "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities");
+    file: Option<PathBuf> = optional(Notation::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight, weather (a file as of [node.NAME] weather, beside this one)");
+    count: Option<usize> = optional(Notation::Int(1, 100_000), "only so many, from the top");
+    kind: String = key(Notation::Word(&["terminal", "station"]), "station", "as of [node.NAME]");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation");
+    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "satellites that a station can talk to at once"), only STATION;
 }
 
 /// The nodes of an entry and the file that they came from.

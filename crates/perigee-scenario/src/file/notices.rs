@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[notices]`: announcements of handovers, outages and reconfigurations to schemes and programs.
 
-use crate::file::kind::{Draw, Kind};
+use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, SHORT_DRAW};
 use perigee_timeline::Notices;
@@ -13,11 +13,11 @@ const ERROR_QUANTILES: u64 = 64;
 parameters! {
     /// `[notices]`.
     NoticeSpec = "notices", "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing), and programs on real hosts.";
-    on: bool = key(Kind::Bool, "true", "whether they are told anything");
+    on: bool = key(Notation::Bool, "true", "whether they are told anything");
     lead: Nanos = key(ANY_TIME, "0 s", "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)");
     hold: Nanos = key(ANY_TIME, "2.3 s", "the end is told this long after the beginning was");
     error: Draw<Nanos> = key(SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this");
-    loss: f64 = key(Kind::Number(0.0, 1.0), "0", "probability that a notice does not arrive");
+    loss: f64 = key(Notation::Number(0.0, 1.0), "0", "probability that a notice does not arrive");
 }
 
 impl NoticeSpec {

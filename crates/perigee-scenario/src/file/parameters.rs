@@ -2,11 +2,11 @@
 //! Declaration of a section's keys, from which its type, its grammar, its JSON Schema and its
 //! reference page are derived.
 
-/// Declares a section as a type: a row `field: Type = form(kind, default or nothing, help)` for
+/// Declares a section as a type: a row `field: Type = form(notation, default or nothing, help)` for
 /// each key, where the form is a function of [`rows`](crate::file::rows), and the conditions for
 /// the key to have an effect. If the key and the field have different names, the key follows after
 /// `as`. An `Option` is `Some` if the key was written. A type that cannot be read from the row's
-/// kind, or a type that needs a value for a key without default, does not compile.
+/// notation, or a type that needs a value for a key without default, does not compile.
 macro_rules! parameters {
     (
         $(#[$doc:meta])*
@@ -50,7 +50,7 @@ macro_rules! parameters {
         }
 
         impl $crate::file::field::FromPart for $name {
-            const SHAPES: u64 = $crate::file::kind::Shape::Section as u64;
+            const SHAPES: u64 = $crate::file::shape::Shape::Section as u64;
 
             fn from_part(part: &$crate::file::checked::Part, _: &$crate::file::error::Place) -> Option<Self> {
                 match part {

@@ -4,7 +4,7 @@
 use crate::file::error::{Place, Problem};
 use crate::file::flow::FlowSpec;
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use crate::file::tree::{Entry, Item, Raw, Table};
@@ -15,15 +15,15 @@ use std::path::PathBuf;
 parameters! {
     /// `[[program]]`.
     Program = "program", "A program of this machine that runs on a node, where hosts are real (--backend linux).";
-    node: String = required(Kind::Text, "where it runs: an end of a flow with app = \"programs\"");
-    command: Vec<String> = required(Kind::OneOrMany(&Kind::Text), "a line for the shell, or a list of words: the program and its arguments");
+    node: String = required(Notation::Text, "where it runs: an end of a flow with app = \"programs\"");
+    command: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "a line for the shell, or a list of words: the program and its arguments");
     start: Nanos = key(ANY_TIME, "0 s", "when it starts");
-    namespace: String = key(Kind::Word(&["node", "first"]), "node", "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets");
-    wait: bool = key(Kind::Bool, "false", "the run ends when all programs with wait = true have ended");
-    environment: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "variables, \"NAME=VALUE\"");
-    folder: Option<PathBuf> = optional(Kind::File, "where it starts; default: the folder of this file");
-    stdin: Option<PathBuf> = optional(Kind::File, "its standard input; default: empty");
-    input: Option<String> = optional(Kind::Text, "its standard input as text"), only &[Only::Absent("stdin")];
+    namespace: String = key(Notation::Word(&["node", "first"]), "node", "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets");
+    wait: bool = key(Notation::Bool, "false", "the run ends when all programs with wait = true have ended");
+    environment: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "variables, \"NAME=VALUE\"");
+    folder: Option<PathBuf> = optional(Notation::File, "where it starts; default: the folder of this file");
+    stdin: Option<PathBuf> = optional(Notation::File, "its standard input; default: empty");
+    input: Option<String> = optional(Notation::Text, "its standard input as text"), only &[Only::Absent("stdin")];
 }
 
 /// A program on a node.

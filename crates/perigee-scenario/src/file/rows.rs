@@ -5,27 +5,27 @@
 use crate::file::disciplines;
 use crate::file::field::{Field, Table};
 use crate::file::grammar::{Content, Key};
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use perigee_units::Nanos;
 
 /// A key with a default.
 pub(crate) const fn key<T: Field>(
     name: &'static str,
-    kind: Kind,
+    notation: Notation,
     default: &'static str,
     help: &'static str,
 ) -> Key {
-    checked::<T>(Key { default: Some(default), ..row(name, Content::Value(kind), help) })
+    checked::<T>(Key { default: Some(default), ..row(name, Content::Value(notation), help) })
 }
 
 /// A key that may be absent.
-pub(crate) const fn optional<T: Field>(name: &'static str, kind: Kind, help: &'static str) -> Key {
-    checked::<T>(row(name, Content::Value(kind), help))
+pub(crate) const fn optional<T: Field>(name: &'static str, notation: Notation, help: &'static str) -> Key {
+    checked::<T>(row(name, Content::Value(notation), help))
 }
 
 /// A key that must be given.
-pub(crate) const fn required<T: Field>(name: &'static str, kind: Kind, help: &'static str) -> Key {
-    checked::<T>(Key { required: true, ..row(name, Content::Value(kind), help) })
+pub(crate) const fn required<T: Field>(name: &'static str, notation: Notation, help: &'static str) -> Key {
+    checked::<T>(Key { required: true, ..row(name, Content::Value(notation), help) })
 }
 
 /// A section.
@@ -50,7 +50,7 @@ pub(crate) const fn list<T: Field + Table>(name: &'static str, help: &'static st
 
 /// The name of a queue discipline, with parameters that are keys of the same section.
 pub(crate) const fn discipline<T: Field>(name: &'static str, help: &'static str) -> Key {
-    let content = Content::Discipline(Kind::Word(disciplines::NAMES));
+    let content = Content::Discipline(Notation::Word(disciplines::NAMES));
     checked::<T>(Key { default: Some(disciplines::DEFAULT), ..row(name, content, help) })
 }
 
@@ -105,31 +105,31 @@ const fn checked<T: Field>(row: Key) -> Key {
 /// Random loss in the data direction.
 pub(crate) const fn loss<T: Field>(name: &'static str) -> Key {
     let help = "probability that a packet is lost on each link of the data direction";
-    key::<T>(name, Kind::Number(0.0, 1.0), "0", help)
+    key::<T>(name, Notation::Number(0.0, 1.0), "0", help)
 }
 
 /// Effect of a shrinking delay.
 pub(crate) const fn reordering<T: Field>(name: &'static str) -> Key {
     let help = "packets that follow a shrinking delay may overtake earlier ones (as with netem)";
-    key::<T>(name, Kind::Bool, "false", help)
+    key::<T>(name, Notation::Bool, "false", help)
 }
 
 /// Port that changes.
 pub(crate) const fn bottleneck<T: Field>(name: &'static str) -> Key {
-    key::<T>(name, Kind::Text, "bottleneck", "bottleneck = all of them, or one by the name of its port")
+    key::<T>(name, Notation::Text, "bottleneck", "bottleneck = all of them, or one by the name of its port")
 }
 
 /// Directions that change.
 pub(crate) const fn direction<T: Field>(name: &'static str) -> Key {
     let help =
         "which directions change (forward = that of the data); rates change forward unless this is given";
-    key::<T>(name, Kind::Word(&["both", "forward", "reverse"]), "both", help)
+    key::<T>(name, Notation::Word(&["both", "forward", "reverse"]), "both", help)
 }
 
 /// Effect of an outage on packets.
 pub(crate) const fn outage_mode<T: Field>(name: &'static str) -> Key {
     let help = "what an outage does: flush = all packets at the link are lost, hold = all are kept, blackhole = the queue is served and what leaves it is lost";
-    key::<T>(name, Kind::Word(&["flush", "hold", "blackhole"]), "flush", help)
+    key::<T>(name, Notation::Word(&["flush", "hold", "blackhole"]), "flush", help)
 }
 
 /// Longest run: a week. Longer ones are several runs.
@@ -138,14 +138,14 @@ pub const MAX_DURATION: Nanos = Nanos::from_secs(7 * 86_400);
 /// samples.
 pub const MAX_FLOWS: i64 = 100_000;
 
-pub(crate) const ANY_TIME: Kind = Kind::Time(Nanos::ZERO, MAX_DURATION);
-pub(crate) const SOME_TIME: Kind = Kind::Time(Nanos(1_000), MAX_DURATION);
-pub(crate) const SHORT_DRAW: Kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
-pub(crate) const RTT: Kind = Kind::Time(Nanos::ZERO, Nanos::from_secs(100));
+pub(crate) const ANY_TIME: Notation = Notation::Time(Nanos::ZERO, MAX_DURATION);
+pub(crate) const SOME_TIME: Notation = Notation::Time(Nanos(1_000), MAX_DURATION);
+pub(crate) const SHORT_DRAW: Notation = Notation::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
+pub(crate) const RTT: Notation = Notation::Time(Nanos::ZERO, Nanos::from_secs(100));
 
 #[cfg(test)]
 mod tests {
-    use super::{key, list, needed, one, optional, Kind};
+    use super::{key, list, needed, one, optional, Notation};
     use crate::file::flow::Flow;
     use crate::file::run::RunSpec;
     use perigee_units::Nanos;
@@ -155,19 +155,19 @@ mod tests {
     #[test]
     #[should_panic(expected = "gives no value of its field's type")]
     fn a_row_gives_the_type_of_its_field() {
-        key::<Nanos>("step", Kind::Int(0, 9), "1", "");
+        key::<Nanos>("step", Notation::Int(0, 9), "1", "");
     }
 
     #[test]
     #[should_panic(expected = "gives no value of its field's type")]
     fn a_list_is_a_field_of_several_values() {
-        optional::<Option<String>>("cc", Kind::OneOrMany(&Kind::Text), "");
+        optional::<Option<String>>("cc", Notation::OneOrMany(&Notation::Text), "");
     }
 
     #[test]
     #[should_panic(expected = "its key may be absent")]
     fn a_field_that_needs_a_value_has_a_key_with_one() {
-        optional::<u64>("runs", Kind::Int(1, 9), "");
+        optional::<u64>("runs", Notation::Int(1, 9), "");
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn has_discipline(s: &Section) -> bool {
 
 fn key(k: &Key) -> Json {
     let mut schema = match &k.content {
-        Content::Value(kind) | Content::Discipline(kind) => kind.json_schema(),
+        Content::Value(notation) | Content::Discipline(notation) => notation.json_schema(),
         Content::One(s) => section(s),
         Content::Named(s) => {
             let mut one = section(s);
@@ -153,13 +153,13 @@ fn key(k: &Key) -> Json {
     schema["description"] = json!(meaning(k));
     if let Some(default) = k.default {
         schema["default"] = match &k.content {
-            Content::Value(kind)
+            Content::Value(notation)
                 if matches!(schema["type"].as_str(), Some("integer" | "number" | "boolean")) =>
             {
-                match kind.read_default(default) {
-                    crate::file::kind::Val::Bool(b) => json!(b),
-                    crate::file::kind::Val::Int(i) => json!(i),
-                    crate::file::kind::Val::Number(x) => json!(x),
+                match notation.read_default(default) {
+                    crate::file::notation::Val::Bool(b) => json!(b),
+                    crate::file::notation::Val::Int(i) => json!(i),
+                    crate::file::notation::Val::Number(x) => json!(x),
                     _ => json!(default),
                 }
             }
@@ -288,8 +288,8 @@ fn rows(keys: &[Key], out: &mut String) {
     out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for k in keys {
         let (allowed, default) = match &k.content {
-            Content::Value(kind) | Content::Discipline(kind) => {
-                (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`")))
+            Content::Value(notation) | Content::Discipline(notation) => {
+                (notation.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`")))
             }
             _ => ("see below".to_string(), String::new()),
         };
@@ -350,8 +350,8 @@ mod tests {
         fn visit(s: &Section) {
             for k in s.all_keys() {
                 match (&k.content, k.default) {
-                    (Content::Value(kind) | Content::Discipline(kind), Some(text)) => {
-                        kind.read_default(text);
+                    (Content::Value(notation) | Content::Discipline(notation), Some(text)) => {
+                        notation.read_default(text);
                     }
                     (Content::One(s) | Content::Named(s) | Content::List(s), _) => visit(s),
                     _ => {}

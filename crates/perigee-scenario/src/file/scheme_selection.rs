@@ -36,7 +36,7 @@ impl Scenario {
         let own = self.own_scheme();
         let known = |id: &str| {
             perigee_cc::info(id).is_some()
-                || crate::file::kind::is_plugin(id)
+                || crate::file::notation::is_plugin(id)
                 || others.iter().any(|other| other == id)
                 || (open.is_none() && id == own)
         };
@@ -71,7 +71,7 @@ impl Scenario {
     /// Names of the plug-ins that the flows or `run.cc` request.
     pub fn plugins(&self) -> Vec<String> {
         let named = self.flows.iter().flat_map(FlowSpec::schemes).chain(&self.run.cc);
-        let found: BTreeSet<&String> = named.filter(|id| crate::file::kind::is_plugin(id)).collect();
+        let found: BTreeSet<&String> = named.filter(|id| crate::file::notation::is_plugin(id)).collect();
         found.into_iter().cloned().collect()
     }
 

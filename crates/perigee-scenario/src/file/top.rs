@@ -15,9 +15,9 @@ use crate::file::flow::Flow;
 use crate::file::handover::Handover;
 use crate::file::hosts::Hosts;
 use crate::file::jitter::JitterKeys;
-use crate::file::kind::Kind;
 use crate::file::node::Node;
 use crate::file::node_sets::NodeSet;
+use crate::file::notation::Notation;
 use crate::file::notices::NoticeSpec;
 use crate::file::parameters::parameters;
 use crate::file::port::Port;
@@ -32,8 +32,8 @@ use std::path::PathBuf;
 parameters! {
     /// The whole file.
     Top = "scenario", "An experiment: what moves, what is sent over it, and what is written down.";
-    title: Option<String> = optional(Kind::Text, "one line for tables and reports");
-    extends: Option<PathBuf> = optional(Kind::File, "a scenario file whose keys hold unless they are given here");
+    title: Option<String> = optional(Notation::Text, "one line for tables and reports");
+    extends: Option<PathBuf> = optional(Notation::File, "a scenario file whose keys hold unless they are given here");
     run: RunSpec = needed();
     source: Sources = one();
     node: Vec<(String, Node)> = named("[node.NAME]: a terminal, station or host of a constellation");

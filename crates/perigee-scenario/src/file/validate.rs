@@ -168,7 +168,7 @@ fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
     }
     let mut p = Problem::new(&path, "must be given").at(place);
     p.allowed = match &key.content {
-        Content::Value(kind) | Content::Discipline(kind) => Some(kind.allowed()),
+        Content::Value(notation) | Content::Discipline(notation) => Some(notation.allowed()),
         _ => Some(key.help.into()),
     };
     out.push(p);
@@ -183,7 +183,7 @@ fn content(
 ) -> Option<Part> {
     let item = &entry.item;
     match &key.content {
-        Content::Value(kind) | Content::Discipline(kind) => match kind.read(item, path) {
+        Content::Value(notation) | Content::Discipline(notation) => match notation.read(item, path) {
             Ok(v) => Some(Part::Value(v)),
             Err(p) => {
                 out.push(p);

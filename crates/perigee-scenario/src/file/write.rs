@@ -3,7 +3,7 @@
 //! original file.
 
 use crate::file::grammar::{Content, Section};
-use crate::file::kind::{function, Kind};
+use crate::file::notation::{function, Notation};
 use crate::file::top::Top;
 use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
@@ -29,10 +29,10 @@ fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, to
 
 fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
     match (&item.value, content) {
-        (Raw::Text(t), Some(Content::Value(Kind::File))) => {
+        (Raw::Text(t), Some(Content::Value(Notation::File))) => {
             toml::Value::String(resolve(&item.place, t).display().to_string())
         }
-        (Raw::Text(t), Some(Content::Value(Kind::WordOrFunction(_)))) => {
+        (Raw::Text(t), Some(Content::Value(Notation::WordOrFunction(_)))) => {
             toml::Value::String(match function(t) {
                 Some((file, name)) => format!("{}:{name}", resolve(&item.place, file).display()),
                 None => t.clone(),
@@ -68,7 +68,7 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
     }
 }
 
-static FILE: Content = Content::Value(Kind::File);
+static FILE: Content = Content::Value(Notation::File);
 
 fn is_file(key: &str) -> bool {
     perigee_cc::SCHEMES.iter().any(|s| s.files().iter().any(|f| f.name == key))

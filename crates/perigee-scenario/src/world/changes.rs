@@ -8,7 +8,7 @@
 
 use crate::file::change::{ChangeSpec, Direction, When};
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::kind::Draw;
+use crate::file::notation::Draw;
 use crate::file::scenario::Scenario;
 use crate::file::suggestions;
 use perigee_sources::schedule::{self, Application, Effect, Step, Ways};

@@ -5,8 +5,8 @@
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
 use crate::file::handover::Handover as OutageKeys;
-use crate::file::kind;
 use crate::file::node::{NodeSpec, Position};
+use crate::file::notation;
 use crate::file::scenario::Scenario;
 use crate::file::sources::{self, Constellation};
 use crate::file::vary::Varied;
@@ -87,7 +87,7 @@ fn policy(word: &str) -> Policy {
         "nearest" => Policy::Nearest,
         "highest-elevation" => Policy::HighestElevation,
         "longest-visibility" => Policy::LongestVisibility,
-        function if kind::function(function).is_some() => Policy::Function,
+        function if notation::function(function).is_some() => Policy::Function,
         _ => Policy::ShortestPath,
     }
 }
@@ -226,7 +226,7 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
 fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
     let pattern = match (&c.isl_list, c.isls.as_str()) {
         (Some(file), _) => Pattern::List(link_list(file, c.place())?),
-        (None, function) if kind::function(function).is_some() => Pattern::Function,
+        (None, function) if notation::function(function).is_some() => Pattern::Function,
         (None, "none") => Pattern::None,
         (None, "nearest") => Pattern::Nearest(c.isl_count),
         _ => Pattern::PlusGrid,

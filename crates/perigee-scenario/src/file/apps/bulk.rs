@@ -4,7 +4,7 @@
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::field::Bytes;
 use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
@@ -16,32 +16,32 @@ const VIA: &[Only] = &[Only::Given(&["via"])];
 parameters! {
     /// `app = "bulk"`.
     Bulk = "bulk", "As much as the transport takes.";
-    bytes: Option<Bytes> = optional(Kind::Data, "amount to transfer; default: no limit"), only NO_ARRIVALS;
+    bytes: Option<Bytes> = optional(Notation::Data, "amount to transfer; default: no limit"), only NO_ARRIVALS;
     arrivals: Option<Law> = optional(
-        Kind::TimeLaw,
+        Notation::TimeLaw,
         "time between arrivals instead of one flow: each is a connection of its own that transfers one object from start to stop (exponential: a Poisson process)",
     );
-    object: Option<Law> = optional(Kind::DataLaw, "size of a transfer that arrives"), only ARRIVALS;
+    object: Option<Law> = optional(Notation::DataLaw, "size of a transfer that arrives"), only ARRIVALS;
     via: Option<Vec<String>> = optional(
-        Kind::OneOrMany(&Kind::Text),
+        Notation::OneOrMany(&Notation::Text),
         "nodes on its way with a proxy that splits it, from sender to receiver: a connection of its own for each leg, named \"NAME leg 1\" and so on; the last leg's goodput is what arrives",
     );
     via_cc: Option<Vec<String>> = optional(
-        Kind::OneOrMany(&Kind::Scheme("*")),
+        Notation::OneOrMany(&Notation::Scheme("*")),
         "congestion control of each leg; default: cc for all",
     ), only VIA;
     via_buffer: Bytes = key(
-        Kind::Data,
+        Notation::Data,
         "4 MB",
         "what a proxy may hold that the next leg has not acknowledged; the leg before it is offered the rest as receive window",
     ), only VIA;
     via_standing: bool = key(
-        Kind::Bool,
+        Notation::Bool,
         "false",
         "legs between two proxies are standing connections: no handshake, and their RTT is known",
     ), only VIA;
     via_spoof: bool = key(
-        Kind::Bool,
+        Notation::Bool,
         "true",
         "a proxy answers a SYN at once, not when the next leg is established",
     ), only VIA;

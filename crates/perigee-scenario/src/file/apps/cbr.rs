@@ -3,7 +3,7 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::App;
 use perigee_units::{BitRate, Nanos};
@@ -14,8 +14,8 @@ const SHORTEST_GAP: Nanos = Nanos(10);
 parameters! {
     /// `app = "cbr"`.
     Cbr = "cbr", "UDP packets at a constant rate, which are not answered.";
-    rate: BitRate = required(Kind::Rate, "rate of the IP packets");
-    size: u32 = key(Kind::Int(28, 1500), "1500", "bytes of the IP packet");
+    rate: BitRate = required(Notation::Rate, "rate of the IP packets");
+    size: u32 = key(Notation::Int(28, 1500), "1500", "bytes of the IP packet");
 }
 
 impl Cbr {

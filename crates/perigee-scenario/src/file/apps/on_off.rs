@@ -3,7 +3,7 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
@@ -15,8 +15,8 @@ const SHORTEST: Nanos = Nanos::from_micros(100);
 parameters! {
     /// `app = "on-off"`.
     OnOff = "on-off", "As much as the transport takes, silence, and so on, over one connection.";
-    on: Law = key(Kind::TimeLaw, "exponential(1 s)", "time of sending");
-    off: Law = key(Kind::TimeLaw, "exponential(1 s)", "time of silence");
+    on: Law = key(Notation::TimeLaw, "exponential(1 s)", "time of sending");
+    off: Law = key(Notation::TimeLaw, "exponential(1 s)", "time of silence");
 }
 
 impl OnOff {

@@ -4,7 +4,7 @@
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
 use crate::file::rows::SOME_TIME;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::App;
 use perigee_units::Nanos;
@@ -13,7 +13,7 @@ parameters! {
     /// `app = "ping"`.
     Ping = "ping", "A small UDP packet that is echoed: measures the path without load.";
     interval: Nanos = key(SOME_TIME, "100 ms", "time between pings");
-    size: u32 = key(Kind::Int(28, 1500), "64", "bytes of the IP packet, both ways");
+    size: u32 = key(Notation::Int(28, 1500), "64", "bytes of the IP packet, both ways");
 }
 
 impl Ping {

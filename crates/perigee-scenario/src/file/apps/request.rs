@@ -4,7 +4,7 @@
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
 use crate::file::rows::ANY_TIME;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
@@ -12,10 +12,10 @@ use perigee_units::Nanos;
 parameters! {
     /// `app = "request"`.
     Request = "request", "The receiver asks for one object after the other over one connection.";
-    object: Law = required(Kind::DataLaw, "size of an object");
-    think: Law = key(Kind::TimeLaw, "0 s", "time from the end of an object to the next request");
+    object: Law = required(Notation::DataLaw, "size of an object");
+    think: Law = key(Notation::TimeLaw, "0 s", "time from the end of an object to the next request");
     period: Nanos = key(ANY_TIME, "0 s", "shortest time between two requests (video segments)");
-    objects: Option<u64> = optional(Kind::Int(1, 1_000_000_000), "how many; default: until the flow stops");
+    objects: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "how many; default: until the flow stops");
 }
 
 impl Request {

@@ -3,13 +3,13 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::{Abr, App, Ladder, MAX_QUALITIES};
 use perigee_units::{BitRate, Nanos};
 
-const SEGMENT: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(60));
-const BUFFER: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600));
+const SEGMENT: Notation = Notation::Time(Nanos::from_millis(100), Nanos::from_secs(60));
+const BUFFER: Notation = Notation::Time(Nanos::from_millis(100), Nanos::from_secs(3600));
 
 /// Bitrate ladder of Mao et al., "Neural Adaptive Video Streaming with Pensieve", SIGCOMM 2017,
 /// section 5.1.
@@ -19,18 +19,18 @@ parameters! {
     /// `app = "video"`.
     Video = "video", "Video over HTTP (DASH): the receiver asks for one segment after the other in a quality that it chooses, plays them, and stalls when its buffer is empty.";
     ladder: Option<Vec<BitRate>> = optional(
-        Kind::OneOrMany(&Kind::Rate),
+        Notation::OneOrMany(&Notation::Rate),
         "rates of the qualities, ascending; default: 300, 750, 1200, 1850, 2850 and 4300 kbit/s",
     );
     segment: Nanos = key(SEGMENT, "4 s", "media time of a segment");
     buffer: Nanos = key(BUFFER, "30 s", "media time that the player buffers at most");
     start_up: Nanos = key(BUFFER, "4 s", "media time in the buffer before it plays, at first and after a stall");
     abr: String = key(
-        Kind::Word(&["buffer", "rate"]),
+        Notation::Word(&["buffer", "rate"]),
         "buffer",
         "who chooses: buffer: what is buffered (BBA-0, Huang et al. 2014: lowest quality below 3/8 of `buffer`, highest above 9/10, a straight line between); rate: the harmonic mean of the latest five throughputs (RB, Yin et al. 2015)",
     );
-    segments: Option<u64> = optional(Kind::Int(1, 1_000_000_000), "how many; default: until the flow stops");
+    segments: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "how many; default: until the flow stops");
 }
 
 impl Video {

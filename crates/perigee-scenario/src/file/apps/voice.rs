@@ -3,7 +3,7 @@
 
 use crate::file::apps::Spec;
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use perigee_timeline::{App, Codec, Law};
 use perigee_units::Nanos;
@@ -11,21 +11,21 @@ use perigee_units::Nanos;
 /// Minimum mean duration of talk and silence: far below a syllable.
 const SHORTEST: Nanos = Nanos::from_millis(1);
 /// Speech per packet: from a millisecond to 200.
-const PACKET: Kind = Kind::Time(SHORTEST, Nanos::from_millis(200));
+const PACKET: Notation = Notation::Time(SHORTEST, Nanos::from_millis(200));
 
 parameters! {
     /// `app = "voice"`.
     Voice = "voice", "One direction of a call: RTP packets of speech while somebody talks, silence, and so on (talk spurts and pauses of ITU-T P.59); its mean opinion score follows from delay and loss.";
     codec: String = key(
-        Kind::Word(&Codec::NAMES),
+        Notation::Word(&Codec::NAMES),
         "g711",
         "g711: 64 kbit/s with loss concealment; g729: 8 kbit/s (Annex A, with voice activity detection)",
     );
     packet: Nanos = key(PACKET, "20 ms", "speech in a packet, and time between packets");
-    talk: Law = key(Kind::TimeLaw, "exponential(1004 ms)", "length of a talk spurt");
-    silence: Law = key(Kind::TimeLaw, "exponential(1587 ms)", "length of a pause");
+    talk: Law = key(Notation::TimeLaw, "exponential(1004 ms)", "length of a talk spurt");
+    silence: Law = key(Notation::TimeLaw, "exponential(1587 ms)", "length of a pause");
     playout: Nanos = key(
-        Kind::Time(Nanos::ZERO, Nanos::from_secs(10)),
+        Notation::Time(Nanos::ZERO, Nanos::from_secs(10)),
         "60 ms",
         "how much longer than that of the first packet of its talk spurt the delay of one may be; later ones are not played",
     );

@@ -8,7 +8,7 @@ use crate::file::checked::{Checked, Part};
 use crate::file::error::Problem;
 use crate::file::flow::FlowSpec;
 use crate::file::grammar::{By, Kinds, Only};
-use crate::file::kind::{Kind, Val};
+use crate::file::notation::{Notation, Val};
 use crate::file::parameters::parameters;
 use crate::file::rows::ANY_TIME;
 use perigee_units::Nanos;
@@ -27,17 +27,17 @@ const BOUNDS: [&str; 4] = ["at_least", "at_most", "near", "order"];
 parameters! {
     /// `[[expect]]`.
     Expect = "expect", "What must hold of the results: `perigee run`, `sweep` and `judge` report it and end with code 4 where it does not.", kinds Kinds { by: By::Word("metric"), of: metrics::METRICS };
-    metric: String = required(Kind::Word(metrics::NAMES), "what is bounded; each metric has keys of its own, below");
-    title: Option<String> = optional(Kind::Text, "one line for tables; default: made from the keys");
-    source: Option<String> = optional(Kind::Text, "where the bound is from: a document's section, a derivation, or \"ours\"");
-    cc: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "schemes that it holds for; default: all that are compared");
-    flow: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "flows by name; default: all flows over TCP together"), only OF_FLOWS;
-    group: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "groups of flows by name (`group` of a [[flow]]); of a column, one"), only WITHOUT_FLOW;
+    metric: String = required(Notation::Word(metrics::NAMES), "what is bounded; each metric has keys of its own, below");
+    title: Option<String> = optional(Notation::Text, "one line for tables; default: made from the keys");
+    source: Option<String> = optional(Notation::Text, "where the bound is from: a document's section, a derivation, or \"ours\"");
+    cc: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "schemes that it holds for; default: all that are compared");
+    flow: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "flows by name; default: all flows over TCP together"), only OF_FLOWS;
+    group: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "groups of flows by name (`group` of a [[flow]]); of a column, one"), only WITHOUT_FLOW;
     from: Option<Nanos> = optional(ANY_TIME, "start of the window; default: the end of run.warmup, of states, rise and convergence the start of the run"), only IN_A_WINDOW;
     until: Option<Nanos> = optional(ANY_TIME, "end of the window; default: the end of the run"), only IN_A_WINDOW;
-    within: Option<f64> = optional(Kind::Share(0.0, 1.0), "largest deviation from near, as a share of it"), only NEAR;
-    order: Vec<String> = optional(Kind::OneOrMany(&Kind::Text), "schemes from the largest value to the smallest, compared seed by seed");
-    seeds: String = key(Kind::Word(&["mean", "each"]), "mean", "mean = the 95 % interval of the mean over seeds must lie within the bounds, each = the value of every seed must");
+    within: Option<f64> = optional(Notation::Share(0.0, 1.0), "largest deviation from near, as a share of it"), only NEAR;
+    order: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "schemes from the largest value to the smallest, compared seed by seed");
+    seeds: String = key(Notation::Word(&["mean", "each"]), "mean", "mean = the 95 % interval of the mean over seeds must lie within the bounds, each = the value of every seed must");
 }
 
 impl Expect {

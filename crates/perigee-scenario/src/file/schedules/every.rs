@@ -3,7 +3,7 @@
 
 use crate::file::change::{some_effect, Changes, When};
 use crate::file::error::Problem;
-use crate::file::kind::{Draw, Kind};
+use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, MAX_DURATION, SHORT_DRAW};
 use perigee_units::{BitRate, Nanos};
@@ -11,11 +11,11 @@ use perigee_units::{BitRate, Nanos};
 parameters! {
     /// `[schedule] every`.
     Every = "every", "Draws of its own, one after the other.";
-    every: Nanos = required(Kind::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes");
+    every: Nanos = required(Notation::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes");
     first: Nanos = key(ANY_TIME, "0 s", "time of the first change");
-    rate: Option<Draw<BitRate>> = optional(Kind::RateDraw, "new rate of the port");
+    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new rate of the port");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
-    loss: Option<Draw<f64>> = optional(Kind::LossDraw, "new probability of random loss");
+    loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
     outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long, from the change on");
 }
 

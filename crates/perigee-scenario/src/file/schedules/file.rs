@@ -3,14 +3,14 @@
 
 use crate::file::change::{Changes, When};
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::field::Named;
 use crate::file::parameters::parameters;
 
 parameters! {
     /// `[schedule] file`.
     File = "file", "A line of a table for each change.";
-    file: Named = required(Kind::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them)");
+    file: Named = required(Notation::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them)");
 }
 
 impl File {

@@ -2,7 +2,7 @@
 //! `[source.chain]`.
 
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::RTT;
 use crate::file::sources::SourceSpec;
@@ -15,8 +15,8 @@ const MAX_LINKS: usize = 1_000_000;
 parameters! {
     /// `[source.chain]`.
     Chain = "chain", "Hosts s and d with routers r1, r2, … in a row between them. Ports: bottleneck (data direction), reverse.";
-    links: usize = key(Kind::Int(1, 10_000), "1", "links from host to host");
-    copies: usize = key(Kind::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)");
+    links: usize = key(Notation::Int(1, 10_000), "1", "links from host to host");
+    copies: usize = key(Notation::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)");
     rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time, spread evenly");
     loss: f64 = loss();
     reordering: LinkOrder = reordering();

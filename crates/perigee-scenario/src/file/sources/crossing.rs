@@ -2,7 +2,7 @@
 //! `[source.crossing]`.
 
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, RTT};
 use crate::file::sources::{one_for_each, SourceSpec};
@@ -11,11 +11,11 @@ use perigee_units::Nanos;
 parameters! {
     /// `[source.crossing]`.
     Crossing = "crossing", "Two dumbbells, a1 -> a2 and b1 -> b2. Pairs s1, d1, … stay on the first; those that follow move between the second and the first, and nothing is lost. Ports: bottleneck, reverse, access.";
-    staying: usize = key(Kind::Int(1, 10_000), "2", "pairs that stay on the first");
-    moving: usize = key(Kind::Int(1, 10_000), "2", "pairs that start on the second");
-    rtt: Vec<Nanos> = key(Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each; the same on both ways");
+    staying: usize = key(Notation::Int(1, 10_000), "2", "pairs that stay on the first");
+    moving: usize = key(Notation::Int(1, 10_000), "2", "pairs that start on the second");
+    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each; the same on both ways");
     bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of each bottleneck");
-    moves: Vec<Nanos> = required(Kind::OneOrMany(&ANY_TIME), "times at which the moving pairs change sides: to the first, back, and so on");
+    moves: Vec<Nanos> = required(Notation::OneOrMany(&ANY_TIME), "times at which the moving pairs change sides: to the first, back, and so on");
 }
 
 impl SourceSpec for Crossing {

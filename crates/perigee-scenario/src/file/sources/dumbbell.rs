@@ -2,7 +2,7 @@
 //! `[source.dumbbell]`.
 
 use crate::file::error::Problem;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use crate::file::rows::RTT;
 use crate::file::sources::{one_for_each, SourceSpec, ON_ACCESS};
@@ -13,10 +13,10 @@ use perigee_units::Nanos;
 parameters! {
     /// `[source.dumbbell]`.
     Dumbbell = "dumbbell", "Senders s1, s2, … and receivers d1, d2, … on the two sides of r1 -> r2. Ports: bottleneck, reverse, access.";
-    pairs: usize = key(Kind::Int(1, 100_000), "1", "senders, and receivers");
-    rtt: Vec<Nanos> = key(Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each");
+    pairs: usize = key(Notation::Int(1, 100_000), "1", "senders, and receivers");
+    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each");
     rtt_at: Placement = key(
-        Kind::Word(&["access", "even", "bottleneck", "ack-path", "forward"]),
+        Notation::Word(&["access", "even", "bottleneck", "ack-path", "forward"]),
         "access",
         "which links hold it: the four access links; all links; the bottleneck, the excess on access links; half of the smallest on the bottleneck and the rest on the ACK path (Linux curves); all on the first link of the data path",
     );

@@ -3,7 +3,7 @@
 
 use crate::file::error::Problem;
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::field::Named;
 use crate::file::parameters::parameters;
 use crate::file::rows::{ANY_TIME, RTT};
@@ -16,24 +16,24 @@ const REROUTED: &[Only] = &[Only::With("reroute", &["changes"])];
 parameters! {
     /// `[source.network]`.
     Network = "network", "A network of one's own: links between nodes of any names. Flows name their ends. Ports: link (all), or one by its ends, a->b.";
-    links: Option<Named> = optional(Kind::File, "CSV with the columns from, to and, as wanted, rate_mbps, delay_ms, loss_pct, queue_packets, t_s; a row holds for both directions, a further one from the other end for that direction; a row with t_s above 0 changes the link at that time. Or GraphML (.graphml; docs/how-to/inputs.md)");
+    links: Option<Named> = optional(Notation::File, "CSV with the columns from, to and, as wanted, rate_mbps, delay_ms, loss_pct, queue_packets, t_s; a row holds for both directions, a further one from the other end for that direction; a row with t_s above 0 changes the link at that time. Or GraphML (.graphml; docs/how-to/inputs.md)");
     link: Vec<Link> = list("[[source.network.link]]: links here, instead of a file or besides");
     delay: Option<Nanos> = optional(RTT, "one-way delay of the edges of a GraphML file of which neither delay_ms nor the places of their nodes say one"), only &[Only::Given(&["links"])];
-    routes: Option<Named> = optional(Kind::File, "a line per route: its nodes from end to end with commas between them; default: the smallest sum of delays at time zero");
-    reroute: String = key(Kind::Word(&["never", "changes"]), "never", "when routes are computed again: never, or whenever the delay of a link changes, one goes down or comes up"), only &[Only::Absent("routes")];
+    routes: Option<Named> = optional(Notation::File, "a line per route: its nodes from end to end with commas between them; default: the smallest sum of delays at time zero");
+    reroute: String = key(Notation::Word(&["never", "changes"]), "never", "when routes are computed again: never, or whenever the delay of a link changes, one goes down or comes up"), only &[Only::Absent("routes")];
     reroute_after: Nanos = key(ANY_TIME, "0 s", "routes follow a change so much later"), only REROUTED;
 }
 
 parameters! {
     /// `[[source.network.link]]`.
     Link = "link", "A link, or a change of one: as a row of the file `links`.";
-    from: String = required(Kind::Text, "one end");
-    to: String = required(Kind::Text, "the other end");
+    from: String = required(Notation::Text, "one end");
+    to: String = required(Notation::Text, "the other end");
     at: Nanos = key(ANY_TIME, "0 s", "above 0: the link, which is there already, changes at that time");
-    rate: Option<BitRate> = optional(Kind::Rate, "rate of its transmitters; default: that of [port.link]");
+    rate: Option<BitRate> = optional(Notation::Rate, "rate of its transmitters; default: that of [port.link]");
     delay: Option<Nanos> = optional(RTT, "one-way propagation delay; the first entry of a link must have it");
-    loss: Option<f64> = optional(Kind::Number(0.0, 1.0), "probability that a packet is lost, each way");
-    queue: Option<u64> = optional(Kind::Int(1, 1_000_000_000), "packets that may wait; default: as [port.link] says");
+    loss: Option<f64> = optional(Notation::Number(0.0, 1.0), "probability that a packet is lost, each way");
+    queue: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "packets that may wait; default: as [port.link] says");
 }
 
 /// Whether a file of links is GraphML, judged by its name.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source.timeline]`.
 
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::field::Named;
 use crate::file::parameters::parameters;
 use crate::file::sources::SourceSpec;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 parameters! {
     /// `[source.timeline]`.
     Timeline = "timeline", "A timeline saved by `perigee timeline SCENARIO --out FILE`: nodes, ports, links and changes are as saved.";
-    file: Named = required(Kind::File, "the saved timeline");
+    file: Named = required(Notation::File, "the saved timeline");
 }
 
 impl SourceSpec for Timeline {

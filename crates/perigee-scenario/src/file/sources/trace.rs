@@ -2,7 +2,7 @@
 //! `[source.trace]`.
 
 use crate::file::grammar::Only;
-use crate::file::kind::Kind;
+use crate::file::notation::Notation;
 use crate::file::field::Named;
 use crate::file::parameters::parameters;
 use crate::file::rows::RTT;
@@ -12,14 +12,14 @@ use perigee_units::Nanos;
 use std::path::PathBuf;
 
 /// Allowed steps of recorded series.
-const STEP: Kind = Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60));
+const STEP: Notation = Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60));
 
 parameters! {
     /// `[source.trace]`.
     Trace = "trace", "One link driven by recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.";
-    rate_file: Named = required(Kind::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start");
-    reverse_rate_file: Option<Named> = optional(Kind::File, "the same for the way back, d to s; default: as [port.reverse] says");
-    delay_file: Option<Named> = optional(Kind::File, "a line per step: one-way delay in milliseconds, with fractions if wanted");
+    rate_file: Named = required(Notation::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start");
+    reverse_rate_file: Option<Named> = optional(Notation::File, "the same for the way back, d to s; default: as [port.reverse] says");
+    delay_file: Option<Named> = optional(Notation::File, "a line per step: one-way delay in milliseconds, with fractions if wanted");
     delay_step: Nanos = key(STEP, "10 ms", "time between lines of the delay file"), only &[Only::Given(&["delay_file"])];
     rate_step: Nanos = key(STEP, "100 ms", "delivery opportunities are counted over this time");
     rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time"), only &[Only::Absent("delay_file")];

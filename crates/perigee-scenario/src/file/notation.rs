@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Kinds of scenario values: how each is parsed, the allowed values, and the JSON Schema.
+//! Notations of scenario values: how the text of a key is parsed, within which bounds, and its JSON
+//! Schema.
+//!
+//! A notation is not a domain ([`perigee_units::params::Domain`]): a domain is a set of plain values
+//! (truth values, numbers, words) with its default, which a scheme or discipline declares for a
+//! parameter, whatever the file; a notation turns the text of a file into a value of a type, such as
+//! a draw, a law, a queue or an angle, which only scenarios have.
 
 use crate::file::error::{Place, Problem};
+use crate::file::shape::Shape;
 use crate::file::suggestions;
 use crate::file::tree::{Item, Raw};
 use perigee_timeline::Law;
 use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
 use serde_json::{json, Value as Json};
 
-/// Allowed content of a key.
+/// Notation of a key's value, with its bounds.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum Notation {
     /// true or false.
     Bool,
     /// An integer.
@@ -53,8 +60,8 @@ pub enum Kind {
     Instant,
     /// The path of a file, relative to the scenario.
     File,
-    /// One value of a kind, or a list of them.
-    OneOrMany(&'static Kind),
+    /// One value of a notation, or a list of them.
+    OneOrMany(&'static Notation),
 }
 
 /// A value drawn between two bounds; equal bounds mean a fixed value.
@@ -79,7 +86,7 @@ impl<T: Copy + PartialEq> Draw<T> {
 
 /// A parsed value within its bounds.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // the kinds above, with SI units
+#[allow(missing_docs)] // the notations above, with SI units
 pub enum Val {
     Bool(bool),
     Int(i64),
@@ -96,37 +103,6 @@ pub enum Val {
     Metres(f64),
     Text(String),
     Many(Vec<Val>),
-}
-
-/// Forms of a key's content, one bit each: values, then sections and parameters.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // the values above, and the contents of a key
-pub enum Shape {
-    Bool = 1,
-    Int = 1 << 1,
-    Number = 1 << 2,
-    Time = 1 << 3,
-    TimeDraw = 1 << 4,
-    Rate = 1 << 5,
-    RateDraw = 1 << 6,
-    LossDraw = 1 << 7,
-    Law = 1 << 8,
-    Queue = 1 << 9,
-    Bytes = 1 << 10,
-    Degrees = 1 << 11,
-    Metres = 1 << 12,
-    Text = 1 << 13,
-    Section = 1 << 14,
-    Named = 1 << 15,
-    Params = 1 << 16,
-    ByScheme = 1 << 17,
-    Tcp = 1 << 18,
-    Sweep = 1 << 19,
-}
-
-impl Shape {
-    /// Shift of a shape's bit that marks several values of the shape.
-    pub const MANY: u32 = 20;
 }
 
 /// Reason for rejecting a value.
@@ -157,30 +133,30 @@ impl From<ParseError> for Refusal {
     }
 }
 
-impl Kind {
+impl Notation {
     /// [`Shape`] of the values.
     pub(crate) const fn shape(&self) -> u64 {
         let shape = match self {
-            Kind::Bool => Shape::Bool,
-            Kind::Int(..) => Shape::Int,
-            Kind::Number(..) | Kind::Share(..) => Shape::Number,
-            Kind::Time(..) => Shape::Time,
-            Kind::TimeDraw(..) => Shape::TimeDraw,
-            Kind::TimeLaw | Kind::DataLaw => Shape::Law,
-            Kind::Rate => Shape::Rate,
-            Kind::RateDraw => Shape::RateDraw,
-            Kind::LossDraw => Shape::LossDraw,
-            Kind::Queue => Shape::Queue,
-            Kind::Data => Shape::Bytes,
-            Kind::Angle(..) => Shape::Degrees,
-            Kind::Length(..) => Shape::Metres,
-            Kind::Word(_)
-            | Kind::WordOrFunction(_)
-            | Kind::Scheme(_)
-            | Kind::Text
-            | Kind::Instant
-            | Kind::File => Shape::Text,
-            Kind::OneOrMany(kind) => return kind.shape() << Shape::MANY,
+            Notation::Bool => Shape::Bool,
+            Notation::Int(..) => Shape::Int,
+            Notation::Number(..) | Notation::Share(..) => Shape::Number,
+            Notation::Time(..) => Shape::Time,
+            Notation::TimeDraw(..) => Shape::TimeDraw,
+            Notation::TimeLaw | Notation::DataLaw => Shape::Law,
+            Notation::Rate => Shape::Rate,
+            Notation::RateDraw => Shape::RateDraw,
+            Notation::LossDraw => Shape::LossDraw,
+            Notation::Queue => Shape::Queue,
+            Notation::Data => Shape::Bytes,
+            Notation::Angle(..) => Shape::Degrees,
+            Notation::Length(..) => Shape::Metres,
+            Notation::Word(_)
+            | Notation::WordOrFunction(_)
+            | Notation::Scheme(_)
+            | Notation::Text
+            | Notation::Instant
+            | Notation::File => Shape::Text,
+            Notation::OneOrMany(notation) => return notation.shape() << Shape::MANY,
         };
         shape as u64
     }
@@ -201,9 +177,9 @@ impl Kind {
     /// Parses a default from the grammar's own tables.
     pub fn read_default(&self, text: &str) -> Val {
         let raw = match self {
-            Kind::Bool => Raw::Bool(text == "true"),
-            Kind::Int(..) => Raw::Int(text.parse().expect("the grammar's defaults are valid")),
-            Kind::Number(..) => Raw::Float(text.parse().expect("the grammar's defaults are valid")),
+            Notation::Bool => Raw::Bool(text == "true"),
+            Notation::Int(..) => Raw::Int(text.parse().expect("the grammar's defaults are valid")),
+            Notation::Number(..) => Raw::Float(text.parse().expect("the grammar's defaults are valid")),
             _ => Raw::Text(text.into()),
         };
         self.value(&raw).expect("the grammar's defaults are valid")
@@ -211,24 +187,26 @@ impl Kind {
 
     fn value(&self, raw: &Raw) -> Result<Val, Refusal> {
         match (self, raw) {
-            (Kind::OneOrMany(kind), Raw::List(items)) => {
+            (Notation::OneOrMany(notation), Raw::List(items)) => {
                 if items.is_empty() {
                     return Err(Refusal::new("the list is empty"));
                 }
-                let values = items.iter().map(|i| kind.value(&i.value));
+                let values = items.iter().map(|i| notation.value(&i.value));
                 Ok(Val::Many(values.collect::<Result<_, _>>()?))
             }
-            (Kind::OneOrMany(kind), one) => Ok(Val::Many(vec![kind.value(one)?])),
-            (Kind::Bool, Raw::Bool(b)) => Ok(Val::Bool(*b)),
-            (Kind::Int(min, max), Raw::Int(i)) => within(*i, *min, *max).map(Val::Int),
+            (Notation::OneOrMany(notation), one) => Ok(Val::Many(vec![notation.value(one)?])),
+            (Notation::Bool, Raw::Bool(b)) => Ok(Val::Bool(*b)),
+            (Notation::Int(min, max), Raw::Int(i)) => within(*i, *min, *max).map(Val::Int),
             // 1e3 is accepted as an integer.
-            (Kind::Int(min, max), Raw::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {
+            (Notation::Int(min, max), Raw::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {
                 within(*x as i64, *min, *max).map(Val::Int)
             }
-            (Kind::Number(min, max), Raw::Int(i)) => within(*i as f64, *min, *max).map(Val::Number),
-            (Kind::Number(min, max), Raw::Float(x)) => within(finite(*x)?, *min, *max).map(Val::Number),
-            (Kind::Share(min, max), Raw::Int(_) | Raw::Float(_)) => Kind::Number(*min, *max).value(raw),
-            (Kind::LossDraw, Raw::Int(_) | Raw::Float(_)) => {
+            (Notation::Number(min, max), Raw::Int(i)) => within(*i as f64, *min, *max).map(Val::Number),
+            (Notation::Number(min, max), Raw::Float(x)) => within(finite(*x)?, *min, *max).map(Val::Number),
+            (Notation::Share(min, max), Raw::Int(_) | Raw::Float(_)) => {
+                Notation::Number(*min, *max).value(raw)
+            }
+            (Notation::LossDraw, Raw::Int(_) | Raw::Float(_)) => {
                 let p = if let Raw::Int(i) = raw { *i as f64 } else { number(raw)? };
                 within(finite(p)?, 0.0, 1.0).map(|p| Val::LossDraw(Draw::fixed(p)))
             }
@@ -239,44 +217,48 @@ impl Kind {
 
     fn text(&self, text: &str) -> Result<Val, Refusal> {
         match self {
-            Kind::Share(min, max) => share(text, *min, *max).map(Val::Number),
-            Kind::Time(min, max) => within(parse_time(text)?, *min, *max).map(Val::Time),
-            Kind::TimeDraw(min, max) => draw(text, |t| within(parse_time(t)?, *min, *max)).map(Val::TimeDraw),
-            Kind::TimeLaw => {
+            Notation::Share(min, max) => share(text, *min, *max).map(Val::Number),
+            Notation::Time(min, max) => within(parse_time(text)?, *min, *max).map(Val::Time),
+            Notation::TimeDraw(min, max) => {
+                draw(text, |t| within(parse_time(t)?, *min, *max)).map(Val::TimeDraw)
+            }
+            Notation::TimeLaw => {
                 law(text, |t| Ok(within(parse_time(t)?, Nanos::ZERO, LONGEST_LAW)?.as_secs_f64()))
             }
-            Kind::DataLaw => law(text, |t| match Kind::Data.text(t)? {
+            Notation::DataLaw => law(text, |t| match Notation::Data.text(t)? {
                 Val::Bytes(b) => within(b, 1, LARGEST_LAW).map(|b| b as f64),
                 _ => Err(Refusal::new("not an amount of data")),
             }),
-            Kind::Rate => match parse_rate(text)? {
+            Notation::Rate => match parse_rate(text)? {
                 BitRate(0) => Err(Refusal::new("the rate is zero: nothing would ever move").remedy(
                     "to block a port for a while, use a change or schedule with rate 0, or an outage",
                 )),
                 rate => within(rate, BitRate(1), MAX_RATE).map(Val::Rate),
             },
-            Kind::RateDraw => draw(text, |t| within(parse_rate(t)?, BitRate(0), MAX_RATE)).map(Val::RateDraw),
-            Kind::LossDraw => draw(text, probability).map(Val::LossDraw),
-            Kind::Queue => queue(text),
-            Kind::Data => match parse_size(text)? {
+            Notation::RateDraw => {
+                draw(text, |t| within(parse_rate(t)?, BitRate(0), MAX_RATE)).map(Val::RateDraw)
+            }
+            Notation::LossDraw => draw(text, probability).map(Val::LossDraw),
+            Notation::Queue => queue(text),
+            Notation::Data => match parse_size(text)? {
                 Size::Bytes(b) if b > 0 => Ok(Val::Bytes(b)),
                 Size::Bytes(_) => Err(Refusal::new("the amount is zero")),
                 _ => Err(Refusal::new("an amount of data is given in bytes")),
             },
-            Kind::Angle(min, max) => {
+            Notation::Angle(min, max) => {
                 let deg = scaled(text, "angle", &[("deg", 1.0), ("°", 1.0)])?;
                 in_units(deg, (*min, *max), (1.0, "deg")).map(Val::Degrees)
             }
-            Kind::Length(min, max) => {
+            Notation::Length(min, max) => {
                 let metres = scaled(text, "length", &[("km", 1e3), ("m", 1.0)])?;
                 in_units(metres, (*min, *max), (1e3, "km")).map(Val::Metres)
             }
-            Kind::Word(words) => word(text, words),
-            Kind::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
-            Kind::WordOrFunction(words) => word(text, words),
-            Kind::Scheme(word) => scheme(text, word),
-            Kind::Text | Kind::File if text.is_empty() => Err(Refusal::new("the text is empty")),
-            Kind::Text | Kind::File | Kind::Instant => Ok(Val::Text(text.into())),
+            Notation::Word(words) => word(text, words),
+            Notation::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
+            Notation::WordOrFunction(words) => word(text, words),
+            Notation::Scheme(word) => scheme(text, word),
+            Notation::Text | Notation::File if text.is_empty() => Err(Refusal::new("the text is empty")),
+            Notation::Text | Notation::File | Notation::Instant => Ok(Val::Text(text.into())),
             _ => Err(Refusal::expected(&Raw::Text(text.into()), &self.allowed())),
         }
     }
@@ -284,66 +266,68 @@ impl Kind {
     /// Allowed values, as text.
     pub fn allowed(&self) -> String {
         match self {
-            Kind::Bool => "true or false".into(),
-            Kind::Int(min, max) => format!("a whole number from {min} to {max}"),
-            Kind::Number(min, max) => format!("a number from {min} to {max}"),
-            Kind::Share(min, max) => format!("a share such as 0.95 or \"95 %\", from {min} to {max}"),
-            Kind::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
-            Kind::TimeDraw(min, max) => {
+            Notation::Bool => "true or false".into(),
+            Notation::Int(min, max) => format!("a whole number from {min} to {max}"),
+            Notation::Number(min, max) => format!("a number from {min} to {max}"),
+            Notation::Share(min, max) => format!("a share such as 0.95 or \"95 %\", from {min} to {max}"),
+            Notation::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
+            Notation::TimeDraw(min, max) => {
                 format!("a time or \"uniform(45 ms, 120 ms)\", from {min} to {max}")
             }
-            Kind::TimeLaw => format!("a time, {LAWS} with times such as \"2 s\""),
-            Kind::DataLaw => format!("an amount, {LAWS} with amounts such as \"1 MB\""),
-            Kind::Rate => format!("a rate such as \"100 Mbit\", above zero, at most {MAX_RATE}"),
-            Kind::RateDraw => {
+            Notation::TimeLaw => format!("a time, {LAWS} with times such as \"2 s\""),
+            Notation::DataLaw => format!("an amount, {LAWS} with amounts such as \"1 MB\""),
+            Notation::Rate => format!("a rate such as \"100 Mbit\", above zero, at most {MAX_RATE}"),
+            Notation::RateDraw => {
                 "a rate such as \"100 Mbit\" or \"uniform(50 Mbit, 100 Mbit)\"; zero blocks".into()
             }
-            Kind::LossDraw => "a probability from 0 to 1, or \"uniform(0, 0.01)\"".into(),
-            Kind::Queue => "a size such as \"1 bdp\", \"100 packets\" or \"64 kB\", above zero".into(),
-            Kind::Data => "an amount such as \"10 MB\", above zero".into(),
-            Kind::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} deg to {max} deg"),
-            Kind::Length(min, max) => {
+            Notation::LossDraw => "a probability from 0 to 1, or \"uniform(0, 0.01)\"".into(),
+            Notation::Queue => "a size such as \"1 bdp\", \"100 packets\" or \"64 kB\", above zero".into(),
+            Notation::Data => "an amount such as \"10 MB\", above zero".into(),
+            Notation::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} deg to {max} deg"),
+            Notation::Length(min, max) => {
                 format!("a length such as \"550 km\", from {} km to {} km", min / 1e3, max / 1e3)
             }
-            Kind::Word(words) => words.join(", "),
-            Kind::WordOrFunction(words) => format!("{}, or a function, \"file.py:name\"", words.join(", ")),
-            Kind::Scheme(word) => {
+            Notation::Word(words) => words.join(", "),
+            Notation::WordOrFunction(words) => {
+                format!("{}, or a function, \"file.py:name\"", words.join(", "))
+            }
+            Notation::Scheme(word) => {
                 let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
                 format!("\"{word}\", {}, or a Python class as \"file.py:Class\"", ids.join(", "))
             }
-            Kind::Text => "a text".into(),
-            Kind::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
-            Kind::File => "the path of a file, relative to this one".into(),
-            Kind::OneOrMany(kind) => format!("{}, or a list of these", kind.allowed()),
+            Notation::Text => "a text".into(),
+            Notation::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
+            Notation::File => "the path of a file, relative to this one".into(),
+            Notation::OneOrMany(notation) => format!("{}, or a list of these", notation.allowed()),
         }
     }
 
     /// JSON Schema of such a value.
     pub fn json_schema(&self) -> Json {
         match self {
-            Kind::Bool => json!({"type": "boolean"}),
-            Kind::Int(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
-            Kind::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
-            Kind::Share(min, max) => json!({"anyOf": [
+            Notation::Bool => json!({"type": "boolean"}),
+            Notation::Int(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Notation::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
+            Notation::Share(min, max) => json!({"anyOf": [
                 {"type": "number", "minimum": min, "maximum": max},
                 {"type": "string", "pattern": "^[0-9.]+ ?%?$"},
             ]}),
-            Kind::LossDraw => json!({"anyOf": [
+            Notation::LossDraw => json!({"anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
                 {"type": "string", "pattern": "^uniform\\(.*,.*\\)$"},
             ]}),
-            Kind::Word(words) => json!({"enum": words}),
-            Kind::WordOrFunction(words) => json!({"anyOf": [
+            Notation::Word(words) => json!({"enum": words}),
+            Notation::WordOrFunction(words) => json!({"anyOf": [
                 {"enum": words},
                 {"type": "string", "pattern": "^.+:[A-Za-z_][A-Za-z0-9_.]*$"},
             ]}),
-            Kind::Scheme(word) => {
+            Notation::Scheme(word) => {
                 let ids: Vec<_> =
                     [*word].into_iter().chain(perigee_cc::SCHEMES.iter().map(|s| s.id)).collect();
                 json!({"anyOf": [{"enum": ids}, {"type": "string", "pattern": "^.+:.+$"}]})
             }
-            Kind::OneOrMany(kind) => {
-                let one = kind.json_schema();
+            Notation::OneOrMany(notation) => {
+                let one = notation.json_schema();
                 json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
             }
             _ => json!({"type": "string", "minLength": 1}),
@@ -538,57 +522,57 @@ pub fn problem(key: impl Into<String>, place: &Place, message: impl Into<String>
 mod tests {
     use super::*;
 
-    fn text(kind: Kind, t: &str) -> Result<Val, String> {
-        kind.value(&Raw::Text(t.into())).map_err(|r| r.message)
+    fn text(notation: Notation, t: &str) -> Result<Val, String> {
+        notation.value(&Raw::Text(t.into())).map_err(|r| r.message)
     }
 
     #[test]
     fn draws_are_fixed_or_uniform() {
-        let kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(10));
+        let notation = Notation::TimeDraw(Nanos::ZERO, Nanos::from_secs(10));
         let ms = Nanos::from_millis;
-        assert_eq!(text(kind, "50 ms"), Ok(Val::TimeDraw(Draw::fixed(ms(50)))));
+        assert_eq!(text(notation, "50 ms"), Ok(Val::TimeDraw(Draw::fixed(ms(50)))));
         let both = Val::TimeDraw(Draw { low: ms(45), high: ms(120) });
-        assert_eq!(text(kind, "uniform(45 ms, 120 ms)"), Ok(both));
-        assert!(text(kind, "uniform(120 ms, 45 ms)").unwrap_err().contains("larger"));
-        assert!(text(kind, "uniform(45 ms)").unwrap_err().contains("two values"));
-        assert!(text(kind, "60 s").unwrap_err().contains("largest"));
+        assert_eq!(text(notation, "uniform(45 ms, 120 ms)"), Ok(both));
+        assert!(text(notation, "uniform(120 ms, 45 ms)").unwrap_err().contains("larger"));
+        assert!(text(notation, "uniform(45 ms)").unwrap_err().contains("two values"));
+        assert!(text(notation, "60 s").unwrap_err().contains("largest"));
     }
 
     #[test]
     fn laws_are_read_with_their_units() {
-        assert_eq!(text(Kind::TimeLaw, "2 s"), Ok(Val::Law(Law::Fixed(2.0))));
-        assert_eq!(text(Kind::TimeLaw, "exponential(100 ms)"), Ok(Val::Law(Law::Exponential(0.1))));
-        assert_eq!(text(Kind::DataLaw, "uniform(1 kB, 2 kB)"), Ok(Val::Law(Law::Uniform(1e3, 2e3))));
+        assert_eq!(text(Notation::TimeLaw, "2 s"), Ok(Val::Law(Law::Fixed(2.0))));
+        assert_eq!(text(Notation::TimeLaw, "exponential(100 ms)"), Ok(Val::Law(Law::Exponential(0.1))));
+        assert_eq!(text(Notation::DataLaw, "uniform(1 kB, 2 kB)"), Ok(Val::Law(Law::Uniform(1e3, 2e3))));
         let pareto = Law::Pareto { mean: 1e5, shape: 1.3 };
-        assert_eq!(text(Kind::DataLaw, "pareto(100 kB, 1.3)"), Ok(Val::Law(pareto)));
-        assert!(text(Kind::DataLaw, "pareto(100 kB, 1)").unwrap_err().contains("above 1"));
-        assert!(text(Kind::DataLaw, "pareto(100 kB)").unwrap_err().contains("comma"));
-        assert!(text(Kind::TimeLaw, "exponential(5)").is_err());
+        assert_eq!(text(Notation::DataLaw, "pareto(100 kB, 1.3)"), Ok(Val::Law(pareto)));
+        assert!(text(Notation::DataLaw, "pareto(100 kB, 1)").unwrap_err().contains("above 1"));
+        assert!(text(Notation::DataLaw, "pareto(100 kB)").unwrap_err().contains("comma"));
+        assert!(text(Notation::TimeLaw, "exponential(5)").is_err());
     }
 
     #[test]
     fn zero_rates_are_for_schedules_only() {
-        assert!(text(Kind::Rate, "0 bit").unwrap_err().contains("zero"));
-        assert_eq!(text(Kind::RateDraw, "0 bit"), Ok(Val::RateDraw(Draw::fixed(BitRate(0)))));
-        assert!(text(Kind::Rate, "1e6 Tbit").is_err());
+        assert!(text(Notation::Rate, "0 bit").unwrap_err().contains("zero"));
+        assert_eq!(text(Notation::RateDraw, "0 bit"), Ok(Val::RateDraw(Draw::fixed(BitRate(0)))));
+        assert!(text(Notation::Rate, "1e6 Tbit").is_err());
     }
 
     #[test]
     fn bare_numbers_are_told_about_units() {
-        let e = Kind::Rate.value(&Raw::Int(100)).unwrap_err();
+        let e = Notation::Rate.value(&Raw::Int(100)).unwrap_err();
         assert!(e.message.contains("no unit"), "{}", e.message);
-        assert!(Kind::Number(0.0, 1.0).value(&Raw::Float(f64::NAN)).is_err());
+        assert!(Notation::Number(0.0, 1.0).value(&Raw::Float(f64::NAN)).is_err());
     }
 
     #[test]
     fn angles_and_lengths_have_units() {
-        assert_eq!(text(Kind::Angle(0.0, 90.0), "25 deg"), Ok(Val::Degrees(25.0)));
-        assert_eq!(text(Kind::Length(0.0, 1e9), "550 km"), Ok(Val::Metres(550e3)));
-        let low = text(Kind::Length(160e3, 1e9), "100 km").unwrap_err();
+        assert_eq!(text(Notation::Angle(0.0, 90.0), "25 deg"), Ok(Val::Degrees(25.0)));
+        assert_eq!(text(Notation::Length(0.0, 1e9), "550 km"), Ok(Val::Metres(550e3)));
+        let low = text(Notation::Length(160e3, 1e9), "100 km").unwrap_err();
         assert_eq!(low, "100 km is below the smallest allowed value, 160 km");
-        let steep = text(Kind::Angle(0.0, 90.0), "95 deg").unwrap_err();
+        let steep = text(Notation::Angle(0.0, 90.0), "95 deg").unwrap_err();
         assert_eq!(steep, "95 deg is above the largest allowed value, 90 deg");
-        assert!(text(Kind::Angle(0.0, 90.0), "25").unwrap_err().contains("deg"));
-        assert!(text(Kind::Queue, "0 packets").unwrap_err().contains("holds nothing"));
+        assert!(text(Notation::Angle(0.0, 90.0), "25").unwrap_err().contains("deg"));
+        assert!(text(Notation::Queue, "0 packets").unwrap_err().contains("holds nothing"));
     }
 }
