@@ -2,7 +2,7 @@
 //! Flow: a direction of a connection that carries data, with its totals and rows.
 
 use crate::packet::{End, Segment};
-use crate::received::Kind;
+use crate::received::Arrival;
 use crate::sent::Data;
 use crate::Place;
 use perigee_record::rtts::Rtts;
@@ -165,14 +165,14 @@ impl Flow {
     }
 
     /// Processes data that reaches the receiver.
-    pub fn arrived(&mut self, s: &Segment, kind: Kind) {
+    pub fn arrived(&mut self, s: &Segment, kind: Arrival) {
         let packets = self.packets(s, u64::from(s.payload));
         self.sent_packets += packets;
         match kind {
-            Kind::New => {}
-            Kind::Reordered => self.reordered += packets,
-            Kind::Retransmission => self.retransmits += packets,
-            Kind::Duplicate => {
+            Arrival::New => {}
+            Arrival::Reordered => self.reordered += packets,
+            Arrival::Retransmission => self.retransmits += packets,
+            Arrival::Duplicate => {
                 self.retransmits += packets;
                 self.needless += packets;
             }

@@ -83,15 +83,15 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quic::{head, Kind};
+    use crate::quic::{head, LongHeader};
 
     #[test]
     fn a_long_header_tells_both() {
         let bytes = [0xc3, 0, 0, 0, 1, 4, 1, 2, 3, 4, 5, 9, 9, 9, 9, 9, 0];
         let start = Start::of(&bytes);
-        assert_eq!(start.target(Head::Long(Kind::Initial), 0), Id::of(&[1, 2, 3, 4]));
+        assert_eq!(start.target(Head::Long(LongHeader::Initial), 0), Id::of(&[1, 2, 3, 4]));
         assert_eq!(start.source_length(), Some(5));
-        assert_eq!(Start::of(&bytes[..8]).target(Head::Long(Kind::Initial), 0), None, "cut");
+        assert_eq!(Start::of(&bytes[..8]).target(Head::Long(LongHeader::Initial), 0), None, "cut");
         assert_eq!(Start::of(&bytes[..10]).source_length(), None, "cut");
     }
 

@@ -7,7 +7,7 @@ mod quic_connections;
 
 use crate::connection::Connection;
 use crate::flow::{window_row, Flow, OWN_COLUMNS};
-use crate::packet::{self, End, Seen, Segment};
+use crate::packet::{self, Contents, End, Segment};
 use crate::reader::{Packets, Raw};
 use crate::warnings::Warnings;
 use crate::{CaptureError, Place};
@@ -191,8 +191,8 @@ impl<'s> Import<'s> {
             self.forget_old();
         }
         match seen {
-            Seen::Tcp(s) => self.tcp(at, raw.at_ns, &s),
-            Seen::Udp(d) => self.datagram(at, &d),
+            Contents::Tcp(s) => self.tcp(at, raw.at_ns, &s),
+            Contents::Udp(d) => self.datagram(at, &d),
             _ => Ok(()),
         }
     }

@@ -90,7 +90,7 @@ pub struct Datagram {
 
 /// Contents of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Contents {
     /// TCP.
     Tcp(Segment),
     /// UDP.
@@ -108,21 +108,21 @@ pub enum Seen {
 }
 
 /// Parses the headers of a packet.
-pub fn read(raw: &Raw<'_>) -> Seen {
+pub fn read(raw: &Raw<'_>) -> Contents {
     let Some((sliced, ip_at)) = slice(raw) else { return unread(raw) };
     let Some(net) = &sliced.net else {
-        return if sliced.stop_err.is_some() { Seen::Cut } else { Seen::NotIp };
+        return if sliced.stop_err.is_some() { Contents::Cut } else { Contents::NotIp };
     };
-    let Some(ip) = Ip::of(net, raw, ip_at) else { return Seen::NotIp };
+    let Some(ip) = Ip::of(net, raw, ip_at) else { return Contents::NotIp };
     if ip.later_fragment {
-        return Seen::Fragment;
+        return Contents::Fragment;
     }
     match &sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) => segment(tcp, &ip, raw).map_or(Seen::Cut, Seen::Tcp),
-        Some(TransportSlice::Udp(udp)) => datagram(udp, &ip).map_or(Seen::Cut, Seen::Udp),
-        Some(_) => Seen::OtherIp,
-        None if sliced.stop_err.is_some() || ip.protocol == 6 => Seen::Cut,
-        None => Seen::OtherIp,
+        Some(TransportSlice::Tcp(tcp)) => segment(tcp, &ip, raw).map_or(Contents::Cut, Contents::Tcp),
+        Some(TransportSlice::Udp(udp)) => datagram(udp, &ip).map_or(Contents::Cut, Contents::Udp),
+        Some(_) => Contents::OtherIp,
+        None if sliced.stop_err.is_some() || ip.protocol == 6 => Contents::Cut,
+        None => Contents::OtherIp,
     }
 }
 
@@ -146,10 +146,10 @@ fn slice<'a>(raw: &Raw<'a>) -> Option<(LaxSlicedPacket<'a>, usize)> {
     }
 }
 
-fn unread(raw: &Raw<'_>) -> Seen {
+fn unread(raw: &Raw<'_>) -> Contents {
     match raw.link_type {
-        ETHERNET | 113 | 276 | 0 | 108 | 12 | 14 | 101 | 228 | 229 => Seen::Cut,
-        other => Seen::UnknownLink(other),
+        ETHERNET | 113 | 276 | 0 | 108 | 12 | 14 | 101 | 228 | 229 => Contents::Cut,
+        other => Contents::UnknownLink(other),
     }
 }
 

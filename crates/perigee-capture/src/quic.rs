@@ -23,7 +23,7 @@ const FEW: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A long header: the handshake.
-    Long(Kind),
+    Long(LongHeader),
     /// Possibly a short header, with the spin bit.
     Short {
         /// The bit.
@@ -36,7 +36,7 @@ pub enum Head {
 /// Kinds of long headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // QUIC's terms
-pub enum Kind {
+pub enum LongHeader {
     Initial,
     ZeroRtt,
     Handshake,
@@ -61,14 +61,17 @@ pub fn head(payload: &[u8]) -> Head {
     }
     // RFC 9369 section 3.2: the types of version 2 are those of version 1, incremented by one.
     let kind = (first >> 4).wrapping_sub(u8::from(version == VERSION_2)) & 3;
-    Head::Long([Kind::Initial, Kind::ZeroRtt, Kind::Handshake, Kind::Retry][usize::from(kind)])
+    Head::Long(
+        [LongHeader::Initial, LongHeader::ZeroRtt, LongHeader::Handshake, LongHeader::Retry]
+            [usize::from(kind)],
+    )
 }
 
 /// A connection.
 #[derive(Clone, Copy, Debug)]
 pub struct QuicConnection {
     /// Both directions, the client's first.
-    pub ways: [Way; 2],
+    pub ways: [QuicDirection; 2],
     /// Time of the first packet.
     pub began: Nanos,
     /// Time of the latest packet.
@@ -82,7 +85,7 @@ pub struct QuicConnection {
 
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Way {
+pub struct QuicDirection {
     /// Flow, once there is one.
     pub flow: Option<u32>,
     /// State of the spin bit.
@@ -107,13 +110,13 @@ impl QuicConnection {
     /// Processes a packet of the handshake; true if its RTT has just become known.
     pub fn shake(&mut self, at: Nanos, i: usize, head: Head) -> bool {
         match (i, head, self.answered) {
-            (0, Head::Long(Kind::Initial), None) => {
+            (0, Head::Long(LongHeader::Initial), None) => {
                 // A packet retransmitted after a pause yields no RTT.
                 let again = self.asked.is_some_and(|t| t + ONE_FLIGHT < at);
                 self.asked = Some(if again { Nanos::MAX } else { at });
             }
             // The client restarts with the token.
-            (1, Head::Long(Kind::Retry), None) => self.asked = None,
+            (1, Head::Long(LongHeader::Retry), None) => self.asked = None,
             (1, Head::Long(_), None) => self.answered = Some(at),
             (0, Head::Long(_) | Head::Short { .. }, Some(answered)) if self.shares.is_none() => {
                 let asked = self.asked.filter(|t| *t <= answered);
@@ -186,12 +189,12 @@ mod tests {
             bytes.extend([8, 1, 2]);
             head(&bytes)
         };
-        assert_eq!(long(0xc3, 1), Head::Long(Kind::Initial));
-        assert_eq!(long(0xd3, 1), Head::Long(Kind::ZeroRtt));
-        assert_eq!(long(0xe3, 1), Head::Long(Kind::Handshake));
-        assert_eq!(long(0xf3, 1), Head::Long(Kind::Retry));
-        assert_eq!(long(0xd3, VERSION_2), Head::Long(Kind::Initial));
-        assert_eq!(long(0xc3, VERSION_2), Head::Long(Kind::Retry));
+        assert_eq!(long(0xc3, 1), Head::Long(LongHeader::Initial));
+        assert_eq!(long(0xd3, 1), Head::Long(LongHeader::ZeroRtt));
+        assert_eq!(long(0xe3, 1), Head::Long(LongHeader::Handshake));
+        assert_eq!(long(0xf3, 1), Head::Long(LongHeader::Retry));
+        assert_eq!(long(0xd3, VERSION_2), Head::Long(LongHeader::Initial));
+        assert_eq!(long(0xc3, VERSION_2), Head::Long(LongHeader::Retry));
         assert_eq!(long(0xc3, 77), Head::Other);
         assert_eq!(long(0x83, 1), Head::Other, "without the fixed bit");
         assert_eq!(head(&[0x40]), Head::Short { spin: false });

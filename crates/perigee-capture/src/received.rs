@@ -28,7 +28,7 @@ pub struct Received {
 
 /// Classification of a packet with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Arrival {
     /// Bytes beyond all earlier ones.
     New,
     /// Fills a hole: reordered.
@@ -46,7 +46,7 @@ impl Received {
     }
 
     /// A packet with data arrives.
-    pub fn data(&mut self, at: Nanos, sequence: u32, bytes: u64, stamp: Option<u32>) -> Kind {
+    pub fn data(&mut self, at: Nanos, sequence: u32, bytes: u64, stamp: Option<u32>) -> Arrival {
         let first = *self.first.get_or_insert(sequence);
         let offset = sequence.wrapping_sub(first);
         let begin =
@@ -61,22 +61,22 @@ impl Received {
         kind
     }
 
-    fn kind(&self, at: Nanos, begin: u64, end: u64, stamp: Option<u32>) -> Kind {
+    fn kind(&self, at: Nanos, begin: u64, end: u64, stamp: Option<u32>) -> Arrival {
         if end > self.highest {
-            return Kind::New;
+            return Arrival::New;
         }
         let covers = self.beyond.range(..=begin).next_back().is_some_and(|(_, &e)| e >= end);
         if end <= self.in_order || covers {
-            return Kind::Duplicate;
+            return Arrival::Duplicate;
         }
-        let Some((newest, newest_stamp)) = self.newest else { return Kind::Retransmission };
+        let Some((newest, newest_stamp)) = self.newest else { return Arrival::Retransmission };
         let later = match (stamp, newest_stamp) {
             (Some(a), Some(b)) => (a.wrapping_sub(b) as i32) > 0,
             _ => false,
         };
         match !later && at.saturating_sub(newest) < REORDERED_WITHIN {
-            true => Kind::Reordered,
-            false => Kind::Retransmission,
+            true => Arrival::Reordered,
+            false => Arrival::Retransmission,
         }
     }
 
@@ -146,14 +146,14 @@ mod tests {
     fn holes_keep_back_what_is_behind_them() {
         let mut r = Received::default();
         r.begin(u32::MAX);
-        assert_eq!(r.data(Nanos(0), 0, 1000, None), Kind::New);
-        assert_eq!(r.data(Nanos(1), 2000, 1000, None), Kind::New);
-        assert_eq!(r.data(Nanos(2), 3000, 1000, None), Kind::New);
+        assert_eq!(r.data(Nanos(0), 0, 1000, None), Arrival::New);
+        assert_eq!(r.data(Nanos(1), 2000, 1000, None), Arrival::New);
+        assert_eq!(r.data(Nanos(2), 3000, 1000, None), Arrival::New);
         assert_eq!(r.in_order(), 1000);
-        assert_eq!(r.data(Nanos(3), 3000, 1000, None), Kind::Duplicate);
-        assert_eq!(r.data(Nanos(MS), 1000, 1000, None), Kind::Reordered);
+        assert_eq!(r.data(Nanos(3), 3000, 1000, None), Arrival::Duplicate);
+        assert_eq!(r.data(Nanos(MS), 1000, 1000, None), Arrival::Reordered);
         assert_eq!(r.in_order(), 4000);
-        assert_eq!(r.data(Nanos(MS), 0, 1000, None), Kind::Duplicate);
+        assert_eq!(r.data(Nanos(MS), 0, 1000, None), Arrival::Duplicate);
     }
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
             r.data(Nanos(0), 1000, 1000, Some(7));
             r
         };
-        assert_eq!(hole().data(Nanos(50 * MS), 0, 1000, None), Kind::Retransmission);
-        assert_eq!(hole().data(Nanos(MS), 0, 1000, Some(8)), Kind::Retransmission);
-        assert_eq!(hole().data(Nanos(MS), 0, 1000, Some(7)), Kind::Reordered);
+        assert_eq!(hole().data(Nanos(50 * MS), 0, 1000, None), Arrival::Retransmission);
+        assert_eq!(hole().data(Nanos(MS), 0, 1000, Some(8)), Arrival::Retransmission);
+        assert_eq!(hole().data(Nanos(MS), 0, 1000, Some(7)), Arrival::Reordered);
     }
 
     #[test]

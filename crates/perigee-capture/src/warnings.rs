@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Import warnings.
 
-use crate::packet::{Seen, Segment};
+use crate::packet::{Contents, Segment};
 use crate::reader::Footer;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ pub struct Warnings {
     links: BTreeMap<i32, u64>,
 }
 
-fn begins_connection(seen: &Seen) -> bool {
-    matches!(seen, Seen::Tcp(s) if s.syn && !s.has_ack)
+fn begins_connection(seen: &Contents) -> bool {
+    matches!(seen, Contents::Tcp(s) if s.syn && !s.has_ack)
 }
 
 /// A host's timestamp clock compared with the clock of the capture.
@@ -41,7 +41,7 @@ pub struct Clock {
 
 impl Warnings {
     /// Processes a packet.
-    pub fn saw(&mut self, at_ns: u64, seen: &Seen) {
+    pub fn saw(&mut self, at_ns: u64, seen: &Contents) {
         if at_ns < self.latest_ns {
             let by = self.latest_ns - at_ns;
             // The SYN of a simulated flow is written just before its first data, later in the file
@@ -54,12 +54,12 @@ impl Warnings {
             self.latest_ns = at_ns;
         }
         match seen {
-            Seen::Tcp(_) => self.tcp += 1,
-            Seen::Udp(_) => {}
-            Seen::Fragment => self.fragments += 1,
-            Seen::Cut => self.cut += 1,
-            Seen::OtherIp | Seen::NotIp => self.other += 1,
-            Seen::UnknownLink(kind) => *self.links.entry(*kind).or_default() += 1,
+            Contents::Tcp(_) => self.tcp += 1,
+            Contents::Udp(_) => {}
+            Contents::Fragment => self.fragments += 1,
+            Contents::Cut => self.cut += 1,
+            Contents::OtherIp | Contents::NotIp => self.other += 1,
+            Contents::UnknownLink(kind) => *self.links.entry(*kind).or_default() += 1,
         }
     }
 
@@ -152,7 +152,7 @@ mod tests {
     fn a_clock_is_set_back_where_more_than_a_syn_is_earlier() {
         let end = End { address: std::net::Ipv4Addr::LOCALHOST.into(), port: 1 };
         let segment = |syn, has_ack| {
-            Seen::Tcp(Segment {
+            Contents::Tcp(Segment {
                 from: end,
                 to: end,
                 seq: 0,
@@ -174,7 +174,7 @@ mod tests {
                 sack_count: 0,
             })
         };
-        let back = |packets: &[(u64, Seen)]| {
+        let back = |packets: &[(u64, Contents)]| {
             let mut warnings = Warnings::default();
             packets.iter().for_each(|(s, seen)| warnings.saw(s * 1_000_000_000, seen));
             warnings.back

@@ -49,7 +49,7 @@ pub(crate) mod rtt;
 use crate::rng::Rng;
 use crate::*;
 use beside::Beside;
-use fallback::{Coverage, Fallback, Handover, Seen};
+use fallback::{Coverage, Fallback, Handover, WatchInput};
 pub(crate) use options::PathChange;
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Jump, Options};
@@ -322,8 +322,8 @@ impl OrbCc {
     // ---- around it ------------------------------------------------------------------------------
 
     /// Input of an ACK for the telemetry watch.
-    fn seen(&self, w: &Window, ev: &AckEvent<'_>) -> Seen {
-        Seen {
+    fn seen(&self, w: &Window, ev: &AckEvent<'_>) -> WatchInput {
+        WatchInput {
             coverage: Coverage::of(ev.telemetry.as_ref()),
             srtt: self.rtt.smoothed(),
             base_rtt_s: self.rtt.base_s,

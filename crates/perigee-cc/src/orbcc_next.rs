@@ -38,7 +38,7 @@
 mod options;
 mod rates;
 
-use crate::orbcc::fallback::{Coverage, Fallback, Handover, Seen};
+use crate::orbcc::fallback::{Coverage, Fallback, Handover, WatchInput};
 use crate::orbcc::path::{Arrival, PathGuard};
 use crate::orbcc::rtt::RttEstimate;
 use crate::orbcc::PathChange;
@@ -326,7 +326,7 @@ impl OrbCcNext {
     /// Hands over control if telemetry requires it. True while the law is suspended.
     fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
         let sampled = ev.telemetry.is_some() || self.options.packets_per_record <= 1.0;
-        let seen = Seen {
+        let seen = WatchInput {
             // Between records there is nothing to see.
             coverage: match (sampled, self.stack_at) {
                 (false, Some(at)) if cx.now.saturating_sub(at) < self.rtt.smoothed() => Coverage::Complete,

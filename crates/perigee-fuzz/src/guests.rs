@@ -8,7 +8,7 @@ use perigee_guest::device::Device;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_linux::frames;
 use perigee_linux::meter::Meter;
-use perigee_linux::plan::Plan;
+use perigee_linux::plan::HostPlan;
 use perigee_units::Nanos;
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
 use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -276,7 +276,7 @@ pub fn frames() -> Vec<Vec<u8>> {
 
 /// Processes damaged frames, in both directions.
 pub fn frame(input: &[u8]) -> bool {
-    let plan = Plan { carriers: vec![0], ends: vec![Some((0, 1)), Some((0, 1))], ..Plan::default() };
+    let plan = HostPlan { carriers: vec![0], ends: vec![Some((0, 1)), Some((0, 1))], ..HostPlan::default() };
     let Some(packet) = frames::ip_packet(input) else { return false };
     let mut meter = Meter::default();
     for (from, to) in [(0, 1), (1, 0)] {

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
 use perigee_cc::Value;
-use perigee_learn::evaluate::{merit, table, Kind, Subject};
+use perigee_learn::evaluate::{merit, table, RowSet, Subject};
 use std::collections::BTreeMap;
 
 fn main() {
@@ -25,7 +25,7 @@ fn main() {
         Some(Value::Text(name)) => name,
         _ => "astraea".to_string(),
     };
-    let kind = if scheme == "astraea" { Kind::Astraea } else { Kind::Satellite };
+    let kind = if scheme == "astraea" { RowSet::Astraea } else { RowSet::Satellite };
     let allowed = params.remove("sieve").and_then(|v| v.to_string().trim_matches('"').parse::<usize>().ok());
     for policy in policies {
         let text = std::fs::read_to_string(&policy).expect("a policy");

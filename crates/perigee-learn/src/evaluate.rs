@@ -227,21 +227,21 @@ const ROWS: &[(&str, &str, Check)] = &[
     ("L9", "the base RTT grows from 30 to 45 ms: 0.9 of the rate again from 3 s after", l9),
 ];
 
-/// The kinds of tables.
+/// Sets of rows that recipes name as tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowSet {
     /// Published results on Astraea's policy.
     Astraea,
     /// Requirements on a policy for satellites.
     Satellite,
 }
 
-impl Kind {
+impl RowSet {
     /// The table of this name in recipes.
     pub fn named(name: &str) -> Option<Self> {
         match name {
-            "astraea" => Some(Kind::Astraea),
-            "satellite" => Some(Kind::Satellite),
+            "astraea" => Some(RowSet::Astraea),
+            "satellite" => Some(RowSet::Satellite),
             _ => None,
         }
     }
@@ -249,8 +249,8 @@ impl Kind {
     /// Ids of its rows, in order.
     pub fn rows(self) -> Vec<&'static str> {
         match self {
-            Kind::Astraea => ROWS[..12].iter().map(|r| r.0).collect(),
-            Kind::Satellite => vec!["A1", "A2", "A3", "A5", "A7", "L8", "L9", "A11", "A12"],
+            RowSet::Astraea => ROWS[..12].iter().map(|r| r.0).collect(),
+            RowSet::Satellite => vec!["A1", "A2", "A3", "A5", "A7", "L8", "L9", "A11", "A12"],
         }
     }
 }
@@ -272,7 +272,7 @@ pub fn row(subject: &Subject, id: &str) -> Result<Row, LearnError> {
 ///
 /// # Errors
 /// When the policy does not fit the scheme.
-pub fn table(subject: &Subject, kind: Kind, only: &[String]) -> Result<Vec<Row>, LearnError> {
+pub fn table(subject: &Subject, kind: RowSet, only: &[String]) -> Result<Vec<Row>, LearnError> {
     let chosen = kind.rows().into_iter().filter(|id| only.is_empty() || only.iter().any(|o| o == id));
     chosen.collect::<Vec<_>>().par_iter().map(|id| row(subject, id)).collect()
 }
@@ -285,7 +285,7 @@ const SIEVE: [&str; 13] = ["A9", "L9", "A11", "A12", "A1", "A2", "A5", "A3", "A4
 ///
 /// # Errors
 /// As [`row`].
-pub fn merit(subject: &Subject, kind: Kind, allowed: usize) -> Result<Option<usize>, LearnError> {
+pub fn merit(subject: &Subject, kind: RowSet, allowed: usize) -> Result<Option<usize>, LearnError> {
     let rows = kind.rows();
     let (mut passed, mut failed) = (0, 0);
     for id in SIEVE.iter().filter(|id| rows.contains(id)) {
@@ -533,7 +533,7 @@ mod tests {
     #[test]
     fn a_scheme_that_fills_the_link_passes_what_asks_for_it_and_no_more() {
         let only = ["A9".to_string(), "A11".to_string()];
-        let rows = table(&Subject::named("cubic"), Kind::Astraea, &only).unwrap();
+        let rows = table(&Subject::named("cubic"), RowSet::Astraea, &only).unwrap();
         assert_eq!(rows.len(), 2);
         assert!(!rows[0].pass, "cubic does not mind another RTT: {:?}", rows[0].values);
         assert!(rows[0].values[0].1 > 80.0, "{:?}", rows[0].values);
@@ -542,9 +542,9 @@ mod tests {
     #[test]
     fn the_sieve_stops_where_too_much_has_failed() {
         let cubic = Subject::named("cubic");
-        assert_eq!(merit(&cubic, Kind::Astraea, 0).unwrap(), None, "A9 fails first");
+        assert_eq!(merit(&cubic, RowSet::Astraea, 0).unwrap(), None, "A9 fails first");
         assert!(row(&cubic, "A13").unwrap_err().to_string().contains("A12"));
-        for kind in [Kind::Astraea, Kind::Satellite] {
+        for kind in [RowSet::Astraea, RowSet::Satellite] {
             let sieved = kind.rows().into_iter().filter(|id| SIEVE.contains(id)).count();
             assert!(sieved + 1 >= kind.rows().len());
         }

@@ -45,7 +45,7 @@ pub struct Recipe {
     #[serde(default)]
     pub stage: Vec<Stage>,
     /// Length of the training, and exploration.
-    pub train: Plan,
+    pub train: TrainingPlan,
 }
 
 /// A part of a curriculum.
@@ -91,7 +91,7 @@ impl Default for Agents {
 /// Length of the training, and exploration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct TrainingPlan {
     /// Total number of transitions.
     pub transitions: u64,
     /// Number of episodes between updates.
@@ -173,7 +173,7 @@ impl Recipe {
                 "stage.until: allowed are shares from 0 to 1 that grow from stage to stage",
             ),
             (
-                table.is_none_or(|t| crate::evaluate::Kind::named(t).is_some()),
+                table.is_none_or(|t| crate::evaluate::RowSet::named(t).is_some()),
                 "train.table: allowed are \"astraea\", \"satellite\"",
             ),
             (

@@ -5,7 +5,7 @@
 
 use crate::draw::Draws;
 use crate::env::{Env, GLOBALS};
-use crate::evaluate::{merit, Kind};
+use crate::evaluate::{merit, RowSet};
 use crate::ppo::Ppo;
 use crate::recipe::Recipe;
 use crate::replay::{Frame, Replay};
@@ -349,7 +349,7 @@ impl Training {
     /// Number of rows of the recipe's table that a policy passes; `None` if more fail than with the
     /// best policy so far.
     fn passed(&self, policy: &str) -> Result<Option<usize>, LearnError> {
-        let kind = self.recipe.train.table.as_deref().and_then(Kind::named);
+        let kind = self.recipe.train.table.as_deref().and_then(RowSet::named);
         let Some(kind) = kind.filter(|_| self.tables) else { return Ok(None) };
         let rows = kind.rows().len();
         let best = self.state.best.as_ref().map_or(0, |b| b.passed).max(rows / 2);

@@ -4,7 +4,7 @@
 
 use crate::frames;
 use crate::observe::Hosted;
-use crate::plan::{Plan, LONGER_HEADER};
+use crate::plan::{HostPlan, LONGER_HEADER};
 use perigee_backend::recorder::FrameTap;
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
@@ -21,7 +21,7 @@ pub type Strays = BTreeMap<(usize, usize), u64>;
 /// A network with observers of the packets that cross its edge.
 pub struct Border<'a, 'p, 's, O> {
     /// Assignment of frames to flows.
-    pub plan: &'p Plan,
+    pub plan: &'p HostPlan,
     /// The network.
     pub simulation: &'a mut Simulation<'s>,
     /// Receives packets and RTT samples.
@@ -139,7 +139,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
 }
 
 /// Warnings about packets that no flow carried.
-pub fn remarks<'a>(plan: &'a Plan, strays: &'a Strays) -> impl Iterator<Item = String> + 'a {
+pub fn remarks<'a>(plan: &'a HostPlan, strays: &'a Strays) -> impl Iterator<Item = String> + 'a {
     let name = |host: usize| plan.job.hosts[host].name.as_str();
     strays.iter().map(move |(&(from, to), packets)| {
         let (from, to) = (name(from), name(to));

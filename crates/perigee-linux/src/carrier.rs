@@ -3,7 +3,7 @@
 //! nor while all links of the node are down. A listener reads outages from the notes of a timeline
 //! on their way to the simulator.
 
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, Link, LinkId, NodeId, Note, NoteKind, Port};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl Carriers {
     }
 
     /// Warnings about hosts for which the key had no effect.
-    pub fn remarks<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = String> + 'a {
+    pub fn remarks<'a>(&'a self, plan: &'a HostPlan) -> impl Iterator<Item = String> + 'a {
         plan.carrier.iter().filter(|host| !self.lost.contains(host)).map(|&host| {
             let name = &plan.job.hosts[host].name;
             format!("hosts.carrier names {name}, which had no outage in this run")

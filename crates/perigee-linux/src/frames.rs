@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Conversion between frames of real hosts and packets of the simulated network.
 
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use perigee_guest::job;
 use perigee_sim::{EndpointId, Side, TelemetryStack};
 use perigee_telemetry::wire::WireHeader;
@@ -48,7 +48,7 @@ pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
 /// End of a flow that sent an IP packet from one host to another: that of the flow with the
 /// packet's port, or of a flow that carries all traffic of programs between these hosts; `None` =
 /// no flow.
-pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
+pub fn place(plan: &HostPlan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
     transfer(plan, from, to, packet).or_else(|| {
         let carrier = |ends: (usize, usize), side: Side| {
             let flow = plan.carriers.iter().find(|f| plan.ends[**f as usize] == Some(ends))?;
@@ -58,7 +58,7 @@ pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place
     })
 }
 
-fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
+fn transfer(plan: &HostPlan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
     let (header, protocol) = transport(packet)?;
     if protocol != TCP && protocol != UDP {
         return None;
@@ -199,8 +199,8 @@ mod tests {
         packet
     }
 
-    fn plan() -> Plan {
-        Plan { ends: vec![None, Some((0, 1))], ..Plan::default() }
+    fn plan() -> HostPlan {
+        HostPlan { ends: vec![None, Some((0, 1))], ..HostPlan::default() }
     }
 
     #[test]
@@ -214,8 +214,11 @@ mod tests {
         assert_eq!(at(0, 1, 40_000, 5001), None);
         assert_eq!(at(1, 0, 40_000, 5002), None);
         // With a carrier flow, all other traffic between its ends.
-        let plan =
-            Plan { carriers: vec![2], ends: vec![None, Some((0, 1)), Some((0, 1))], ..Plan::default() };
+        let plan = HostPlan {
+            carriers: vec![2],
+            ends: vec![None, Some((0, 1)), Some((0, 1))],
+            ..HostPlan::default()
+        };
         let at = |from, to, s, d| place(&plan, from, to, &segment(s, d)).map(|p| (p.from.flow, p.from.side));
         assert_eq!(at(0, 1, 40_000, 80), Some((2, Side::Source)));
         assert_eq!(at(1, 0, 80, 40_000), Some((2, Side::Destination)));

@@ -60,7 +60,7 @@ use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::{Beginning, Pings};
 pub use plan::HostPrograms;
-use plan::{Plan, Program, Schemes, LONGER_HEADER};
+use plan::{HostPlan, Program, Schemes, LONGER_HEADER};
 use programs::Programs;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -190,7 +190,7 @@ impl Records for LinuxHosts {
         let mut remarks: Vec<String> = pinged.into_iter().chain(turns.remarks()).collect();
         remarks.extend(turns.carriers.remarks(&plan));
         if !self.programs.is_empty() {
-            remarks.extend(plan.renamed(header));
+            remarks.extend(plan.host_name_notes(header));
         }
         let (observer, mut outcome) = turns.finish();
         let broken = broken(&went);
@@ -211,7 +211,7 @@ impl LinuxHosts {
         &self,
         header: &Header,
         beginning: &Beginning,
-        plan: &Plan,
+        plan: &HostPlan,
         setups: &[FlowSetup],
         seed: u64,
     ) -> Result<Vec<String>, BackendError> {
@@ -243,8 +243,12 @@ impl LinuxHosts {
     ///
     /// # Errors
     /// The first flow that cannot be carried.
-    pub fn plan(&self, header: &Header, workload: &Workload) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
-        let mut plan = Plan::new(header, workload, &Schemes::Built(&self.modules), &self.programs)?;
+    pub fn plan(
+        &self,
+        header: &Header,
+        workload: &Workload,
+    ) -> Result<(HostPlan, Vec<FlowSetup>), BackendError> {
+        let mut plan = HostPlan::new(header, workload, &Schemes::Built(&self.modules), &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         plan.check_kernels(workload)?;
         plan.set_carrier(&self.carrier)?;
@@ -257,7 +261,7 @@ impl LinuxHosts {
 ///
 /// # Errors
 /// See [`drawn`].
-fn check_draws(plan: &Plan, setups: &[FlowSetup]) -> Result<(), BackendError> {
+fn check_draws(plan: &HostPlan, setups: &[FlowSetup]) -> Result<(), BackendError> {
     // The number of draws hardly depends on the seed.
     let options = RunOptions::default();
     drawn(plan, setups, &simulator_options(&options), &options).map(|_| ())
@@ -268,7 +272,7 @@ fn check_draws(plan: &Plan, setups: &[FlowSetup]) -> Result<(), BackendError> {
 /// # Errors
 /// If a flow draws more values than a job can hold.
 fn drawn(
-    plan: &Plan,
+    plan: &HostPlan,
     setups: &[FlowSetup],
     simulated: &perigee_sim::Options,
     options: &RunOptions,
@@ -306,7 +310,7 @@ fn make_room(job: &mut Job, hops: usize) {
 
 /// A kernel and a network that take turns.
 struct Turns<'p, 's, O> {
-    plan: &'p Plan,
+    plan: &'p HostPlan,
     guests: Guests,
     carriers: Carriers,
     simulation: Simulation<'s>,

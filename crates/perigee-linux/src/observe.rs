@@ -3,7 +3,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::meter::Meter;
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use crate::probes::Probes;
 use perigee_backend::recorder::FrameTap;
 use perigee_backend::BackendError;
@@ -56,7 +56,7 @@ impl Known {
 /// Observer that receives simulated flows from the simulator and real flows from their hosts.
 pub struct Hosted<'p, O> {
     inner: O,
-    plan: &'p Plan,
+    plan: &'p HostPlan,
     known: Vec<Known>,
     /// Flows with a failed connection, and the cause.
     failed: Vec<(u32, String)>,
@@ -64,7 +64,7 @@ pub struct Hosted<'p, O> {
 
 impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Forwards all observations to `inner`.
-    pub fn new(inner: O, plan: &'p Plan, workload: &Workload) -> Self {
+    pub fn new(inner: O, plan: &'p HostPlan, workload: &Workload) -> Self {
         let mut known = vec![Known::default(); plan.ends.len()];
         for (known, flow) in known.iter_mut().zip(&workload.flows) {
             known.goodput = ByteRate::since(flow.start);

@@ -180,7 +180,7 @@ struct Kept {
 
 /// Real hosts and their flows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct HostPlan {
     /// Node of each host in the timeline, by host number.
     pub nodes: Vec<NodeId>,
     /// Per flow: host numbers of source and destination; `None` = simulated.
@@ -200,7 +200,7 @@ pub struct Plan {
     pub job: Job,
 }
 
-impl Plan {
+impl HostPlan {
     /// Whether a flow is a transfer between real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
@@ -245,8 +245,8 @@ impl Plan {
         workload: &Workload,
         schemes: &Schemes<'_>,
         programs: &[Program],
-    ) -> Result<Plan, BackendError> {
-        let mut plan = Plan::default();
+    ) -> Result<HostPlan, BackendError> {
+        let mut plan = HostPlan::default();
         plan.job.end = header.duration;
         plan.names = workload.flows.iter().map(|f| f.name.clone()).collect();
         for (id, flow) in workload.flows.iter().enumerate() {
@@ -441,7 +441,7 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl HostPlan {
     /// All flows as set up for the simulator: real ones have both ends outside.
     ///
     /// # Errors
@@ -479,8 +479,8 @@ impl Plan {
         }
     }
 
-    /// Names of hosts that differ from those of their nodes.
-    pub fn renamed(&self, header: &Header) -> Vec<String> {
+    /// Notes on hosts with names other than those of their nodes.
+    pub fn host_name_notes(&self, header: &Header) -> Vec<String> {
         let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
         let both = self.nodes.iter().map(name).zip(&self.job.hosts);
         let other = both.filter(|(node, host)| !node.eq_ignore_ascii_case(&host.name));

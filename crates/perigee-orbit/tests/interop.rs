@@ -78,7 +78,7 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
 }
 
 /// Fraction of identical rows, and median error of the RTT in milliseconds.
-fn likeness(file: &str, ends: [&str; 2], way: &leoem::Way) -> (f64, f64) {
+fn likeness(file: &str, ends: [&str; 2], way: &leoem::Transit) -> (f64, f64) {
     let published = PathLog::parse(&read(&format!("leoem/paths/{file}"))).unwrap();
     let end = |name: &str| {
         let (_, lat, lon) = leoem::ENDS.iter().find(|e| e.0 == name).unwrap();
@@ -114,7 +114,7 @@ fn leoem_compat_rebuilds_the_published_paths_over_isls() {
         ("Starlink_SEA_NY_15_ISL_path.log", ["Seattle", "New York"]),
         ("Starlink_SD_Shanghai_15_ISL_path.log", ["San Diego", "Shanghai"]),
     ] {
-        let (share, error) = likeness(file, ends, &leoem::Way::Isls);
+        let (share, error) = likeness(file, ends, &leoem::Transit::Isls);
         assert!(share >= 0.9 && error < 0.05, "{file}: {share}, {error} ms");
     }
 }
@@ -135,7 +135,7 @@ fn leoem_compat_rebuilds_the_published_paths_over_relays() {
     // 1629.
     let last = places.pop().unwrap();
     places.insert(1629 - 1584, last);
-    let relays = leoem::Way::Relays(places);
+    let relays = leoem::Transit::Relays(places);
     for (file, ends) in [
         ("Starlink_SD_NY_15_BP_path.log", ["San Diego", "New York"]),
         ("Starlink_SD_SEA_15_BP_path.log", ["San Diego", "Seattle"]),
@@ -148,7 +148,7 @@ fn leoem_compat_rebuilds_the_published_paths_over_relays() {
 #[test]
 fn leoem_compat_has_the_isl_delays_of_the_first_second() {
     let ends = [place(32.8825, -117.2378), place(40.8473, -73.9319)];
-    let log = leoem::path_log(ends, &leoem::Way::Isls, 1);
+    let log = leoem::path_log(ends, &leoem::Transit::Isls, 1);
     let path = log.seconds[0].as_ref().unwrap();
     assert_eq!(path.nodes, [-1, 750, 749, 748, 747, 813, 879, 945, 1011, -2]);
     for (delay, expected) in path.delays[1..].iter().zip([2.194, 2.193, 2.192, 4.304]) {

@@ -3,7 +3,7 @@
 
 use crate::runs::{wrong, RunError};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3};
-use perigee_learn::evaluate::{Kind, Subject};
+use perigee_learn::evaluate::{RowSet, Subject};
 use perigee_learn::train::Training as Inner;
 use perigee_learn::vector::{Arrays, Ground, VecEnv as Envs, METRICS};
 use perigee_learn::{Decision, LearnError};
@@ -242,7 +242,7 @@ impl Policy {
 /// Ids of the rows of an evaluation table: "astraea" or "satellite".
 #[pyfunction]
 pub fn policy_rows(table: &str) -> PyResult<Vec<&'static str>> {
-    let kind = Kind::named(table).ok_or_else(|| PyValueError::new_err(format!("no table {table:?}")))?;
+    let kind = RowSet::named(table).ok_or_else(|| PyValueError::new_err(format!("no table {table:?}")))?;
     Ok(kind.rows())
 }
 

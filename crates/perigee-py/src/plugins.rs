@@ -289,7 +289,7 @@ impl AttachFunction for Call {
     }
     fn choose(&self, v: plugin::AttachView) -> Result<Option<u32>, String> {
         GATE.call(|py| {
-            let seen = |s: plugin::Seen| {
+            let seen = |s: plugin::VisibleSatellite| {
                 let satellite = SeenSatellite {
                     number: s.sat,
                     name: s.name,

@@ -37,7 +37,7 @@ pub struct Routes {
 
 /// Current properties of a path, without queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct PathState {
     /// Propagation and serialisation delay.
     pub delay: Nanos,
     /// Rate of change of the propagation delay, in nanoseconds per second.
@@ -188,8 +188,8 @@ impl Routes {
     }
 
     /// Properties of a pair's path for packets of `ip_bytes`, at `now`.
-    pub fn way(&self, pair: PairId, net: &Net, now: Nanos, ip_bytes: u32) -> Option<Way> {
-        let mut way = Way { rate: BitRate(u64::MAX), ..Way::default() };
+    pub fn way(&self, pair: PairId, net: &Net, now: Nanos, ip_bytes: u32) -> Option<PathState> {
+        let mut way = PathState { rate: BitRate(u64::MAX), ..PathState::default() };
         for link in self.links(pair, net)? {
             let (delay, slope) = net.links[link as usize].delay_and_slope(now);
             let (rate, framing, burst) = (net.rate(link), net.framing(link), net.burst(link));

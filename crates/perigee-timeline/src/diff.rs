@@ -128,7 +128,7 @@ impl Diff {
 }
 
 /// Names of the nodes of a path and its delay, at an instant.
-type Seen = Option<(Vec<String>, f64)>;
+type PathSample = Option<(Vec<String>, f64)>;
 
 /// Compares two timelines every `step`, over the time covered by both.
 pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
@@ -237,7 +237,7 @@ fn pair_names(t: &Timeline) -> BTreeMap<Ends, PairId> {
     pairs.map(|(i, p)| ((name(p.from), name(p.to)), PairId(i as u32))).collect()
 }
 
-fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
+fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<PathSample>> {
     let mut seen = vec![Vec::new(); pairs.len()];
     every(t, step, |now, f: &Follower| {
         if perigee_units::stop::check().is_err() {
@@ -256,7 +256,7 @@ fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
 }
 
 impl PairDiff {
-    fn add(&mut self, t_s: f64, a: &Seen, b: &Seen) {
+    fn add(&mut self, t_s: f64, a: &PathSample, b: &PathSample) {
         self.steps += 1;
         let same = match (a, b) {
             (None, None) => true,

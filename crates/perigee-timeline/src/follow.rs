@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 /// The path of a pair at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct PathSnapshot {
     /// Nodes from end to end.
     pub nodes: Vec<NodeId>,
     /// Delay of each link, for packets that enter it at that instant.
     pub delays: Vec<Nanos>,
 }
 
-impl Way {
+impl PathSnapshot {
     /// One-way propagation delay.
     pub fn one_way(&self) -> Nanos {
         self.delays.iter().fold(Nanos::ZERO, |sum, d| sum + *d)
@@ -99,11 +99,11 @@ impl Follower {
     }
 
     /// Path of a pair at `t`, which must not be before the last change; `None` = unreachable.
-    pub fn way(&self, pair: PairId, t: Nanos) -> Option<Way> {
+    pub fn way(&self, pair: PairId, t: Nanos) -> Option<PathSnapshot> {
         let links = self.links(pair)?;
         let start = self.pairs[pair.ix()].from;
         let nodes = std::iter::once(start).chain(links.iter().map(|l| self.ends[l.ix()].1)).collect();
-        Some(Way { nodes, delays: links.iter().map(|&l| self.delay(l, t)).collect() })
+        Some(PathSnapshot { nodes, delays: links.iter().map(|&l| self.delay(l, t)).collect() })
     }
 
     /// Delay of a link that is entered at `t`, which must not be before the last change.

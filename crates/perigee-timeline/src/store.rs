@@ -99,7 +99,7 @@ const LONGEST: Nanos = Nanos::from_secs(366 * 86_400);
 /// The first inconsistency, as text.
 pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     let h = &timeline.header;
-    let mut seen = Seen::default();
+    let mut seen = Declared::default();
     name(&h.title, "the title")?;
     seen.add(&h.nodes, &h.ports, &h.links)?;
     for (i, p) in h.pairs.iter().enumerate() {
@@ -151,13 +151,13 @@ fn name(text: &str, of: &str) -> Result<(), TimelineError> {
 
 /// Nodes, ports and links so far, with the two ends of each link for the path check.
 #[derive(Default)]
-struct Seen {
+struct Declared {
     names: BTreeSet<String>,
     port_node: Vec<NodeId>,
     link_ends: Vec<(NodeId, NodeId)>,
 }
 
-impl Seen {
+impl Declared {
     fn nodes(&self) -> usize {
         self.names.len()
     }

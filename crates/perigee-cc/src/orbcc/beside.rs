@@ -15,7 +15,7 @@
 //! bounded by the busiest port with telemetry, or by losses and delays at the others, so that no
 //! detection is needed.
 
-use super::fallback::{Coverage, Fallback, Handover, Seen};
+use super::fallback::{Coverage, Fallback, Handover, WatchInput};
 use crate::cubic::{self, Cubic};
 use crate::leocc::{self, LeoCc};
 use crate::*;
@@ -119,7 +119,7 @@ impl Beside {
     }
 
     /// Processes an ACK; true if OrbCC has to resume from the current window.
-    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, seen: &Seen) -> bool {
+    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, seen: &WatchInput) -> bool {
         let before = self.state;
         self.state = self.next_state(cx.now, seen);
         if before == State::OrbCc && self.state != State::OrbCc {
@@ -148,7 +148,7 @@ impl Beside {
         self.counted = true;
     }
 
-    fn next_state(&mut self, now: Nanos, seen: &Seen) -> State {
+    fn next_state(&mut self, now: Nanos, seen: &WatchInput) -> State {
         if seen.srtt == Nanos::ZERO {
             return self.state;
         }

@@ -62,7 +62,7 @@ impl Coverage {
 
 /// Input of the watch from an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WatchInput {
     pub coverage: Coverage,
     pub srtt: Nanos,
     pub base_rtt_s: f64,
@@ -125,7 +125,7 @@ impl Fallback {
     }
 
     /// Evaluates the telemetry of each ACK; returns a handover when due.
-    pub fn watch(&mut self, now: Nanos, seen: &Seen) -> Option<Handover> {
+    pub fn watch(&mut self, now: Nanos, seen: &WatchInput) -> Option<Handover> {
         let srtt = seen.srtt;
         if srtt == Nanos::ZERO {
             return None;
@@ -148,7 +148,7 @@ impl Fallback {
 
     /// Whether the RTT has risen without an explanation in telemetry, while a larger window does
     /// not increase the rate.
-    fn hides_a_queue(&mut self, now: Nanos, seen: &Seen) -> bool {
+    fn hides_a_queue(&mut self, now: Nanos, seen: &WatchInput) -> bool {
         let unexplained = seen.base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
         if seen.coverage != Coverage::Partial || !unexplained {
             self.rise = None;
@@ -234,7 +234,7 @@ mod tests {
         let mut seen = |now: Nanos, window: f64, rtt: f64| {
             f.watch(
                 now,
-                &Seen {
+                &WatchInput {
                     coverage: Coverage::Partial,
                     srtt: Nanos::from_secs_f64(rtt),
                     base_rtt_s: rtt,

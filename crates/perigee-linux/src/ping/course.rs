@@ -159,12 +159,12 @@ impl<S: ChunkSource> ChunkSource for Lossless<S> {
 }
 
 /// Network for the packets of one flow with both ends outside.
-pub struct Network<'s> {
+pub struct FlowNetwork<'s> {
     simulation: Simulation<'s>,
     end: Nanos,
 }
 
-impl<'s> Network<'s> {
+impl<'s> FlowNetwork<'s> {
     /// Network at time zero of a timeline.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl<'s> Network<'s> {
             FlowSetup { notices: None, leg: None, app: perigee_timeline::App::Programs, ..flow.clone() };
         let options = Options { sample: Nanos::ZERO, lookahead: false, ..Options::default() };
         let simulation = Simulation::new(&header, Box::new(Lossless(source)), vec![alone], options);
-        Ok(Network { simulation: simulation.map_err(failed)?, end: header.duration })
+        Ok(FlowNetwork { simulation: simulation.map_err(failed)?, end: header.duration })
     }
 
     /// Sends a packet and follows it along the hops that it should take; returns its arrival.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Kernels of a run, booted only for the pings that check its network.
 
-use super::{Hosts, Pings, Seen};
+use super::{HostFrame, Hosts, Pings};
 use crate::guests::{refused, Guests, Sent};
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
@@ -27,12 +27,12 @@ impl Kernels {
         Kernels { guests, now: EPOCH, answered: BTreeSet::new() }
     }
 
-    fn run(&mut self) -> Result<Vec<Seen>, BackendError> {
+    fn run(&mut self) -> Result<Vec<HostFrame>, BackendError> {
         let (mut seen, mut sent) = (Vec::new(), VecDeque::new());
         self.guests.run(self.now, &mut || true, &mut sent).map_err(refused)?;
         for Sent { host, bytes, .. } in sent {
             match host {
-                Some(host) => seen.push(Seen { host, bytes }),
+                Some(host) => seen.push(HostFrame { host, bytes }),
                 None => self.hear(&bytes)?,
             }
         }
@@ -56,13 +56,13 @@ impl Kernels {
 }
 
 impl Hosts for Kernels {
-    fn ask(&mut self) -> Result<Vec<Seen>, BackendError> {
+    fn ask(&mut self) -> Result<Vec<HostFrame>, BackendError> {
         let seen = self.run()?;
         self.guests.unlink();
         Ok(seen)
     }
 
-    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError> {
+    fn exchange(&mut self, arrived: Vec<HostFrame>) -> Result<Vec<HostFrame>, BackendError> {
         for (i, frame) in (1..).zip(arrived) {
             self.guests.deliver(frame.host, self.now + Nanos(i), frame.bytes);
         }

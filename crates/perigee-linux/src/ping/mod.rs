@@ -12,8 +12,8 @@ mod kernels;
 mod tests;
 
 use crate::frames;
-use crate::plan::Plan;
-use course::Network;
+use crate::plan::HostPlan;
+use course::FlowNetwork;
 pub use course::{Beginning, Resumed};
 use perigee_backend::BackendError;
 use perigee_guest::job::{self, Job, Ping};
@@ -38,7 +38,7 @@ const HEADERS: [usize; 2] = [20, 40];
 
 /// A frame at the interface of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct HostFrame {
     /// Number of the host.
     pub host: usize,
     /// Ethernet header and payload.
@@ -51,13 +51,13 @@ pub trait Hosts {
     ///
     /// # Errors
     /// If the hosts do not come up.
-    fn ask(&mut self) -> Result<Vec<Seen>, BackendError>;
+    fn ask(&mut self) -> Result<Vec<HostFrame>, BackendError>;
 
     /// Delivers frames to interfaces; returns the frames that these send in turn.
     ///
     /// # Errors
     /// If the hosts have exited.
-    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError>;
+    fn exchange(&mut self, arrived: Vec<HostFrame>) -> Result<Vec<HostFrame>, BackendError>;
 
     /// Numbers of the pings that are answered: their replies have reached the programs.
     ///
@@ -68,7 +68,7 @@ pub trait Hosts {
 
 /// Pings of a run: one flow for each combination of hosts and paths, with both IP versions.
 pub struct Pings<'a> {
-    plan: &'a Plan,
+    plan: &'a HostPlan,
     setups: &'a [FlowSetup],
     flows: Vec<u32>,
     /// Job of its hosts.
@@ -88,7 +88,7 @@ struct Trip {
 
 impl<'a> Pings<'a> {
     /// Pings of the flows with real hosts.
-    pub fn of(plan: &'a Plan, setups: &'a [FlowSetup]) -> Self {
+    pub fn of(plan: &'a HostPlan, setups: &'a [FlowSetup]) -> Self {
         let mut known: BTreeSet<(usize, usize, PairId, PairId)> = BTreeSet::new();
         let mut flows = Vec::new();
         let mut pings = Vec::new();
@@ -136,7 +136,7 @@ impl<'a> Pings<'a> {
                 if trip.foreseeable {
                     skipped.extend(self.follow(trip, side, frames[0], (header, timeline), source)?);
                 }
-                arriving.extend(frames.map(|frame| Seen { host: to, bytes: frame.into() }));
+                arriving.extend(frames.map(|frame| HostFrame { host: to, bytes: frame.into() }));
             }
             seen = hosts.exchange(arriving)?;
         }
@@ -159,7 +159,7 @@ impl<'a> Pings<'a> {
         &self,
         trip: &Trip,
         side: Side,
-        seen: &'f [Seen],
+        seen: &'f [HostFrame],
     ) -> Result<([&'f [u8]; 2], usize), BackendError> {
         let (source, destination) = self.plan.ends[trip.flow as usize].expect("it is real");
         let answer = side == Side::Destination;
@@ -213,7 +213,7 @@ impl<'a> Pings<'a> {
                 )));
             }
         };
-        let network = Network::new(header, source(), setup, timeline.end())?;
+        let network = FlowNetwork::new(header, source(), setup, timeline.end())?;
         let arrived = network.carry(EndpointId { flow: 0, side }, trip.at, packet, &hops);
         let arrived = arrived.map_err(|why| self.wrong(trip.flow, 0, &format!("the packet {why}")))?;
         trip.at = arrived + Nanos(1);

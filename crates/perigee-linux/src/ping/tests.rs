@@ -69,14 +69,14 @@ fn setup() -> FlowSetup {
     }
 }
 
-fn plan() -> Plan {
+fn plan() -> HostPlan {
     let host = |name: &str| Host { name: name.into(), ..Host::default() };
-    Plan {
+    HostPlan {
         nodes: vec![NodeId(0), NodeId(2)],
         ends: vec![Some((0, 1))],
         names: vec!["f".into()],
         job: Job { hosts: vec![host("s"), host("d")], end: Nanos::from_secs(1), ..Job::default() },
-        ..Plan::default()
+        ..HostPlan::default()
     }
 }
 
@@ -116,14 +116,14 @@ impl TwoHosts {
 }
 
 impl Hosts for TwoHosts {
-    fn ask(&mut self) -> Result<Vec<Seen>, BackendError> {
+    fn ask(&mut self) -> Result<Vec<HostFrame>, BackendError> {
         let to = if self.wrong_neighbour { 0 } else { 1 };
         let versions = if self.without_ipv6 { 1 } else { 2 };
-        let ask = |v: usize| Seen { host: self.interface(0), bytes: echo(v, v as u16, false, 0, to) };
+        let ask = |v: usize| HostFrame { host: self.interface(0), bytes: echo(v, v as u16, false, 0, to) };
         Ok((0..versions).map(ask).collect())
     }
 
-    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError> {
+    fn exchange(&mut self, arrived: Vec<HostFrame>) -> Result<Vec<HostFrame>, BackendError> {
         let mut seen = Vec::new();
         for frame in arrived {
             let (version, message) = message(&frame.bytes).expect("nothing else is sent");
@@ -132,7 +132,7 @@ impl Hosts for TwoHosts {
             }
             if !message.answer && !self.silent {
                 let bytes = echo(version, message.number, true, frame.host, 1 - frame.host);
-                seen.push(Seen { host: self.interface(frame.host), bytes });
+                seen.push(HostFrame { host: self.interface(frame.host), bytes });
             }
         }
         Ok(seen)

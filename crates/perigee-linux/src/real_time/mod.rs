@@ -13,7 +13,7 @@ use crate::carrier::{Carriers, Listener as CarrierListener};
 use crate::guests::refused;
 use crate::observe::Hosted;
 use crate::ping::{Beginning, Pings, LENGTH};
-use crate::plan::{Plan, Program, Schemes, ENVIRONMENT};
+use crate::plan::{HostPlan, Program, Schemes, ENVIRONMENT};
 use crate::programs::Programs;
 use crate::{broken, check_draws, drawn, Listener, PROGRAMS};
 use lateness::LATE;
@@ -178,10 +178,14 @@ impl RealTimeHosts {
     ///
     /// # Errors
     /// The first flow that cannot be carried; programs at nodes without a flow.
-    pub fn plan(&self, header: &Header, workload: &Workload) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
+    pub fn plan(
+        &self,
+        header: &Header,
+        workload: &Workload,
+    ) -> Result<(HostPlan, Vec<FlowSetup>), BackendError> {
         let schemes = Schemes::of_machine();
         let RealTimeHosts { programs, all_flows, apart, .. } = self;
-        let mut plan = Plan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;
+        let mut plan = HostPlan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;
         plan.set_carrier(&self.carrier)?;
         let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
@@ -190,7 +194,7 @@ impl RealTimeHosts {
 
 /// A network driven by wall-clock time.
 struct Clocked<'p, 's, O> {
-    plan: &'p Plan,
+    plan: &'p HostPlan,
     live: Live,
     carriers: Carriers,
     simulation: Simulation<'s>,

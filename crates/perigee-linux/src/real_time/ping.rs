@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces that ping each other, before time zero of a run.
 
-use crate::ping::{message, Hosts, Message, Seen};
+use crate::ping::{message, HostFrame, Hosts, Message};
 use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
 use perigee_guest::live::Live;
@@ -24,21 +24,21 @@ pub struct Namespaces<'l> {
     /// Number of pings.
     pub pings: usize,
     /// Replies delivered to hosts.
-    pub arrived: Vec<Seen>,
+    pub arrived: Vec<HostFrame>,
 }
 
 impl Namespaces<'_> {
     /// Messages of pings sent by interfaces, without duplicates, until there are `wanted` or no
     /// more arrive. `arrived` is delivered to hosts until there is a reply, as an interface that
     /// has just been created may lose packets.
-    fn messages(&mut self, wanted: usize, arrived: &[Seen]) -> Result<Vec<Seen>, BackendError> {
+    fn messages(&mut self, wanted: usize, arrived: &[HostFrame]) -> Result<Vec<HostFrame>, BackendError> {
         let begin = perigee_guest::wall_clock::now();
-        let mut seen: BTreeMap<Message, Seen> = BTreeMap::new();
+        let mut seen: BTreeMap<Message, HostFrame> = BTreeMap::new();
         let mut given = None;
         while seen.len() < wanted && begin.elapsed() < PATIENCE {
             if given.is_none_or(|at: Instant| at.elapsed() > AGAIN) {
                 let answers = |m| Message { answer: true, ..m };
-                let open = |frame: &&Seen| {
+                let open = |frame: &&HostFrame| {
                     message(&frame.bytes).is_some_and(|(_, m)| !seen.contains_key(&answers(m)))
                 };
                 for frame in arrived.iter().filter(open) {
@@ -50,7 +50,7 @@ impl Namespaces<'_> {
             for frame in self.live.receive().map_err(failed)? {
                 let Some((_, message)) = message(&frame.bytes) else { continue };
                 if message.answer != arrived.is_empty() {
-                    seen.entry(message).or_insert(Seen { host: frame.interface, bytes: frame.bytes });
+                    seen.entry(message).or_insert(HostFrame { host: frame.interface, bytes: frame.bytes });
                 }
             }
         }
@@ -59,12 +59,12 @@ impl Namespaces<'_> {
 }
 
 impl Hosts for Namespaces<'_> {
-    fn ask(&mut self) -> Result<Vec<Seen>, BackendError> {
+    fn ask(&mut self) -> Result<Vec<HostFrame>, BackendError> {
         self.messages(self.pings, &[])
     }
 
-    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError> {
-        let asked = |seen: &&Seen| message(&seen.bytes).is_some_and(|(_, m)| !m.answer);
+    fn exchange(&mut self, arrived: Vec<HostFrame>) -> Result<Vec<HostFrame>, BackendError> {
+        let asked = |seen: &&HostFrame| message(&seen.bytes).is_some_and(|(_, m)| !m.answer);
         let wanted = arrived.iter().filter(asked).count();
         if wanted == 0 {
             self.arrived = arrived;

@@ -2,19 +2,19 @@
 //! Plan of the flows on hosts in real time, and the jobs of these hosts.
 
 use crate::options::{LARGEST_MEMORY, LEAST_RECEIVE_MEMORY};
-use crate::plan::{Plan, Program, Schemes};
+use crate::plan::{HostPlan, Program, Schemes};
 use crate::PROGRAMS;
 use perigee_backend::BackendError;
 use perigee_guest::job;
 use perigee_timeline::{App, Header, Hosts, Workload};
 use std::collections::BTreeMap;
 
-impl Plan {
+impl HostPlan {
     /// Plan for hosts in real time. Flows without `hosts` are simulated unless `all` is set; the
     /// nodes in `apart` are connected to interfaces.
     ///
     /// # Errors
-    /// As for [`new`](Plan::new); combinations of buffers that one host cannot have.
+    /// As for [`new`](HostPlan::new); combinations of buffers that one host cannot have.
     pub fn in_real_time(
         header: &Header,
         workload: &Workload,
@@ -22,7 +22,7 @@ impl Plan {
         programs: &[Program],
         all: bool,
         apart: &[String],
-    ) -> Result<Plan, BackendError> {
+    ) -> Result<HostPlan, BackendError> {
         let mut chosen = workload.clone();
         for flow in &mut chosen.flows {
             let carries = flow.app == App::Programs || flow.cc == PROGRAMS;
@@ -30,7 +30,7 @@ impl Plan {
                 flow.hosts = Some(Hosts::Simulated);
             }
         }
-        let mut plan = Plan::new(header, &chosen, schemes, programs)?;
+        let mut plan = HostPlan::new(header, &chosen, schemes, programs)?;
         plan.set_apart(apart)?;
         plan.fix_buffers()?;
         Ok(plan)
@@ -43,7 +43,7 @@ impl Plan {
     /// Proxies with different settings at one host, or a proxy at a host where other flows start or
     /// end.
     fn fix_buffers(&mut self) -> Result<(), BackendError> {
-        let refuse = |plan: &Plan, flow: u32, why: String| BackendError::Unsupported {
+        let refuse = |plan: &HostPlan, flow: u32, why: String| BackendError::Unsupported {
             flow: plan.names[flow as usize].clone(),
             why,
         };

@@ -45,7 +45,7 @@ const SPHERE_M: f64 = 6_371e3;
 
 /// Kind of path between the satellites of the ends.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Transit {
     /// ISLs between the satellites.
     Isls,
     /// Bent pipes over these stations, numbered after the satellites.
@@ -53,7 +53,7 @@ pub enum Way {
 }
 
 /// Generates the log of `seconds` seconds between two ends.
-pub fn path_log(ends: [GeoPoint; 2], way: &Way, seconds: u32) -> PathLog {
+pub fn path_log(ends: [GeoPoint; 2], way: &Transit, seconds: u32) -> PathLog {
     let mut generator = Generator::new(ends, way);
     PathLog { seconds: (0..seconds).map(|s| generator.second(s)).collect() }
 }
@@ -105,7 +105,7 @@ fn precess(p: Vec3, centuries: f64) -> Vec3 {
 }
 
 impl Generator {
-    fn new(ends: [GeoPoint; 2], way: &Way) -> Self {
+    fn new(ends: [GeoPoint; 2], way: &Transit) -> Self {
         let shell = Shell {
             altitude_m: 6_921e3 - EARTH_RADIUS_M,
             planes: 24,
@@ -117,8 +117,8 @@ impl Generator {
         let (links, relays) = match way {
             // The published paths take the long way round instead of a link between the last plane
             // and the first.
-            Way::Isls => (plus_grid(&shell, Seam::Open), Vec::new()),
-            Way::Relays(places) => (Vec::new(), places.iter().map(|p| on_sphere(*p)).collect()),
+            Transit::Isls => (plus_grid(&shell, Seam::Open), Vec::new()),
+            Transit::Relays(places) => (Vec::new(), places.iter().map(|p| on_sphere(*p)).collect()),
         };
         let end = |p| End { place: on_sphere(p), sat: None, metres: 0.0, since: 0 };
         Generator {

@@ -6,7 +6,7 @@ use crate::links::length::{Access, Weight};
 use crate::paths::tree::Tree;
 use crate::sky::config::GroundKind;
 use crate::sky::moment::Moment;
-use crate::sky::plugin::{failed, AttachFunction, AttachView, Seen};
+use crate::sky::plugin::{failed, AttachFunction, AttachView, VisibleSatellite};
 use crate::sky::policy::{choose, Held, Offer, Policy, Reselect};
 use crate::sky::Sky;
 use perigee_units::Nanos;
@@ -134,7 +134,7 @@ impl Sky {
         let now = c.start.plus(m.t + Nanos::from_millis(100));
         let seen = |a: &Access| {
             let (sat, p) = (a.sat as usize, m.positions.get(a.sat as usize));
-            Seen {
+            VisibleSatellite {
                 sat: a.sat,
                 name: c.names[sat].clone(),
                 place: c.places[sat],

@@ -24,7 +24,7 @@ use crate::motion::positions::Positions;
 use crate::sky::config::{Radios, SkySpec};
 use crate::sky::constellation::Constellation;
 use crate::sky::error::SkyError;
-use crate::sky::pair_searches::{peers, sought, ways, Way};
+use crate::sky::pair_searches::{peers, sought, ways, PairSearch};
 use crate::sky::search::Routes;
 use perigee_timeline::PortSpec;
 use perigee_timeline::{PairId, Routing};
@@ -53,7 +53,7 @@ pub struct Sky {
     pub(crate) spec: SkySpec,
     pub(crate) constellation: Constellation,
     pub(crate) ground: Vec<GroundPoint>,
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<PairSearch>,
     /// Per ground point: those with traffic to or from it.
     pub(crate) peers: Vec<Vec<usize>>,
     /// Subset of these peers that determines a terminal's satellite under the shortest-path policy.

@@ -7,7 +7,7 @@ use perigee_timeline::{PairId, Routing};
 
 /// Two ground points with traffic, and the direction of the search for their path.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct PairSearch {
     /// Ground point at which the path starts.
     pub from: usize,
     /// Ground point at which the shortest-path tree is rooted.
@@ -53,12 +53,12 @@ pub(crate) fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// Searches of all pairs, sorted by root. With a path per pair both directions share a search,
 /// rooted at the end with more peers (which yields fewer trees); with next-hop tables each
 /// destination is a root.
-pub(crate) fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Way> {
-    let mut ways: Vec<Way> = Vec::new();
+pub(crate) fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<PairSearch> {
+    let mut ways: Vec<PairSearch> = Vec::new();
     for (i, &(a, b)) in spec.pairs.iter().enumerate() {
         let id = PairId(i as u32);
         let noted = (!spec.pairs[..i].contains(&(b, a))).then_some(id);
-        let same = |w: &&mut Way| (w.from, w.root) == (a, b) || (w.from, w.root) == (b, a);
+        let same = |w: &&mut PairSearch| (w.from, w.root) == (a, b) || (w.from, w.root) == (b, a);
         match ways.iter_mut().find(same) {
             Some(w) if spec.routing == Routing::PerPath => {
                 let place = if w.from == a { &mut w.along } else { &mut w.against };
@@ -68,7 +68,7 @@ pub(crate) fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Way> {
                 let turn = spec.routing == Routing::PerPath && (peers[a].len(), a) > (peers[b].len(), b);
                 let (from, root) = if turn { (b, a) } else { (a, b) };
                 let (along, against) = if turn { (None, Some(id)) } else { (Some(id), None) };
-                ways.push(Way { from, root, along, against, noted });
+                ways.push(PairSearch { from, root, along, against, noted });
             }
         }
     }

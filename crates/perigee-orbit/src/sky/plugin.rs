@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A satellite in view of a ground point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct VisibleSatellite {
     /// Satellite number.
     pub sat: u32,
     /// Satellite name.
@@ -49,7 +49,7 @@ pub struct AttachView {
     /// Current satellite of the ground point, if still in view.
     pub holding: Option<u32>,
     /// Satellites in view, by number.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<VisibleSatellite>,
 }
 
 /// Satellites and ISLs at an instant.

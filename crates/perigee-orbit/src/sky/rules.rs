@@ -17,7 +17,7 @@ use crate::paths::a_star::{Field, Goal};
 use crate::paths::tree::Tree;
 use crate::sky::config::{GroundPorts, LoadRule};
 use crate::sky::moment::Moment;
-use crate::sky::pair_searches::Way;
+use crate::sky::pair_searches::PairSearch;
 use crate::sky::policy::Held;
 use crate::sky::search::Routes;
 use crate::sky::Sky;
@@ -76,7 +76,7 @@ impl Assignment<'_> {
     }
 
     /// Demand of a search's pair along the path, and in reverse.
-    fn demand(&self, way: &Way) -> [u64; 2] {
+    fn demand(&self, way: &PairSearch) -> [u64; 2] {
         let of = |from, to| self.rule.demand_bps.get(&(from, to)).copied().unwrap_or(0);
         [of(way.from, way.root), of(way.root, way.from)]
     }
@@ -93,7 +93,7 @@ impl Assignment<'_> {
     }
 
     /// Adds demands to the ports of a path, or removes them.
-    fn put(&mut self, way: &Way, path: &[u32], add: bool) {
+    fn put(&mut self, way: &PairSearch, path: &[u32], add: bool) {
         let [there, back] = self.demand(way);
         let vertices = self.vertices(way, path);
         for w in vertices.windows(2) {
@@ -104,14 +104,14 @@ impl Assignment<'_> {
         }
     }
 
-    fn vertices(&self, way: &Way, path: &[u32]) -> Vec<u32> {
+    fn vertices(&self, way: &PairSearch, path: &[u32]) -> Vec<u32> {
         let ground = |g: usize| self.satellites() + g as u32;
         std::iter::once(ground(way.from)).chain(path.iter().copied()).chain([ground(way.root)]).collect()
     }
 
     /// Cost of a path for a pair with demands not yet assigned to it; `None` = the path does not
     /// exist.
-    fn price(&self, way: &Way, path: &[u32], gates: [&[Access]; 2]) -> Option<Weight> {
+    fn price(&self, way: &PairSearch, path: &[u32], gates: [&[Access]; 2]) -> Option<Weight> {
         let range = |gates: &[Access], sat: u32| gates.iter().find(|a| a.sat == sat).map(|a| a.range);
         let mut sum = range(gates[0], *path.first()?)? + range(gates[1], *path.last()?)?;
         for w in path.windows(2) {
@@ -125,7 +125,7 @@ impl Assignment<'_> {
     }
 
     /// Cheapest path given the current loads.
-    fn cheapest(&mut self, way: &Way, [from, root]: [&[Access]; 2]) -> Option<Vec<u32>> {
+    fn cheapest(&mut self, way: &PairSearch, [from, root]: [&[Access]; 2]) -> Option<Vec<u32>> {
         let demand = self.demand(way);
         let ground = |g: usize| self.satellites() + g as u32;
         let up = |a: &Access| Access { range: a.range + self.queue(ground(way.from), a.sat, demand), ..*a };

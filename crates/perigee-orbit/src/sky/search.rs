@@ -8,7 +8,7 @@ use crate::paths::tree::Tree;
 use crate::sky::config::PathRule;
 use crate::sky::error::SkyError;
 use crate::sky::moment::Moment;
-use crate::sky::pair_searches::Way;
+use crate::sky::pair_searches::PairSearch;
 use crate::sky::plugin::{failed, RouteFunction, RouteView};
 use crate::sky::policy::Held;
 use crate::sky::Sky;
@@ -67,7 +67,7 @@ impl Sky {
         &self,
         f: &dyn RouteFunction,
         m: &Moment,
-        way: &Way,
+        way: &PairSearch,
         gates: [&[Access]; 2],
         shortest: Option<Vec<u32>>,
     ) -> Result<Option<Vec<u32>>, String> {
@@ -128,11 +128,11 @@ impl Sky {
         &self,
         m: &Moment,
         held: &[Held],
-        ways: &[Way],
+        ways: &[PairSearch],
         (tree, drift): (&mut Warm, Option<Weight>),
     ) -> RootRoutes {
         tree.refresh(m.mesh.graph(), &self.gates(m, ways[0].root, held[ways[0].root].sat), drift);
-        let path = |w: &Way| tree.tree().path(&self.gates(m, w.from, held[w.from].sat));
+        let path = |w: &PairSearch| tree.tree().path(&self.gates(m, w.from, held[w.from].sat));
         RootRoutes {
             paths: ways.iter().map(path).collect(),
             next_hops: Some(tree.tree().next_hops().collect()),
@@ -144,7 +144,7 @@ impl Sky {
         &self,
         m: &Moment,
         held: &[Held],
-        ways: &[Way],
+        ways: &[PairSearch],
         tree: &mut Tree,
     ) -> Result<RootRoutes, String> {
         if self.spec.routing == Routing::PerHop {

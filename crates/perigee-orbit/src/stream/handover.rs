@@ -9,7 +9,7 @@ use crate::frames::light_time;
 use crate::motion::positions::Positions;
 use crate::sky::config::Outage;
 use crate::sky::Sky;
-use crate::stream::network::{Network, Vertex};
+use crate::stream::network::{StreamedNetwork, Vertex};
 use perigee_timeline::*;
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
@@ -114,7 +114,7 @@ impl Terminal {
 /// Context of a terminal's changes.
 pub(crate) struct Hand<'a> {
     pub sky: &'a Sky,
-    pub net: &'a mut Network,
+    pub net: &'a mut StreamedNetwork,
     pub out: &'a mut Vec<Timed>,
     /// Number of the ground point.
     pub ground: usize,

@@ -15,11 +15,11 @@ use crate::frames::WGS84;
 use crate::motion::positions::Positions;
 use crate::paths::tree::{DOWN, NOWHERE};
 use crate::sky::config::GroundKind;
-use crate::sky::pair_searches::Way;
+use crate::sky::pair_searches::PairSearch;
 use crate::sky::search::Routes;
 use crate::sky::Sky;
 use crate::stream::handover::{Hand, Terminal};
-use crate::stream::network::{Network, Step, Vertex};
+use crate::stream::network::{Step, StreamedNetwork, Vertex};
 use crate::stream::plan::{Planner, Recorded, Steps};
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
@@ -34,7 +34,7 @@ const TABLE_LINGER: Nanos = Nanos::from_secs(2);
 /// Timeline of a sky, computed lazily.
 pub struct SkyStream {
     sky: Arc<Sky>,
-    net: Network,
+    net: StreamedNetwork,
     terminals: Vec<Terminal>,
     planner: Planner,
     paths: Vec<Option<Vec<u32>>>,
@@ -56,10 +56,10 @@ struct Tables {
 impl Sky {
     /// Ground points, pairs and all other constants of the timeline.
     pub fn header(&self) -> Header {
-        self.header_of(&Network::new(self))
+        self.header_of(&StreamedNetwork::new(self))
     }
 
-    fn header_of(&self, net: &Network) -> Header {
+    fn header_of(&self, net: &StreamedNetwork) -> Header {
         let pair = |&(a, b): &(usize, usize)| Pair { from: NodeId(a as u32), to: NodeId(b as u32) };
         Header {
             title: self.spec.title.clone(),
@@ -84,7 +84,7 @@ impl Sky {
     }
 
     fn stream_of(self: &Arc<Self>, planner: Planner) -> SkyStream {
-        let mut net = Network::new(self);
+        let mut net = StreamedNetwork::new(self);
         net.new_nodes.clear();
         net.new_ports.clear();
         SkyStream {
@@ -216,7 +216,7 @@ impl SkyStream {
     }
 
     /// Links of a path in both directions, marked as used.
-    fn used(&mut self, way: &Way, path: &[u32], t: Nanos) -> [Vec<LinkId>; 2] {
+    fn used(&mut self, way: &PairSearch, path: &[u32], t: Nanos) -> [Vec<LinkId>; 2] {
         let mut vertices = vec![self.net.ground(way.from)];
         vertices.extend(path);
         vertices.push(self.net.ground(way.root));
@@ -336,14 +336,14 @@ impl SkyStream {
 
 /// A path change.
 struct PathNote<'a> {
-    way: &'a Way,
+    way: &'a PairSearch,
     old: &'a Option<Vec<u32>>,
     new: &'a Option<Vec<u32>>,
     links: Option<&'a [LinkId]>,
     begins: bool,
 }
 
-fn path_changes(way: &Way, links: Option<&[Vec<LinkId>; 2]>) -> impl Iterator<Item = Change> {
+fn path_changes(way: &PairSearch, links: Option<&[Vec<LinkId>; 2]>) -> impl Iterator<Item = Change> {
     let of = |pair: Option<PairId>, direction: usize| {
         pair.map(|p| Change::Path(p, links.map(|l| Arc::from(&l[direction][..]))))
     };

@@ -31,7 +31,7 @@ struct Line {
 /// The part of the constellation that is in the timeline so far, and the additions since the last
 /// chunk.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct StreamedNetwork {
     satellites: usize,
     nodes: Vec<Option<NodeId>>,
     radios: Vec<Option<PortId>>,
@@ -54,12 +54,12 @@ pub(crate) struct Step<'a> {
     pub length: Nanos,
 }
 
-impl Network {
+impl StreamedNetwork {
     /// Network of the ground points, and of their radios if these are shared.
     pub fn new(sky: &Sky) -> Self {
         let satellites = sky.constellation.len();
         let vertices = satellites + sky.spec.ground.len();
-        let mut net = Network {
+        let mut net = StreamedNetwork {
             satellites,
             nodes: vec![None; vertices],
             radios: vec![None; vertices],

@@ -10,7 +10,7 @@ use crate::paths::search_graph::Mesh;
 use crate::paths::tree::Tree;
 use crate::sky::config::PathRule;
 use crate::sky::moment::Moment;
-use crate::sky::pair_searches::Way;
+use crate::sky::pair_searches::PairSearch;
 use crate::sky::policy::Held;
 use crate::sky::search::{RootRoutes, Routes};
 use crate::sky::Sky;
@@ -42,7 +42,7 @@ impl Recorded {
 
     /// The recorded paths, in place of the result of [`Sky::routes`].
     fn routes(&self, sky: &Sky, t: Nanos) -> Routes {
-        let path = |w: &Way| match (w.along, w.against) {
+        let path = |w: &PairSearch| match (w.along, w.against) {
             (Some(pair), _) => self.at(t, pair).cloned(),
             (None, Some(pair)) => self.at(t, pair).map(|p| p.iter().rev().copied().collect()),
             (None, None) => None,
@@ -169,12 +169,12 @@ impl Planner {
     /// Next-hop tables: roots in parallel, each from one instant to the next, because few next hops
     /// change in between.
     fn tables(&mut self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
-        let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
+        let roots: Vec<&[PairSearch]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
         let before = std::iter::once(&self.mesh).chain(moments.iter().map(|m| &m.mesh));
         let drifts: Vec<Option<Weight>> =
             before.zip(moments).map(|(before, m)| drift(before.graph(), m.mesh.graph())).collect();
         self.trees.resize_with(roots.len(), Warm::default);
-        let of_root = |(tree, ways): (&mut Warm, &&[Way])| -> Vec<RootRoutes> {
+        let of_root = |(tree, ways): (&mut Warm, &&[PairSearch])| -> Vec<RootRoutes> {
             let steps = moments.iter().zip(held).zip(&drifts);
             steps.map(|((m, h), drift)| self.sky.table_to(m, h, ways, (&mut *tree, *drift))).collect()
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Registry entries of real hosts in builds without them: they name the build that has them.
 
-use super::{Entry, HostScheme, Options, Setting};
+use super::{options, Entry, HostScheme, Options, Setting};
 use perigee_backend::{Backend, BackendError};
 
 /// Programs on real hosts, of which this build has none.
@@ -10,12 +10,12 @@ pub struct HostPrograms {}
 
 pub mod linux {
     /// Registry entry of Linux hosts in virtual time.
-    pub const ENTRY: super::Entry = super::absent("linux", &["kernel", "modules"]);
+    pub const ENTRY: super::Entry = super::absent("linux", super::options::LINUX);
 }
 
 pub mod emulation {
     /// Registry entry of hosts in real time.
-    pub const ENTRY: super::Entry = super::absent("emulation", &["command", "all_flows", "apart"]);
+    pub const ENTRY: super::Entry = super::absent("emulation", super::options::EMULATION);
 }
 
 const fn absent(name: &'static str, options: &'static [&'static str]) -> Entry {

@@ -10,7 +10,7 @@ use perigee_linux::FRAME_CPU_S;
 pub const ENTRY: Entry = Entry {
     name: "emulation",
     summary: "network namespaces of this machine carry TCP, in real time",
-    options: &["command", "all_flows", "apart"],
+    options: super::options::EMULATION,
     schemes,
     cpu_s_per_tcp_packet: FRAME_CPU_S,
     make,

@@ -10,7 +10,7 @@ use perigee_linux::{LinuxHosts, FRAME_CPU_S};
 pub const ENTRY: Entry = Entry {
     name: "linux",
     summary: "Linux kernels in virtual time carry TCP; packets take their time in the simulated network",
-    options: &["kernel", "modules"],
+    options: super::options::LINUX,
     schemes,
     cpu_s_per_tcp_packet: FRAME_CPU_S,
     make,

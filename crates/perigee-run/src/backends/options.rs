@@ -5,6 +5,11 @@ use perigee_backend::BackendError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Names of the options of Linux hosts in virtual time.
+pub(super) const LINUX: &[&str] = &["kernel", "modules"];
+/// Names of the options of hosts in real time.
+pub(super) const EMULATION: &[&str] = &["command", "all_flows", "apart"];
+
 /// Value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {

@@ -36,7 +36,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
             Problem::new("source.constellation.routing", "fibres need a path for each pair").at(c.place());
         return Err(p.found("\"per-hop\"").hint("write routing = \"per-path\"").into());
     }
-    let plan = Plan::new(scenario, &c.fibres)?;
+    let plan = FibrePlan::new(scenario, &c.fibres)?;
     let inner = without_fibres(c);
     let net = sky::build(&plan.sky_only(scenario, c), &inner, seed)?;
     plan.lay(c, net)
@@ -47,7 +47,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
 /// # Errors
 /// As for [`build`].
 pub fn sky_only(scenario: &Scenario, c: &Constellation) -> Result<Scenario, ScenarioError> {
-    Ok(Plan::new(scenario, &c.fibres)?.sky_only(scenario, c))
+    Ok(FibrePlan::new(scenario, &c.fibres)?.sky_only(scenario, c))
 }
 
 fn without_fibres(c: &Constellation) -> Constellation {
@@ -55,13 +55,13 @@ fn without_fibres(c: &Constellation) -> Constellation {
 }
 
 /// A direction in which at least one flow sends.
-struct Way {
+struct Direction {
     ends: [String; 2],
     /// Gateways of the ends; `None` = fibres along the entire path.
     gates: Option<[String; 2]>,
 }
 
-impl Way {
+impl Direction {
     /// Fibre segments, each from an end of the flow: to the other end, or to a gateway (an end may
     /// be its own gateway).
     fn legs(&self) -> Vec<(String, String)> {
@@ -73,16 +73,16 @@ impl Way {
     }
 }
 
-struct Plan {
+struct FibrePlan {
     rows: Vec<LinkRow>,
     /// Unique, in the order of the flows.
-    ways: Vec<Way>,
+    ways: Vec<Direction>,
 }
 
-impl Plan {
-    fn new(scenario: &Scenario, fibres: &[Fibre]) -> Result<Plan, ScenarioError> {
+impl FibrePlan {
+    fn new(scenario: &Scenario, fibres: &[Fibre]) -> Result<FibrePlan, ScenarioError> {
         check(scenario, fibres)?;
-        let mut plan = Plan { rows: fibres.iter().map(row).collect(), ways: Vec::new() };
+        let mut plan = FibrePlan { rows: fibres.iter().map(row).collect(), ways: Vec::new() };
         for flow in &scenario.flows {
             let Some((from, to)) = &flow.ends else {
                 let p = Problem::new("flow.from", "must be given: a constellation has no natural pairs");
@@ -99,7 +99,7 @@ impl Plan {
                     Some([plan.gate(scenario, fibres, flow, from)?, plan.gate(scenario, fibres, flow, to)?])
                 }
             };
-            plan.ways.push(Way { ends, gates });
+            plan.ways.push(Direction { ends, gates });
         }
         Ok(plan)
     }
@@ -147,7 +147,7 @@ impl Plan {
 
     /// Adds the fibres to a sky.
     fn lay(&self, c: &Constellation, sky: Network) -> Result<Network, ScenarioError> {
-        let mut legs: Vec<(String, String)> = self.ways.iter().flat_map(Way::legs).collect();
+        let mut legs: Vec<(String, String)> = self.ways.iter().flat_map(Direction::legs).collect();
         legs.retain(|(a, b)| a != b);
         legs.sort();
         legs.dedup();

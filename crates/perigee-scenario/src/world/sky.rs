@@ -105,9 +105,9 @@ pub(crate) fn leoem_log(
     let place = |n: usize| sky_spec::ground(&scenario.nodes[n], sky_spec::MASK_DEG, false).map(|g| g.place);
     let way = if c.isls == "none" {
         let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
-        interop::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
+        interop::leoem::Transit::Relays(stations.map(place).collect::<Result<_, _>>()?)
     } else {
-        interop::leoem::Way::Isls
+        interop::leoem::Transit::Isls
     };
     let seconds = scenario.run.duration.0.div_ceil(1_000_000_000) as u32;
     Ok(interop::leoem::path_log([place(from)?, place(to)?], &way, seconds))

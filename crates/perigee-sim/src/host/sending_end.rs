@@ -41,7 +41,7 @@ pub(crate) struct SendingEnd {
     pub(super) segments: Option<(u64, u32)>,
     pub source: Origin,
     pub counts: SenderCounts,
-    pub way: Way,
+    pub way: PathTotals,
     /// Rate of the payload delivered between the flow's rows.
     pub goodput: ByteRate,
 }
@@ -63,7 +63,7 @@ pub(crate) struct SenderCounts {
 
 /// Path of a flow's data and ACKs through the network, for the record.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct PathTotals {
     pub base: BaseRtt,
     pub capacity: Capacity,
     /// Time with a route, and the integral over it of the rate of the slowest port, in bits.
@@ -130,7 +130,7 @@ impl SendingEnd {
             segments: facts.segments,
             source,
             counts: SenderCounts::default(),
-            way: Way::default(),
+            way: PathTotals::default(),
             goodput: ByteRate::since(setup.start),
         }
     }

@@ -17,12 +17,12 @@ pub enum Report {
     Rtt { flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos> },
     Datagram { flow: u32, spurt: u64, sent: Nanos },
     Completion(Box<CompletionRow>),
-    Packet(Box<Seen>),
+    Packet(Box<StoredPacket>),
 }
 
 /// A packet, with its blocks.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct StoredPacket {
     packet: PacketSeen<'static>,
     sack: Vec<(u64, u64)>,
     telemetry: Vec<u8>,
@@ -80,7 +80,7 @@ impl Report {
             Report::Datagram { flow, spurt, sent } => obs.datagram(flow, spurt, sent, at),
             Report::Completion(row) => obs.completion(&row),
             Report::Packet(seen) => {
-                let Seen { packet, sack, telemetry } = &*seen;
+                let StoredPacket { packet, sack, telemetry } = &*seen;
                 obs.packet(&PacketSeen { sack, telemetry, ..packet.clone() });
             }
         }
@@ -107,6 +107,6 @@ impl<O: Observer> Observer for Log<O> {
     fn packet(&mut self, p: &PacketSeen<'_>) {
         let (sack, telemetry) = (p.sack.to_vec(), p.telemetry.to_vec());
         let packet = PacketSeen { sack: &[], telemetry: &[], ..p.clone() };
-        self.push(Report::Packet(Box::new(Seen { packet, sack, telemetry })));
+        self.push(Report::Packet(Box::new(StoredPacket { packet, sack, telemetry })));
     }
 }

@@ -43,7 +43,7 @@ struct Coming {
 
 /// Known future arrivals at the far end of a link, and the instant before which there are no
 /// others.
-struct Way {
+struct LinkArrivals {
     known: Vec<Coming>,
     until: Nanos,
 }
@@ -66,7 +66,7 @@ impl Simulation<'_> {
         }
         let from = from.min(self.next_event());
         let next_change = self.net.schedule.next_change().max(from);
-        let ways: Vec<Way> = self.last_links.iter().map(|&link| self.way(link, from)).collect();
+        let ways: Vec<LinkArrivals> = self.last_links.iter().map(|&link| self.way(link, from)).collect();
         let entering = ways.iter().map(|way| way.until).min();
         let certain = entering.unwrap_or(Nanos::MAX).min(next_change).min(self.end());
         let on_time = |c: &Coming| (since..certain).contains(&c.at);
@@ -85,10 +85,10 @@ impl Simulation<'_> {
 
     /// Future arrivals over a link, if no packet enters a host's queue before `from` and the
     /// timeline changes nothing.
-    fn way(&self, link: u32, from: Nanos) -> Way {
+    fn way(&self, link: u32, from: Nanos) -> LinkArrivals {
         let mut known: Vec<Coming> = self.on_link(link).collect();
         if self.net.links[link as usize].delay_at(from) >= LONG {
-            return Way { known, until: self.net.earliest_arrival(link, from) };
+            return LinkArrivals { known, until: self.net.earliest_arrival(link, from) };
         }
         let (coming, enters) = match self.routes.feeder(link) {
             Some(feeder) => {
@@ -102,7 +102,7 @@ impl Simulation<'_> {
         // If there may not be room for all packets yet to come, only the waiting ones are known.
         let Some((predicted, enters)) = predicted.or_else(|| Some((self.net.predict(link, &[])?, from)))
         else {
-            return Way { known, until: self.net.earliest_arrival(link, from) };
+            return LinkArrivals { known, until: self.net.earliest_arrival(link, from) };
         };
         // Packets yet to come are queued after the waiting ones.
         let wait = predicted.arrivals.len().saturating_sub(coming.len());
@@ -118,7 +118,7 @@ impl Simulation<'_> {
             link,
         }));
         // Packets not known yet enter and leave after these.
-        Way { known, until: self.net.arrival_of_leaving(link, enters.max(predicted.done)) }
+        LinkArrivals { known, until: self.net.arrival_of_leaving(link, enters.max(predicted.done)) }
     }
 
     /// Packets on one link that will take another, and that no packet arriving at `before` or later

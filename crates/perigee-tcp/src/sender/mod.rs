@@ -130,8 +130,11 @@ impl Sender {
     /// Passes the telemetry of the handshake to the congestion control.
     pub fn on_handshake(&mut self, now: Nanos, telemetry: &Telemetry<'_>) {
         let cx = self.cx(now);
-        self.cc.on_handshake(&cx, &mut self.win, telemetry);
-        self.update_pacing_rate();
+        let conn = self.conn_mut();
+        conn.cc.on_handshake(&cx, &mut conn.win, telemetry);
+        if let Stack::Linux(linux) = &mut self.stack {
+            linux.update_pacing_rate();
+        }
     }
 
     /// Limits the stream to `segments` in total; a number below those already sent means that no

@@ -108,7 +108,7 @@ impl DemandRun {
     /// Everything that tables refer to by number, as JSON.
     pub fn describe(&self) -> Json {
         let s = &self.setting;
-        let plan = |p: &setting::Plan| {
+        let plan = |p: &setting::TerminalPlan| {
             json!({
                 "name": p.name, "share": p.share, "weight": p.weight,
                 "elastic_bps": p.elastic_bps, "inelastic_bps": p.inelastic_bps,

@@ -37,7 +37,7 @@ pub struct Capacity {
 
 /// What an active terminal of a plan wants.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct TerminalPlan {
     /// Name.
     pub name: String,
     /// Share of the terminals.
@@ -107,7 +107,7 @@ pub struct Setting {
     pub gateways: Vec<Gateway>,
     /// Their ground points.
     pub grounds: Vec<usize>,
-    pub plans: Vec<Plan>,
+    pub plans: Vec<TerminalPlan>,
     pub failures: Vec<Failure>,
     pub capacity: [Capacity; 2],
     pub isl_bps: f64,
@@ -260,19 +260,19 @@ fn up(keys: &Demand) -> Capacity {
 }
 
 /// The plans with shares that add up to one; without any, that of an empty `[[demand.plan]]`.
-fn plans(keys: &Demand) -> Vec<Plan> {
+fn plans(keys: &Demand) -> Vec<TerminalPlan> {
     let optional = |rate: Option<BitRate>| rate.map_or(0.0, bps);
     let sum: f64 = keys.plan.iter().map(|p| p.share).sum();
-    let plan = |p: &demand::Plan| Plan {
+    let plan = |p: &demand::Plan| TerminalPlan {
         name: p.name.clone(),
         share: p.share / sum,
         weight: p.weight,
         elastic_bps: [bps(p.down), bps(p.up)],
         inelastic_bps: [optional(p.inelastic_down), optional(p.inelastic_up)],
     };
-    let mut all: Vec<Plan> = keys.plan.iter().filter(|p| p.share > 0.0).map(plan).collect();
+    let mut all: Vec<TerminalPlan> = keys.plan.iter().filter(|p| p.share > 0.0).map(plan).collect();
     if all.is_empty() {
-        all.push(Plan {
+        all.push(TerminalPlan {
             name: "all".into(),
             share: 1.0,
             weight: 1.0,

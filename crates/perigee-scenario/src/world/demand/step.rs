@@ -37,7 +37,7 @@ pub struct Group {
 
 /// A path from a satellite to a gateway.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct GatewayPath {
     /// ISLs, by number, in the direction of the gateway.
     pub isls: Vec<u32>,
     /// Satellite over the gateway.
@@ -90,14 +90,14 @@ pub struct Outcome {
     /// Groups, in the order of the cells.
     pub groups: Vec<Group>,
     /// Their paths.
-    pub ways: Vec<Way>,
+    pub ways: Vec<GatewayPath>,
     /// Down and up.
     pub rates: [Rates; 2],
 }
 
 /// Routes of a step: paths of each satellite that serves cells, and the share of its traffic on each.
 struct Routes {
-    ways: Vec<Way>,
+    ways: Vec<GatewayPath>,
     /// Of each satellite: number of the path and share.
     of: BTreeMap<u32, Vec<(u32, f64)>>,
 }
@@ -424,7 +424,7 @@ impl<'a> Exits<'a> {
     }
 
     /// The path of a satellite in a tree.
-    fn way(&self, satellite: u32, tree: usize) -> Way {
+    fn way(&self, satellite: u32, tree: usize) -> GatewayPath {
         let (exit, gateway) = self.exit(satellite, tree);
         let next = &self.trees[tree].1;
         let (mut isls, mut here) = (Vec::new(), satellite);
@@ -435,6 +435,6 @@ impl<'a> Exits<'a> {
             isls.push(isl);
             here = next[here as usize];
         }
-        Way { isls, exit, gateway, length }
+        GatewayPath { isls, exit, gateway, length }
     }
 }
