@@ -13,7 +13,7 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 <!-- Written by docs/make/demand_tables.py. -->
 # Records of demand
 
-The tables that `perigee demand run SCENARIO --out OUT` writes ([how to](../how-to/demand.md)):
+The tables that `perigee demand run SCENARIO --out OUT` writes ([how-to](../how-to/demand.md)):
 
 ```python
 import pandas as pd
@@ -21,7 +21,7 @@ import pandas as pd
 pd.read_parquet("OUT/steps")
 ```
 
-`vertices.parquet` is a file, the others are folders with a Parquet file for each chunk. Totals, errors and the scenario
+`vertices.parquet` is a file, the others are folders with one Parquet file per chunk. Totals, errors and the scenario
 are in `manifest.json`.
 """
 
@@ -33,7 +33,7 @@ def row(column: Column) -> str:
 
 def page() -> str:
     """The page."""
-    head = "| column | type | unit | what it is |\n| --- | --- | --- | --- |\n"
+    head = "| column | type | unit | meaning |\n| --- | --- | --- | --- |\n"
     sections = (
         f"\n## {name}\n\n{what[0].upper()}{what[1:]}.\n\n{head}" + "".join(map(row, of))
         for name, (what, of) in TABLES.items()

@@ -212,12 +212,12 @@ def test_a_damaged_record_is_named_with_its_file(damage: str, cli: Cli, tmp_path
     [
         ('file = "cells.csv"', 'file = "none.csv"', "none.csv"),
         ('file = "cells.csv"', 'set = "towns"', "cities"),
-        ('step = "60 s"', 'step = "7 s"', "record: no multiple of step"),
-        ('file = "gateways.csv"', 'set = "cities"\nkind = "terminal"\ncount = 2', "there is no gateway"),
+        ('step = "60 s"', 'step = "7 s"', "record: must be a multiple of step"),
+        ('file = "gateways.csv"', 'set = "cities"\nkind = "terminal"\ncount = 2', "no gateway is defined"),
         ("active = 0.1", "active = 1.5", "active"),
-        ("active = 0.1", 'activity = "gateways.csv"', 'names no column "hour"'),
+        ("active = 0.1", 'activity = "gateways.csv"', 'has no column "hour"'),
         ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucina"', 'did you mean "Fucino"'),
-        ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucino"\nat = "2 h"', "not before the end"),
+        ("weight = 2", 'weight = 2\n[[demand.failure]]\ngateway = "Fucino"\nat = "2 h"', "must be before the end"),
         ('starlink-shell1"', 'starlink-shell1"\n[source.chain]', "source"),
     ],
 )
@@ -236,9 +236,9 @@ def test_wrong_scenarios_are_rejected_with_the_reason(old: str, new: str, says: 
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("Rome,941.9,12.5,1,9", 'cells.csv: line 2: lat is "941.9": a number from -90 to 90 is expected'),
+        ("Rome,941.9,12.5,1,9", 'cells.csv: line 2: lat is "941.9"; expected a number from -90 to 90'),
         ("Rome,41.9,12.5,many,9", 'line 2: population is "many"'),
-        ("Rome,41.9,12.5", "line 2: 3 cells, the first line has 5"),
+        ("Rome,41.9,12.5", "line 2: 3 cells, the header has 5"),
     ],
 )
 def test_a_wrong_row_is_named_with_its_value_and_what_is_allowed(row: str, says: str, cli: Cli, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_demand_without_flows_is_checked_and_not_run(cli: Cli, tmp_path: Path)
     assert json.loads(cli("check", "s.toml", "--json").stdout)["steps"] == 30
     done = cli("run", "s.toml", "--out", "out")
     assert done.returncode == 2
-    assert "perigee demand run computes its [demand]" in done.stderr
+    assert "run `perigee demand run` for its [demand]" in done.stderr
 
 
 def test_rain_at_a_gateway_takes_its_capacity(cli: Cli, tmp_path: Path) -> None:

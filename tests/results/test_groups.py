@@ -96,7 +96,7 @@ def test_groups_are_compared_and_are_in_the_json(tmp_path: Path, cli: Cli) -> No
 
 def test_a_group_is_on_one_side_and_something_is_in_the_foreground() -> None:
     both = MIXED.replace('group = "web"\nbackground = true\n', 'group = "web"\n', 1)
-    with pytest.raises(perigee.ScenarioError, match="in the foreground or in the background, not both"):
+    with pytest.raises(perigee.ScenarioError, match="both foreground and background flows"):
         perigee.loads(both)
     behind = MIXED.replace('name = "download"', 'name = "download"\nbackground = true')
     with pytest.raises(perigee.ScenarioError, match="all flows are in the background"):

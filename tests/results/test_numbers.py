@@ -220,7 +220,7 @@ def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> 
     # take 5 ms.
     assert both[0]["rtt_mean_ms"] + 5 == pytest.approx(base_ms, rel=0.03)
     assert alone[0]["rtt_mean_ms"] < 0.5 * both[0]["rtt_mean_ms"]
-    assert json.loads(cli(*words, "Tokyo").stdout)[0]["attach"] == "beside the scenario's flows"
+    assert json.loads(cli(*words, "Tokyo").stdout)[0]["attach"] == "alongside the scenario's flows"
 
 
 def test_a_pair_that_changes_anothers_satellite_is_warned_of(cli: Cli, tmp_path: Path) -> None:

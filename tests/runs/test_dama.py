@@ -61,13 +61,13 @@ def test_a_download_takes_longer_to_start_and_ends_with_the_same_rate() -> None:
 @pytest.mark.parametrize(
     ("keys", "word"),
     [
-        ('dama_rbdc = "1 Mbit"', "say dama_delay too"),
-        (f'{ASKS}burst = "10 kB"', "leave out dama_delay"),
+        ('dama_rbdc = "1 Mbit"', "set dama_delay"),
+        (f'{ASKS}burst = "10 kB"', "remove dama_delay"),
         (f"{ASKS}dama_by_volume = false", "no category"),
         ('dama_delay = "0 s"', "from 1 ms to 60 s"),
-        (f"{ASKS}dama_by_volume = false", "leave out dama_by_volume = false"),
-        (f'{ASKS}dama_cra = "300 bit"', "less than a byte in a frame"),
-        (f'{ASKS}dama_cra = "3 Mbit"', "at most its rate"),
+        (f"{ASKS}dama_by_volume = false", "remove dama_by_volume = false"),
+        (f'{ASKS}dama_cra = "300 bit"', "less than one byte per frame"),
+        (f'{ASKS}dama_cra = "3 Mbit"', "exceeds the rate of the port"),
     ],
 )
 def test_what_has_no_effect_is_refused(keys: str, word: str, tmp_path: Path, cli: Cli) -> None:

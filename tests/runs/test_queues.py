@@ -158,11 +158,11 @@ WITHOUT_EFFECT = [
     ('[port.bottleneck]\nred_min = "5 kB"\n[port.access]\ndiscipline = "red"', 2, ["no effect", "drop-tail"]),
     ('[port.all]\ntarget = "5 ms"\n[port."r1->r2"]\ndiscipline = "red"', 2, ["port.all.target", "codel", "pie"]),
     ('[port.bottleneck]\ndiscipline = "codel"\nquantum = 300', 3, ["port.bottleneck.quantum", "target, interval"]),
-    ('[port.bottleneck]\ndiscipline = "fq_codel"\nprobe_priority = true', 1, ["whose turn"]),
+    ('[port.bottleneck]\ndiscipline = "fq_codel"\nprobe_priority = true', 1, ["its own order of service"]),
     ('[port.bottleneck]\ndiscipline = "pie"\nburst_allowance = "1000 s"', 3, ["burst_allowance", "100 s"]),
     ('[port.bottleneck]\ndiscipline = "fq_codel"\ntelemetry_share = 0.3', 3, ["telemetry_share", "fq_codel"]),
     ('[port.bottleneck]\ndiscipline = "classes"\ntelemetry_share = 1', 3, ["telemetry_share", "0.99"]),
-    ('[port.bottleneck]\ndiscipline = "classes"\nprobe_priority = true', 1, ["whose turn"]),
+    ('[port.bottleneck]\ndiscipline = "classes"\nprobe_priority = true', 1, ["its own order of service"]),
     ("[port.bottleneck]\ntarget = 5", 2, ["no unit"]),
 ]
 

@@ -113,7 +113,7 @@ cc = "cubic"
         ('via_buffer = "1 MB"', "no effect without via"),
         ('via = "r1"\nvia_cc = ["cubic", "bbr", "cubic"]', "3 congestion controls for 2 legs"),
         ('via = ["r1", "r1"]', "passes each node once"),
-        ('via = ["r2", "r1"]', "cannot be reached"),
+        ('via = ["r2", "r1"]', "has no pair from"),
         ('via = "r9"', "r9"),
         ('via = "r1"\napp = "ping"', 'belongs to app = "bulk"'),
     ],

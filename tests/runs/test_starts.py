@@ -123,7 +123,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
     ("more", "said"),
     [
         ('slow_start = "searchh"', "search"),
-        ("slow_start_params = { css_rounds = 3 }", "named start"),
+        ("slow_start_params = { css_rounds = 3 }", "named slow start"),
         ('slow_start = "search"\nslow_start_params = { css_rounds = 3 }', "rule, threshold, window, after"),
         ('slow_start = "careful"\nslow_start_params = { saved_window = "1 MB" }', "saved_rtt"),
         ("[slow_start.fast]\nx = 1", "classic, hystart"),

@@ -162,7 +162,7 @@ def test_parameters_of_a_class_are_declared_by_it(cli: Cli, tiny: Path) -> None:
     assert by["1", "1"] < by["1", "2"] == by["2", "1"] < by["2", "2"]
     for key, says in [
         ("cc.Window.packts=1", "it has packets, gain"),
-        ("cc.Window.packets=x", "is not a whole number"),
+        ("cc.Window.packets=x", "is not an integer"),
         ("cc.Door.packets=1", "no Python class Door"),
         ("cc.cubi.beta=1", "did you mean"),
     ]:

@@ -156,7 +156,7 @@ def test_leoem_compat_writes_the_first_rows_of_the_published_log(cli: Cli, tmp_p
     ok(cli, "run", scenario, "--no-report", "--set", "run.duration=2s")
     done = cli("paths", scenario)
     assert done.returncode == 2
-    assert "makes a path log" in done.stderr
+    assert "generates a path log" in done.stderr
 
 
 def test_a_path_over_a_real_sky_is_written_as_a_log_too(cli: Cli, kuiper: Path, tmp_path: Path) -> None:
@@ -193,4 +193,4 @@ def test_what_exists_is_not_replaced_unasked(cli: Cli, kuiper: Path, tmp_path: P
     ok(cli, "export", "timeline", kuiper, "precious.jsonl", "--force")
     refused = cli("diff", "precious.jsonl", "precious.jsonl", "--step", "0s")
     assert refused.returncode == 2
-    assert "take a longer one" in refused.stderr
+    assert "use a longer step" in refused.stderr

@@ -167,11 +167,11 @@ def test_a_preset_beside_element_sets_is_a_mistake_unless_it_is_meant(cli: Cli, 
     both = write(tmp_path, elements.splitlines(), PRESET.replace("preset", 'tle = "x.tle"\npreset'))
     done = cli("check", both, "--cc", "cubic")
     assert done.returncode == 2
-    assert "source.constellation.preset: given together with a tle file; keep one of them" in done.stderr
+    assert "source.constellation.preset: conflicts with source.constellation.tle; remove one of them" in done.stderr
     both.write_text(PRESET, encoding="utf-8")
     done = cli("paths", both, "--tle", "x.tle", "--set", 'source.constellation.start="2000-01-01T00:00:00Z"')
     assert done.returncode == 0, done.stderr
-    assert "source.constellation.preset gives way to the element sets of --set" in done.stderr
+    assert "source.constellation.preset is overridden by the element sets of --set" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -277,14 +277,14 @@ def test_bad_files_are_named_without_the_words_of_programmers(cli: Cli, tmp_path
     (tmp_path / "half.jsonl").write_text('{"title": "x", "dur', encoding="utf-8")
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
     for words, expected in (
-        (["paths", "nowhere.toml"], "cannot read nowhere.toml: there is no such file or folder"),
-        (["paths", "s.toml", "--tle", "nowhere.tle"], "nowhere.tle: there is no such file or folder"),
+        (["paths", "nowhere.toml"], "cannot read nowhere.toml: no such file or folder"),
+        (["paths", "s.toml", "--tle", "nowhere.tle"], "nowhere.tle: no such file or folder"),
         (["diff", "half.jsonl", "half.jsonl"], "line 1: this is no saved timeline: it breaks off in the middle"),
         (["diff", "other.jsonl", "other.jsonl"], 'missing field "title"'),
         (["diff", "s.toml", "s.toml"], "s.toml: line 1: this is no saved timeline"),
         (["diff", ".", "."], "perigee compare compares records"),
-        (["import", "hypatia", "nowhere", "x"], "tles.txt: there is no such file or folder"),
-        (["import", "leoem", "nowhere", "x"], "cannot read nowhere: there is no such file or folder"),
+        (["import", "hypatia", "nowhere", "x"], "tles.txt: no such file or folder"),
+        (["import", "leoem", "nowhere", "x"], "cannot read nowhere: no such file or folder"),
     ):
         done = cli(*words)
         assert done.returncode == 2, words
@@ -325,6 +325,6 @@ def test_a_draw_beside_a_file_of_outages_is_refused(cli: Cli, tmp_path: Path) ->
     line = path.read_text(encoding="utf-8").splitlines().index('outage = "80 ms"') + 1
     assert done.returncode == 2
     assert f"both.toml:{line}" in done.stderr
-    assert "file of outages" in done.stderr
+    assert "conflicts with handover.file" in done.stderr
     path.write_text(path.read_text(encoding="utf-8").replace('outage = "80 ms"\n', ""), encoding="utf-8")
     assert cli("check", path, "--cc", "cubic").returncode == 0

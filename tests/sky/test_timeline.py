@@ -73,4 +73,4 @@ def test_a_replay_must_not_be_longer_than_its_timeline(cli: Cli, tmp_path: Path)
     (tmp_path / "replay.toml").write_text(REPLAY, encoding="utf-8")
     assert "at least 4 s" in cli("check", "replay.toml", "--set", "run.duration=4 s").stderr
     assert cli("check", "replay.toml", "--set", "run.duration=2 s").returncode == 0
-    assert "has its ports" in cli("check", "replay.toml", "--set", "port.all.rate=1 Mbit").stderr
+    assert "contains its ports" in cli("check", "replay.toml", "--set", "port.all.rate=1 Mbit").stderr

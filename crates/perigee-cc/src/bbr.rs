@@ -47,28 +47,28 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["linux", "inet", "ns3"]),
         unit: "",
         source: "Linux; Avian688/bbr 43c7ad8, the model of the OrbCC study's simulator; ns-3 TcpBbr",
-        help: "inet: that model on the simulator's own TCP (of the parameters below the two times count); ns3: bursts of one packet, nothing promised by the pacer counted, one packet after a timeout and no return to the window before it, a bandwidth assumed from the first window, and excess counted over 4096 bytes",
+        help: "linux = the kernel's; inet = that model on its simulator's TCP (of the parameters below, only the two times apply); ns3 = bursts of one packet, packets scheduled by the pacer not counted, one packet after a timeout without restoring the previous window, a bandwidth assumed from the first window, and excess counted over 4096 bytes",
     },
     ParamSpec {
         name: "ack_aggregation",
         domain: Domain::Bool(true),
         unit: "",
         source: "Linux 5.1 and later",
-        help: "enlarge the window by the excess that bundled ACKs show",
+        help: "enlarge the window by the excess observed with aggregated ACKs",
     },
     ParamSpec {
         name: "long_term",
         domain: Domain::Bool(true),
         unit: "",
         source: "Linux",
-        help: "recognise token-bucket policers and hold their rate",
+        help: "detect token-bucket policers and keep to their rate",
     },
     ParamSpec {
         name: "pacing_rule",
         domain: Domain::Choice(&["linux", "linux-4.15"]),
         unit: "",
         source: "Linux since 4.20; Linux before, without the fq discipline",
-        help: "99 % of the estimate; or packets with their headers at the estimate of which only payload is charged: 103.6 %",
+        help: "linux = 99 % of the estimate; linux-4.15 = the estimate, charged for payload but not for headers: 103.6 %",
     },
     ParamSpec {
         name: "min_rtt_window",
@@ -79,7 +79,7 @@ pub const PARAMS: &[ParamSpec] = &[
         },
         unit: "time",
         source: "Linux bbr_min_rtt_win_sec",
-        help: "age at which the lowest RTT is measured anew",
+        help: "age at which the minimum RTT is measured again",
     },
     ParamSpec {
         name: "probe_rtt_duration",
@@ -90,7 +90,7 @@ pub const PARAMS: &[ParamSpec] = &[
         },
         unit: "time",
         source: "Linux bbr_probe_rtt_mode_ms",
-        help: "time with a nearly empty pipe in PROBE_RTT",
+        help: "duration of PROBE_RTT with a nearly empty pipe",
     },
 ];
 

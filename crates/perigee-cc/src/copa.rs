@@ -33,14 +33,14 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Float { default: 0.5, min: 0.004, max: 10.0 },
         unit: "1/segments",
         source: "paper",
-        help: "inverse of the packets that the flow keeps queued",
+        help: "inverse of the number of packets that the flow keeps queued",
     },
     ParamSpec {
         name: "competitive",
         domain: Domain::Bool(true),
         unit: "",
         source: "paper",
-        help: "compete where the queue never empties",
+        help: "compete with other flows if the queue never empties",
     },
 ];
 

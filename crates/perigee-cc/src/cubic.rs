@@ -47,14 +47,14 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["linux", "ns3", "rfc9438", "inet"]),
         unit: "",
         source: "Linux; ns-3; RFC 9438; Avian688/cubic, the model of the OrbCC study's simulator",
-        help: "whose arithmetic and edges",
+        help: "implementation that is followed in arithmetic and edge cases",
     },
     ParamSpec {
         name: "fast_convergence",
         domain: Domain::Bool(true),
         unit: "",
         source: "RFC 9438 section 4.7",
-        help: "give way to newcomers: lower W_max when the last one was not reached",
+        help: "yield to new flows: reduce W_max if the previous one was not reached",
     },
     ParamSpec {
         name: "tcp_friendliness",
@@ -68,21 +68,21 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Bool(true),
         unit: "",
         source: "Linux",
-        help: "leave slow start before the queue overflows",
+        help: "end slow start before the queue overflows (HyStart)",
     },
     ParamSpec {
         name: "hystart_detect",
         domain: Domain::Choice(&["both", "train", "delay"]),
         unit: "",
         source: "Linux (3 = both)",
-        help: "signs that end slow start: ACK trains, rising delay",
+        help: "signals that end slow start: ACK trains, rising delay",
     },
     ParamSpec {
         name: "hystart_rule",
         domain: Domain::Choice(&["linux", "linux-4.15"]),
         unit: "",
         source: "Linux since 2025; Linux before 5.8",
-        help: "which kernel's thresholds (ns-3's with variant = ns3)",
+        help: "kernel version of the HyStart thresholds (ns-3's with variant = ns3)",
     },
 ];
 

@@ -40,21 +40,21 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["fixed", "avg_rtt"]),
         unit: "",
         source: "SIGCOMM 2019; Avian688/hpcc",
-        help: "T: configured, or the port's mean RTT",
+        help: "reference RTT T: fixed = configured; avg_rtt = the mean RTT reported by the port",
     },
     ParamSpec {
         name: "base_rtt",
         domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
         unit: "time",
         source: "choice",
-        help: "T where it is configured; 0 = RTT of the handshake",
+        help: "T with reference = fixed; 0 = RTT of the handshake",
     },
     ParamSpec {
         name: "line_rate",
         domain: Domain::Float { default: 0.0, min: 0.0, max: 1e6 },
         unit: "Mbit/s",
         source: "choice",
-        help: "rate of the sender's own link; 0 = narrowest port of the first stack",
+        help: "rate of the sender's link; 0 = that of the narrowest port in the first telemetry stack",
     },
     ParamSpec {
         name: "eta",
@@ -75,14 +75,14 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Int { default: 10, min: 1, max: 1_000_000 },
         unit: "flows",
         source: "choice",
-        help: "flows among which the headroom is shared, with a configured T",
+        help: "number of flows that share the headroom, with reference = fixed",
     },
     ParamSpec {
         name: "additive_increase",
         domain: Domain::Float { default: 0.05, min: 0.0, max: 1.0 },
         unit: "fraction",
         source: "Avian688/hpcc",
-        help: "increase of the flow's share of the BDP, with the port's mean RTT",
+        help: "increase, as a fraction of the flow's share of the BDP, with reference = avg_rtt",
     },
 ];
 

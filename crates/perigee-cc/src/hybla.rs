@@ -6,7 +6,7 @@
 //! out.
 //!
 //! ```text
-//! rho  = max(SRTT / rtt0, 1), taken anew whenever the SRTT reaches a new minimum
+//! rho  = max(SRTT / rtt0, 1), recomputed whenever the SRTT reaches a new minimum
 //! slow start            cwnd += 2^rho − 1      per ACK
 //! congestion avoidance  cwnd += rho² / cwnd    per ACK
 //! loss                  ssthresh = max(cwnd / 2, 2)
@@ -38,7 +38,7 @@ pub const PARAMS: &[ParamSpec] = &[ParamSpec {
     },
     unit: "time",
     source: "Linux; 50 ms in ns-3",
-    help: "RTT of the Reno flow whose growth of rate is imitated",
+    help: "RTT of the reference Reno flow, whose rate growth is reproduced",
 }];
 
 /// 2^(k/8) in 1/128.

@@ -42,7 +42,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["one-way", "rtt"]),
         unit: "",
         source: "RFC 6817; draft section 4.5",
-        help: "measured delay: one-way where the peer reports its clock, else the RTT; always the RTT",
+        help: "measured delay: one-way = one-way delay if the peer reports its clock, otherwise the RTT; rtt = always the RTT",
     },
     ParamSpec {
         name: "target",
@@ -53,21 +53,21 @@ pub const PARAMS: &[ParamSpec] = &[
         },
         unit: "",
         source: "draft section 4.1; RFC 6817 section 2.4.2: at most 100 ms",
-        help: "queueing delay to keep",
+        help: "target queueing delay",
     },
     ParamSpec {
         name: "base_history",
         domain: Domain::Int { default: 10, min: 1, max: 60 },
         unit: "minutes",
         source: "RFC 6817 section 2.4.2 (BASE_HISTORY)",
-        help: "time over which the lowest delay is the base delay",
+        help: "period of which the minimum delay is the base delay",
     },
     ParamSpec {
         name: "current_filter",
         domain: Domain::Int { default: 4, min: 1, max: 100 },
         unit: "samples",
         source: "RFC 6817 section 2.4.2 (CURRENT_FILTER)",
-        help: "latest delays, the lowest of which counts",
+        help: "number of latest delays of which the minimum is used",
     },
     ParamSpec {
         name: "slowdowns",

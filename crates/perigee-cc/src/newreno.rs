@@ -34,21 +34,21 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["window", "flight", "pipe"]),
         unit: "",
         source: "Linux; RFC 5681; ns-3 (TcpTxBuffer::BytesInFlight)",
-        help: "what is halved after a loss: the window, what is outstanding, or that less what is SACKed or lost",
+        help: "quantity halved after a loss: window; flight = data in flight; pipe = data in flight less SACKed and lost data",
     },
     ParamSpec {
         name: "slow_start_by",
         domain: Domain::Choice(&["packets", "acks"]),
         unit: "",
         source: "Linux; ns-3",
-        help: "slow start grows by the packets acknowledged, or by one per ACK",
+        help: "growth in slow start: by the number of acknowledged packets, or by one packet per ACK",
     },
     ParamSpec {
         name: "avoidance_by",
         domain: Domain::Choice(&["packets", "acks"]),
         unit: "",
         source: "Linux; ns-3 (TcpNewReno::CongestionAvoidance)",
-        help: "congestion avoidance counts the packets acknowledged, or adds mss * mss / cwnd bytes per ACK",
+        help: "growth in congestion avoidance: by the number of acknowledged packets, or by mss * mss / cwnd bytes per ACK",
     },
 ];
 

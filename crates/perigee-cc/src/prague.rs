@@ -35,7 +35,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Float { default: 1.0 / 16.0, min: 0.001, max: 1.0 },
         unit: "",
         source: "draft-briscoe-iccrg-prague-congestion-control; DCTCP (RFC 8257 section 3.3)",
-        help: "weight of a virtual RTT in the mean share of marks",
+        help: "weight of one virtual RTT in the mean fraction of marked packets",
     },
     ParamSpec {
         name: "virtual_rtt",
@@ -46,21 +46,21 @@ pub const PARAMS: &[ParamSpec] = &[
         },
         unit: "",
         source: "draft-briscoe-iccrg-prague-congestion-control",
-        help: "least RTT as which a flow behaves",
+        help: "virtual RTT: flows with a shorter RTT behave as with this one",
     },
     ParamSpec {
         name: "rtt_transition",
         domain: Domain::Int { default: 4, min: 0, max: 100_000 },
         unit: "round trips",
         source: "Linux tcp_prague",
-        help: "after slow start, before the virtual RTT counts",
+        help: "delay after slow start until the virtual RTT applies",
     },
     ParamSpec {
         name: "loss_factor",
         domain: Domain::Float { default: 0.5, min: 0.1, max: 0.9 },
         unit: "fraction",
         source: "RFC 5681; RFC 9331 section 4.3 (a classic response to loss)",
-        help: "what a loss leaves of the window",
+        help: "window after a loss, as a fraction of that before",
     },
 ];
 

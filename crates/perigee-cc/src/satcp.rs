@@ -37,7 +37,7 @@ const OWN: [ParamSpec; 3] = [
         domain: Domain::Choice(&["linux", "omnet", "ideal"]),
         unit: "",
         source: "XuyangCaoUCSD/LeoEM; Avian688/satcp; the paper's text",
-        help: "what a report changes",
+        help: "effect of a handover report on Cubic: linux = faster return after a loss, state kept over a timeout; omnet = also no reduction at a timeout; ideal = no reduction at any loss",
     },
     ParamSpec {
         name: "hold",
@@ -48,14 +48,14 @@ const OWN: [ParamSpec; 3] = [
         },
         unit: "time",
         source: "XuyangCaoUCSD/LeoEM",
-        help: "time for which a report counts",
+        help: "time for which a report applies",
     },
     ParamSpec {
         name: "trigger_scope",
         domain: Domain::Choice(&["path", "host", "machine"]),
         unit: "",
         source: "choice; host in the published code",
-        help: "whose reports count: those of its path, of all paths from its host, or of all (one machine for all hosts)",
+        help: "scope of reports: path = those of the flow's path; host = of all paths from its host; machine = of all paths (one machine for all hosts)",
     },
 ];
 const ALL: [ParamSpec; cubic::PARAMS.len() + OWN.len()] = joined(cubic::PARAMS, &OWN);

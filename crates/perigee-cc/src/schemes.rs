@@ -97,64 +97,64 @@ macro_rules! schemes {
 // summary.
 schemes! {
     NewReno(newreno::NewReno), newreno::PARAMS => {
-        "newreno", "NewReno", no_profile, "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
+        "newreno", "NewReno", no_profile, "halves the window on loss, adds one packet per round (RFC 5681 as implemented in Linux)";
     }
     Cubic(cubic::Cubic), cubic::PARAMS => {
-        "cubic", "Cubic", no_profile, "returns to the window of the last loss along a cubic of time (RFC 9438 as Linux runs it)";
+        "cubic", "Cubic", no_profile, "returns to the window of the last loss along a cubic function of time (RFC 9438 as implemented in Linux)";
     }
     Vegas(vegas::Vegas), vegas::PARAMS => {
-        "vegas", "Vegas", no_profile, "keeps a few packets in the queue, which it infers from the RTT";
+        "vegas", "Vegas", no_profile, "keeps a few packets queued, as estimated from the RTT";
     }
     Copa(copa::Copa), copa::PARAMS => {
-        "copa", "Copa", no_profile, "sends at a rate in inverse proportion to the queueing delay, aggressive only among loss-based flows";
+        "copa", "Copa", no_profile, "sends at a rate inversely proportional to the queueing delay; aggressive only alongside loss-based flows";
     }
     Hybla(hybla::Hybla), hybla::PARAMS => {
-        "hybla", "Hybla", no_profile, "NewReno whose growth of rate does not depend on the RTT, for satellite paths";
+        "hybla", "Hybla", no_profile, "NewReno with rate growth independent of the RTT, for satellite paths";
     }
     Bbr(bbr::Bbr), bbr::PARAMS => {
-        "bbr", "BBR", no_profile, "paces at the measured bandwidth with two bandwidth-delay products in flight (version 1)";
+        "bbr", "BBR", no_profile, "paces at the measured bandwidth, with two bandwidth-delay products in flight (version 1)";
     }
     Bbr3(bbr3::Bbr3), bbr3::PARAMS => {
-        "bbr3", "BBRv3", no_profile, "BBR with bounds on bandwidth and data in flight that it learns from loss (version 3)";
-        "bbr3_hint", "BBRv3 + hint", bbr3::hint, "BBRv3 that measures the path anew when a notice says that it is another one";
+        "bbr3", "BBRv3", no_profile, "BBR with loss-based bounds on bandwidth and data in flight (version 3)";
+        "bbr3_hint", "BBRv3 + hint", bbr3::hint, "BBRv3 that restarts its path model after a notification of a path change";
     }
     Prague(prague::Prague), prague::PARAMS => {
-        "prague", "Prague", no_profile, "answers each share of marked packets in proportion, for the short queues of L4S (DualPI2)";
+        "prague", "Prague", no_profile, "responds in proportion to the fraction of marked packets, for the short queues of L4S (DualPI2)";
     }
     LedbatPp(ledbatpp::LedbatPp), ledbatpp::PARAMS => {
-        "ledbatpp", "LEDBAT++", no_profile, "background traffic that yields: keeps the one-way delay 60 ms above its minimum, and empties the queue at times";
+        "ledbatpp", "LEDBAT++", no_profile, "low-priority background traffic: keeps the one-way delay 60 ms above its minimum, and empties the queue periodically";
     }
     LeoCc(leocc::LeoCc), leocc::PARAMS => {
-        "leocc", "LeoCC", no_profile, "BBR that measures the path anew at each reconfiguration of the satellite network";
-        "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as the simulator of the OrbCC study has it";
+        "leocc", "LeoCC", no_profile, "BBR that restarts its path model at each reconfiguration of the satellite network";
+        "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as modelled in the simulator of the OrbCC study";
     }
     SaTcp(satcp::SaTcp), satcp::PARAMS => {
-        "satcp", "SaTCP", no_profile, "Cubic that keeps its memory over handovers, which are reported to it";
+        "satcp", "SaTCP", no_profile, "Cubic that keeps its state over reported handovers";
     }
     StarCubic(starquic::StarCubic), starquic::CUBIC_PARAMS => {
-        "starquic_cubic", "StarQUIC (Cubic)", no_profile, "Cubic that ignores losses around the satellite network's fixed instants";
+        "starquic_cubic", "StarQUIC (Cubic)", no_profile, "Cubic that ignores losses around the reallocation instants of the satellite network";
     }
     StarBbr3(starquic::StarBbr3), starquic::BBR3_PARAMS => {
-        "starquic_bbr3", "StarQUIC (BBRv3)", no_profile, "BBRv3 that ignores ACKs around the satellite network's fixed instants";
+        "starquic_bbr3", "StarQUIC (BBRv3)", no_profile, "BBRv3 that ignores ACKs around the reallocation instants of the satellite network";
     }
     Hpcc(hpcc::Hpcc), hpcc::PARAMS => {
-        "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % by its telemetry, with a configured RTT";
-        "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's law inside TCP, with the ports' mean RTT and flow count";
+        "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % utilisation, from its telemetry and a configured RTT";
+        "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's control law in TCP, with the mean RTT and flow count reported by ports";
     }
     Vivace(vivace::Vivace), vivace::PARAMS => {
-        "vivace", "PCC Vivace", no_profile, "tries rates around the present one and follows the gradient of their utility";
+        "vivace", "PCC Vivace", no_profile, "tests rates around the current one and follows the gradient of their utility";
     }
     Astraea(astraea::Astraea), astraea::PARAMS => {
-        "astraea", "Astraea", no_profile, "moves its window every 30 ms as a small trained network says";
-        "astraea_leo", "Astraea (LEO)", astraea::leo, "Astraea that forgets what it measured when it is told that the path is another one";
-        "policy", "Policy", astraea::own, "moves its window as the network in a file says (--cc policy:FILE)";
+        "astraea", "Astraea", no_profile, "adjusts its window every 30 ms by a small trained neural network";
+        "astraea_leo", "Astraea (LEO)", astraea::leo, "Astraea that discards its measurements after a notification of a path change";
+        "policy", "Policy", astraea::own, "adjusts its window by the neural network in a file (--cc policy:FILE)";
     }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
-        "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
-        "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
-        "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
+        "orbcc", "OrbCC", orbcc::paper, "follows the telemetry of the busiest port on the path, as described in the papers";
+        "orbcc-repro", "OrbCC (repro)", orbcc::repro, "OrbCC as in the authors' simulator behind the papers' figures";
+        "orbcc-head", "OrbCC (head)", orbcc::head, "OrbCC as in the authors' simulator of August 2026";
         "orbcc-pint", "OrbCC (PINT)", orbcc::pint, "OrbCC with one telemetry record of fixed size per packet";
-        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the sources before both papers (Avian688/orbtcp 594be42 and 75bceed) differ in a comment alone, so the options are the same";
+        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its former name, with the same options: the sources before both papers (Avian688/orbtcp 594be42 and 75bceed) differ only in a comment";
     }
     OrbCcNext(orbcc_next::OrbCcNext), orbcc_next::PARAMS => {
         "orbcc-next", "OrbCC next", no_profile, "OrbCC with a gain per RTT, a start by the first records, and windows that follow rates and free capacity at once";

@@ -48,7 +48,7 @@ const OWN: [ParamSpec; 2] = [
         domain: Domain::Time { default: Nanos::from_secs(12), min: Nanos::ZERO, max: Nanos::from_secs(15) },
         unit: "time",
         source: "StarQUIC: seconds 12, 27, 42, 57 of the minute",
-        help: "first instant of reallocation",
+        help: "phase of the reallocation instants",
     },
     ParamSpec {
         name: "margin",
@@ -59,7 +59,7 @@ const OWN: [ParamSpec; 2] = [
         },
         unit: "time",
         source: "StarQUIC",
-        help: "half the length of a window around an instant",
+        help: "half of the window around each instant",
     },
 ];
 const CUBIC_ALL: [ParamSpec; cubic::PARAMS.len() + OWN.len()] = joined(cubic::PARAMS, &OWN);

@@ -42,11 +42,11 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["linux", "ns3"]),
         unit: "",
         source: "Linux; ns-3",
-        help: "formula of the excess, ssthresh after a decrease, what idling forgets",
+        help: "formula of the excess, ssthresh after a decrease, and reset after idle periods",
     },
-    segments("alpha", 2, "grow below this excess"),
-    segments("beta", 4, "shrink above this excess"),
-    segments("gamma", 1, "leave slow start above this excess"),
+    segments("alpha", 2, "number of queued packets below which the window grows"),
+    segments("beta", 4, "number of queued packets above which the window shrinks"),
+    segments("gamma", 1, "number of queued packets above which slow start ends"),
 ];
 
 const fn segments(name: &'static str, default: i64, help: &'static str) -> ParamSpec {

@@ -49,21 +49,21 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["udt", "newer"]),
         unit: "",
         source: "PCC-Uspace: master; NSDI-2018",
-        help: "which program's controller",
+        help: "implementation of the controller",
     },
     ParamSpec {
         name: "latency",
         domain: Domain::Bool(true),
         unit: "",
         source: "paper; flag 1 in the LEO study",
-        help: "whether a rising RTT costs utility (Vivace-Latency) or only loss does",
+        help: "whether a rising RTT reduces utility (Vivace-Latency), or only loss does",
     },
     ParamSpec {
         name: "safety_window",
         domain: Domain::Bool(false),
         unit: "",
         source: "choice",
-        help: "keep at most 2 × rate × lowest RTT and 8 packets in flight",
+        help: "limit data in flight to 2 × rate × minimum RTT, plus 8 packets",
     },
 ];
 

@@ -161,7 +161,7 @@ impl Recipe {
             ),
             (
                 module.is_none() || self.agent.below == "nothing",
-                "agent.module: no effect without agent.below = \"nothing\"; leave it out",
+                "agent.module: no effect without agent.below = \"nothing\"; remove it",
             ),
             (
                 ["nothing", "cubic"].contains(&self.agent.below.as_str()),

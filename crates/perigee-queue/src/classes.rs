@@ -10,8 +10,8 @@
 //!   until the arriving one fits.
 //! * The port's telemetry describes the class: backlog of its own queue, and w times the rate.
 //!   (Bytes sent count packets with telemetry only, at every port.) A sender that computes its rate
-//!   from telemetry (OrbCC, HPCC) thus sees a dedicated port, and does not yield to packets that do
-//!   not delay its own. Telemetry reports w times the rate even while the other class is idle: the
+//!   from telemetry (OrbCC, HPCC) thus observes a dedicated port, and does not yield to packets that
+//!   do not delay its own. Telemetry reports w times the rate even while the other class is idle: the
 //!   rest of the port stays unused then.
 //! * With w above 1/2 the packets of the class leave in bursts at the full rate of the port, so
 //!   that most samples report a higher rate than the mean over time. OrbCC, which weights every ACK
@@ -39,14 +39,14 @@ const PARAMS: &[ParamSpec] = &[
         domain: Domain::Float { default: 0.5, min: 0.01, max: 0.99 },
         unit: "",
         source: "choice",
-        help: "share of the rate, and of the room, of packets with telemetry",
+        help: "share of the rate and of the buffer of packets with telemetry",
     },
     ParamSpec {
         name: "quantum",
         domain: Domain::Int { default: 1514, min: 1, max: 1_000_000 },
         unit: "bytes",
         source: "as RFC 8290 section 5.2.4",
-        help: "half of what both classes together send in a turn each",
+        help: "half of the bytes that both classes together send per turn",
     },
 ];
 

@@ -14,7 +14,7 @@ use perigee_units::Nanos;
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "codel",
     label: "CoDel",
-    summary: "drops or marks at the head while packets wait too long (RFC 8289)",
+    summary: "drops or marks at the head while the queueing delay is too high (RFC 8289)",
     params: &[TARGET, INTERVAL],
     make: Some(|params, setup| Box::new(CoDel::new(params, setup))),
 };
@@ -40,7 +40,7 @@ pub(crate) const INTERVAL: ParamSpec = ParamSpec {
     },
     unit: "",
     source: "RFC 8289 section 4.3",
-    help: "time for which more is tolerated",
+    help: "time for which a higher delay is tolerated",
 };
 
 /// Number of intervals within which a dropping state that has ended is resumed.

@@ -8,7 +8,7 @@ use crate::DisciplineInfo;
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "drop-tail",
     label: "Drop-tail",
-    summary: "drops what does not fit",
+    summary: "drops packets that do not fit",
     params: &[],
     make: None,
 };

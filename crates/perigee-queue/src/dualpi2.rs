@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DualPI2 (RFC 9332 appendix A): a queue for scalable (L4S) and one for classic traffic with
-//! coupled congestion signals, so that both get a fair share while scalable traffic sees almost no
+//! coupled congestion signals, so that both get a fair share while scalable traffic has almost no
 //! queueing delay.
 //!
 //! * ECT(1) and CE go to the L queue, ECT(0) and Not-ECT to the C queue (section 2.3; RFC 9331
@@ -51,42 +51,42 @@ const PARAMS: &[ParamSpec] = &[
         "target",
         Nanos::from_millis(15),
         "RFC 9332 appendix A.1",
-        "queueing delay of classic traffic that is aimed at",
+        "target queueing delay of classic traffic",
     ),
     time(
         "tupdate",
         Nanos::from_millis(16),
         "Linux; RFC 9332 appendix A.1",
-        "time between updates of the probability",
+        "interval between updates of the probability",
     ),
-    gain("alpha", 0.16, "integral gain: how much of the delay above the target counts per update"),
-    gain("beta", 3.2, "proportional gain: how much of the growth of the delay counts per update"),
+    gain("alpha", 0.16, "integral gain: weight of the delay above the target, per update"),
+    gain("beta", 3.2, "proportional gain: weight of the growth of the delay, per update"),
     ParamSpec {
         name: "coupling",
         domain: Domain::Float { default: 2.0, min: 0.1, max: 255.0 },
         unit: "",
         source: "RFC 9332 section 4.3, k",
-        help: "probability of scalable traffic over the base probability",
+        help: "ratio of the probability for scalable traffic to the base probability",
     },
     time(
         "step",
         Nanos::from_millis(1),
         "Linux; RFC 9332 appendix A.1 (a ramp around it)",
-        "scalable packets that have waited longer are marked",
+        "sojourn time above which scalable packets are marked",
     ),
     ParamSpec {
         name: "classic_protection",
         domain: Domain::Float { default: 0.1, min: 0.0, max: 1.0 },
         unit: "fraction",
         source: "Linux",
-        help: "share of the bytes that the classic queue can send against any scalable traffic",
+        help: "share of the bytes guaranteed to the classic queue in competition with scalable traffic",
     },
     ParamSpec {
         name: "overload",
         domain: Domain::Choice(&["drop", "overflow"]),
         unit: "",
         source: "RFC 9332 section 4.2.3",
-        help: "what happens to scalable packets once all of them are marked: dropped at random, or by the queue's limit",
+        help: "treatment of scalable packets once all of them are marked: drop = random drops; overflow = drops at the queue limit",
     },
 ];
 

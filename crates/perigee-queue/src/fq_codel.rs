@@ -21,7 +21,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "fq_codel",
     label: "FQ-CoDel",
-    summary: "a CoDel per flow, served in turn, new flows first (RFC 8290)",
+    summary: "one CoDel queue per flow, served in turn, new flows first (RFC 8290)",
     params: PARAMS,
     make: Some(|params, setup| Box::new(FqCodel::new(params, setup))),
 };
@@ -34,14 +34,14 @@ const PARAMS: &[ParamSpec] = &[
         domain: Domain::Int { default: 1514, min: 1, max: 1_000_000 },
         unit: "bytes",
         source: "RFC 8290 section 5.2.4",
-        help: "what a flow sends per turn",
+        help: "bytes sent per turn of a flow",
     },
     ParamSpec {
         name: "queues",
         domain: Domain::Int { default: 1024, min: 1, max: 65_536 },
         unit: "",
         source: "RFC 8290 section 5.2.5",
-        help: "queues over which flows are hashed",
+        help: "number of queues over which flows are hashed",
     },
 ];
 

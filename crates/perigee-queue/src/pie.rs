@@ -15,7 +15,7 @@ use perigee_units::{BitRate, Nanos};
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "pie",
     label: "PIE",
-    summary: "drops or marks at random with a probability that follows the queueing delay (RFC 8033)",
+    summary: "drops or marks at random, with a probability controlled by the queueing delay (RFC 8033)",
     params: PARAMS,
     make: Some(|params, setup| Box::new(Pie::new(params, setup))),
 };
@@ -30,7 +30,7 @@ const PARAMS: &[ParamSpec] = &[
         },
         unit: "",
         source: "RFC 8033 section 4.2, QDELAY_REF",
-        help: "queueing delay that is aimed at",
+        help: "target queueing delay",
     },
     ParamSpec {
         name: "burst_allowance",
@@ -41,7 +41,7 @@ const PARAMS: &[ParamSpec] = &[
         },
         unit: "",
         source: "RFC 8033 section 4.4, MAX_BURST",
-        help: "burst that passes freely",
+        help: "duration of a burst that passes without drops",
     },
 ];
 

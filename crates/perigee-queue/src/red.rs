@@ -20,7 +20,7 @@ use perigee_units::params::{Domain, ParamSpec, Params};
 pub const INFO: DisciplineInfo = DisciplineInfo {
     id: "red",
     label: "RED",
-    summary: "drops or marks at random, the more the longer the queue",
+    summary: "drops or marks at random, with a probability that rises with the queue length",
     params: PARAMS,
     make: Some(|params, setup| Box::new(Red::new(params, setup))),
 };
@@ -31,14 +31,14 @@ const PARAMS: &[ParamSpec] = &[
         domain: Domain::Data { share: 0.5, of: "the queue" },
         unit: "",
         source: "ours",
-        help: "waiting bytes from which packets are dropped",
+        help: "queue length above which packets are dropped or marked",
     },
     ParamSpec {
         name: "red_max",
         domain: Domain::Data { share: 1.0, of: "the queue" },
         unit: "",
         source: "ours",
-        help: "waiting bytes from which all are",
+        help: "queue length from which all packets are dropped",
     },
     ParamSpec {
         name: "red_p",
@@ -52,14 +52,14 @@ const PARAMS: &[ParamSpec] = &[
         domain: Domain::Float { default: 0.0, min: 0.0, max: 1.0 },
         unit: "probability",
         source: "ours",
-        help: "least probability above red_min; with red_p at or below it the probability is one step",
+        help: "minimum probability above red_min; with red_p at or below it the probability is a single step",
     },
     ParamSpec {
         name: "red_weight",
         domain: Domain::Float { default: 1.0, min: 1e-9, max: 1.0 },
         unit: "fraction",
         source: "ours; Floyd and Jacobson 1993: 0.002",
-        help: "weight of the present queue in the average that counts; 1 = the queue itself",
+        help: "weight of the current queue length in the moving average; 1 = no averaging",
     },
 ];
 

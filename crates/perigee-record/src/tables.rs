@@ -137,15 +137,15 @@ macro_rules! table {
 }
 
 table! {
-    /// A flow at a sampling instant. Rates and RTTs are those since the previous instant; counters are totals.
+    /// A flow at a sampling instant. Rates and RTTs cover the interval since the previous instant; counters are totals.
     FlowTable, FlowRow, "flows" {
-        /// The sampling instant, since the start of the run.
+        /// Sampling instant, since the start of the run.
         t_ns: u64,
         /// Number of the flow, from 0.
         flow: u32,
         /// Payload handed in order to the receiving application since the flow's previous row (at first: since its
-        /// start), over that time. What waited behind a missing packet is handed over with it, so that an interval after a
-        /// gap can exceed the rate of the path.
+        /// start), over that interval. Data queued after a missing packet is handed over along with it, so that an interval
+        /// after a gap can exceed the rate of the path.
         goodput_bps: f64,
         /// Payload handed in order to the receiving application since the start.
         delivered_bytes: u64,
@@ -161,7 +161,7 @@ table! {
         srtt_ns: Option<u64> = "no sample yet",
         /// Mean of the transport's RTT samples since the previous row.
         rtt_ns: Option<u64> = "no sample since then",
-        /// RTT of the current route without queues: propagation there and back, serialisation of a full data packet
+        /// RTT of the current route without queues: propagation in both directions, serialisation of a full data packet
         /// and of a plain ACK.
         base_rtt_ns: Option<u64> = "no route",
         /// Rate of the slowest port of the current route.
@@ -170,10 +170,10 @@ table! {
         delivery_rate_bps: Option<u64> = "no sample yet",
         /// Data packets sent since the start, retransmissions included.
         sent_packets: u64,
-        /// Data packets sent again since the start.
+        /// Data packets retransmitted since the start.
         retransmits: u64,
-        /// Packets that the sender has marked lost since the start.
-        lost_packets: Option<u64> = "the backend does not know",
+        /// Packets marked lost by the sender since the start.
+        lost_packets: Option<u64> = "the backend does not report it",
         /// Retransmission timeouts since the start.
         timeouts: u64,
         /// Congestion avoidance state of the transport: open, disorder, cwr, recovery, loss.
@@ -186,31 +186,31 @@ table! {
 table! {
     /// A link that carried or held packets since the previous sampling instant.
     LinkTable, LinkRow, "links" {
-        /// The sampling instant, since the start of the run.
+        /// Sampling instant, since the start of the run.
         t_ns: u64,
         /// Number of the link.
         link: u32,
         /// Number of the port that feeds it.
         port: u32,
-        /// Bytes waiting at the port, framing included; the packet in transmission does not count. With background
-        /// traffic at the port: of both, and the packet in transmission counts.
+        /// Bytes queued at the port, framing included, without the packet in transmission. With background traffic at
+        /// the port: of both, with the packet in transmission.
         queue_bytes: u64,
-        /// Packets waiting at the port.
+        /// Packets queued at the port.
         queue_packets: u64,
-        /// Bits that left on the link since its previous row, over that time and the port's present rate;
+        /// Bits that left on the link since its previous row, relative to the port's current rate;
         /// background traffic included.
         utilisation: f64,
         /// Rate of the port.
         rate_bps: u64,
         /// Propagation delay.
         delay_ns: u64,
-        /// It carries packets: no outage.
+        /// Whether the link is up.
         up: bool,
-        /// Packets that left on it since the start.
+        /// Packets transmitted since the start.
         tx_packets: u64,
-        /// Their bytes, framing included.
+        /// Bytes transmitted since the start, framing included.
         tx_bytes: u64,
-        /// Packets that the queue dropped since the start: it was full, or its discipline chose so.
+        /// Packets dropped by the queue since the start: queue full, or by its discipline.
         drops_queue: u64,
         /// Packets lost at random since the start.
         drops_random: u64,
@@ -222,11 +222,11 @@ table! {
 }
 
 table! {
-    /// Something that happened.
+    /// An event.
     EventTable, EventRow, "events" {
-        /// When, since the start of the run.
+        /// Time since the start of the run.
         t_ns: u64,
-        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst, rtt-change; of a video stall-end, quality;
+        /// Kind: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst, rtt-change; of a video stall-end, quality;
         /// of the network handover, path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of
         /// captures handshake, reset, zero-window, address-change; of measurements probe-lost, clock-step.
         kind: &'static str,
@@ -234,10 +234,10 @@ table! {
         flow: Option<u32> = "it is not of one flow",
         /// Number of the link.
         link: Option<u32> = "it is not of one link",
-        /// Name of the node; empty where it is not of one.
+        /// Name of the node; empty if it is not of a node.
         node: String,
-        /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin) or of
-        /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake, rtt-change); else 0.
+        /// A number that depends on the kind: packets of a loss burst, seconds of an outage (handover, outage-begin) or of
+        /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake, rtt-change); otherwise 0.
         value: f64,
         /// Description.
         text: String,
@@ -245,29 +245,29 @@ table! {
 }
 
 table! {
-    /// An object that an application requested, or a limited transfer, that was complete before the end.
+    /// An object requested by an application, or a limited transfer, that was complete before the end.
     CompletionTable, CompletionRow, "completions" {
         /// Number of the flow, from 0.
         flow: u32,
         /// Number of the object in its flow, from 0.
         object: u64,
-        /// Its size.
+        /// Size.
         bytes: u64,
-        /// When it was requested; of a transfer without requests: when its connection started.
+        /// Time of the request; of a transfer without requests, start of its connection.
         asked_ns: u64,
-        /// When its first data arrived.
+        /// Arrival of its first data.
         first_ns: Option<u64> = "a transfer without requests",
-        /// When its last byte arrived.
+        /// Arrival of its last byte.
         done_ns: u64,
     }
 }
 
 table! {
-    /// A packet of a trace: not part of a record, because it is regenerated on demand.
+    /// A packet of a trace: not part of a record, because it is reproduced on demand.
     PacketTable, PacketRow, "packets" {
-        /// When it left its source.
+        /// Departure from its source.
         sent_ns: u64,
-        /// When it reached its destination.
+        /// Arrival at its destination.
         arrived_ns: Option<u64> = "it was lost",
         /// data, ack, ping, pong.
         kind: &'static str,
@@ -279,17 +279,17 @@ table! {
         payload_bytes: u32,
         /// Next byte expected.
         ack: u64,
-        /// SACK blocks, newest first; a DSACK is first.
+        /// SACK blocks, newest first, after any DSACK.
         sack: String,
         /// Timestamp.
         ts_val_ms: u32,
-        /// Timestamp that is echoed.
+        /// Echoed timestamp.
         ts_ecr_ms: u32,
         /// IP packet.
         ip_bytes: u32,
-        /// It was sent before.
+        /// Whether it is a retransmission.
         retransmission: bool,
-        /// It arrived with a congestion mark.
+        /// Whether it arrived with a congestion mark.
         marked: bool,
     }
 }
@@ -307,11 +307,11 @@ table! {
 }
 
 table! {
-    /// A flow over the entire run. Counters are totals of the run; RTTs and the goodput window leave out the warm-up.
+    /// A flow over the entire run. Counters are totals of the run; RTTs and the goodput window exclude the warm-up.
     FlowTotalsTable, FlowTotalsRow, "flow_totals" {
         /// Number of the flow, from 0.
         flow: u32,
-        /// Its name.
+        /// Name.
         name: String,
         /// Sending node.
         from: String,
@@ -322,92 +322,92 @@ table! {
         /// Number of its slowest port at time zero: flows with the same number share it.
         bottleneck: u32,
         /// Actual start.
-        started_ns: Option<u64> = "it never did",
-        /// When a limited transfer was complete.
-        completed_ns: Option<u64> = "it was not, or has no limit",
-        /// When it stopped, at the latest the end of the run.
+        started_ns: Option<u64> = "it did not start",
+        /// Completion of a limited transfer.
+        completed_ns: Option<u64> = "it was not complete, or has no limit",
+        /// Time at which it stopped, at the latest the end of the run.
         stop_ns: u64,
         /// Payload handed in order to the receiving application, entire run.
         goodput_bytes: u64,
-        /// Of this, what arrived within the goodput window.
+        /// Part of it that arrived within the goodput window.
         window_bytes: u64,
         /// Length of the goodput window: from the later of start and warm-up to the earlier of stop, completion, end.
         window_ns: u64,
         /// Data packets sent, retransmissions included.
         data_sent: u64,
-        /// Data packets sent again.
+        /// Data packets retransmitted.
         retransmits: u64,
         /// Retransmission timeouts.
         timeouts: u64,
-        /// Reductions taken back as spurious.
-        undos: Option<u64> = "the backend does not know",
-        /// Times that fast recovery was entered.
-        recoveries: Option<u64> = "the backend does not know",
+        /// Reductions undone as spurious.
+        undos: Option<u64> = "the backend does not report it",
+        /// Number of times that fast recovery was entered.
+        recoveries: Option<u64> = "the backend does not report it",
         /// RTT samples of packets sent after the warm-up.
         rtt_samples: u64,
         /// Sum of these samples.
         rtt_sum_ns: u64,
         /// Samples for which the base RTT at send time is known.
         inflation_samples: u64,
-        /// Sum over these of RTT over base RTT at send time.
+        /// Sum of their ratios of RTT to base RTT at send time.
         inflation_sum: f64,
         /// Smallest base RTT among them.
         base_rtt_min_ns: Option<u64> = "there are none",
         /// Sum of base RTTs over these samples.
         base_rtt_sum_ns: u64,
-        /// Time of its life with a route.
-        routed_ns: Option<u64> = "the source of the record does not know",
+        /// Time with a route during its life.
+        routed_ns: Option<u64> = "the source of the record does not report it",
         /// Time average of the rate of the route's slowest port while there was a route; 0 if there never was.
-        capacity_bps: Option<f64> = "the source of the record does not know",
-        /// Payload of its largest packet over that packet's bytes on the slowest port.
+        capacity_bps: Option<f64> = "the source of the record does not report it",
+        /// Ratio of the payload of its largest packet to that packet's bytes on the slowest port.
         payload_share: f64,
         /// Changes of the forward route.
-        path_changes: Option<u64> = "the source of the record does not know",
-        /// Times that the route was lost.
-        unreachable: Option<u64> = "the source of the record does not know",
+        path_changes: Option<u64> = "the source of the record does not report it",
+        /// Number of times that the route was lost.
+        unreachable: Option<u64> = "the source of the record does not report it",
         /// ACKs that carried telemetry.
-        telemetry_acks: Option<u64> = "the source of the record does not know",
-        /// Packets put into the network, of both directions.
+        telemetry_acks: Option<u64> = "the source of the record does not report it",
+        /// Packets sent into the network, in both directions.
         sent_packets: u64,
         /// Packets that arrived.
-        delivered_packets: Option<u64> = "the source of the record does not know",
-        /// Packets in the network at the end.
-        under_way_packets: Option<u64> = "the source of the record does not know",
-        /// Packets that the queue dropped: it was full, or its discipline chose so.
-        drops_queue: Option<u64> = "the source of the record does not know",
+        delivered_packets: Option<u64> = "the source of the record does not report it",
+        /// Packets in flight at the end.
+        under_way_packets: Option<u64> = "the source of the record does not report it",
+        /// Packets dropped by the queue: queue full, or by its discipline.
+        drops_queue: Option<u64> = "the source of the record does not report it",
         /// Packets lost at random.
-        drops_random: Option<u64> = "the source of the record does not know",
+        drops_random: Option<u64> = "the source of the record does not report it",
         /// Packets lost in outages.
-        drops_outage: Option<u64> = "the source of the record does not know",
+        drops_outage: Option<u64> = "the source of the record does not report it",
         /// Packets lost without a route.
-        drops_no_route: Option<u64> = "the source of the record does not know",
+        drops_no_route: Option<u64> = "the source of the record does not report it",
     }
 }
 
 table! {
-    /// A flow within its goodput window, and what the network could have carried while it was there: from its start, or the
-    /// last sampling instant before the end of the warm-up, to its stop, its completion or the end, without silences of its
-    /// application. The row without a flow is that of all flows with data over TCP (of split ones the last leg) together.
+    /// A flow within its goodput window, and the capacity of the network while it was active: from its start, or the last
+    /// sampling instant before the end of the warm-up, to its stop, its completion or the end, without silences of its
+    /// application. The row without a flow covers all flows with data over TCP (of split ones the last leg) together.
     WindowTable, WindowRow, "windows" {
         /// Number of the flow, from 0.
-        flow: Option<u32> = "the row is that of all together",
-        /// What sends: bulk, transfer (of a limited amount), on-off, request, web, video, cbr, voice, ping; empty in the row of all.
+        flow: Option<u32> = "the row covers all together",
+        /// Kind of traffic: bulk, transfer (of a limited amount), on-off, request, web, video, cbr, voice, ping; empty in the row of all.
         class: &'static str,
         /// Payload delivered in order until the flow stopped.
         payload_bytes: u64,
-        /// Time in which it (one of them) was there.
+        /// Time in which it (at least one of them) was active.
         there_ns: u64,
-        /// Part of it with a route whose links were up.
-        open_ns: Option<u64> = "the source of the record does not know",
-        /// Integral of the capacity over it: of the slowest port's rate; of all together, of ports that each of them crosses.
-        capacity_bits: Option<f64> = "the source of the record does not know",
+        /// Part of it with a route and all its links up.
+        open_ns: Option<u64> = "the source of the record does not report it",
+        /// Integral of the capacity over it: rate of the slowest port; of all together, of ports that each of them crosses.
+        capacity_bits: Option<f64> = "the source of the record does not report it",
         /// Datagrams sent after the warm-up that arrived.
         datagrams: Option<u64> = "the flow does not send at a constant rate",
         /// Sum of their one-way delays.
         delay_sum_ns: Option<u64> = "the flow does not send at a constant rate",
-        /// The longest of these delays.
+        /// Maximum of these delays.
         delay_max_ns: Option<u64> = "no such datagram arrived",
-        /// Sum of the differences, without sign, between the delays of datagrams that arrived one after the other.
+        /// Sum of the absolute differences between the delays of successively arriving datagrams.
         jitter_sum_ns: Option<u64> = "the flow does not send at a constant rate",
     }
 }
@@ -417,49 +417,49 @@ table! {
     ApplicationTable, ApplicationRow, "applications" {
         /// Number of the flow, from 0.
         flow: u32,
-        /// When the first byte of payload had arrived, since the start of the run.
-        first_byte_ns: Option<u64> = "it never did, or the backend does not know",
-        /// When the first 10,000 bytes had arrived in order.
+        /// Arrival of the first byte of payload, since the start of the run.
+        first_byte_ns: Option<u64> = "it never did, or the backend does not report it",
+        /// Arrival in order of the first 10,000 bytes.
         first_10kb_ns: Option<u64> = "as for first_byte_ns",
-        /// When the first 100,000 bytes had arrived in order.
+        /// Arrival in order of the first 100,000 bytes.
         first_100kb_ns: Option<u64> = "as for first_byte_ns",
-        /// When the first 1,000,000 bytes had arrived in order.
+        /// Arrival in order of the first 1,000,000 bytes.
         first_1mb_ns: Option<u64> = "as for first_byte_ns",
-        /// When the first 10,000,000 bytes had arrived in order.
+        /// Arrival in order of the first 10,000,000 bytes.
         first_10mb_ns: Option<u64> = "as for first_byte_ns",
-        /// When a video started to play.
-        playing_ns: Option<u64> = "it did not, or the flow is no video",
-        /// Times that the video stalled.
-        stalls: Option<u64> = "the flow is no video",
-        /// Total time for which it stalled, after it had started.
-        stalled_ns: Option<u64> = "the flow is no video",
-        /// Its segments that arrived.
-        segments: Option<u64> = "the flow is no video",
-        /// Media time of these.
-        media_ns: Option<u64> = "the flow is no video",
+        /// Start of the playback of a video.
+        playing_ns: Option<u64> = "it did not start, or the flow is not a video",
+        /// Number of stalls of the video for lack of data.
+        stalls: Option<u64> = "the flow is not a video",
+        /// Total time of stalls after the start of playback.
+        stalled_ns: Option<u64> = "the flow is not a video",
+        /// Number of segments that arrived.
+        segments: Option<u64> = "the flow is not a video",
+        /// Media time of these segments.
+        media_ns: Option<u64> = "the flow is not a video",
         /// Media time that was played.
-        played_ns: Option<u64> = "the flow is no video",
+        played_ns: Option<u64> = "the flow is not a video",
         /// Bits of the segments.
-        media_bits: Option<u64> = "the flow is no video",
-        /// Segments requested in another quality than the one before them.
-        switches: Option<u64> = "the flow is no video",
+        media_bits: Option<u64> = "the flow is not a video",
+        /// Segments requested in another quality than the preceding one.
+        switches: Option<u64> = "the flow is not a video",
         /// Codec of a call; empty for other flows.
         codec: String,
         /// Packets of the call, sent after the warm-up, that arrived in time to be played.
-        played_packets: Option<u64> = "the flow is no call",
+        played_packets: Option<u64> = "the flow is not a call",
         /// Packets of the call, sent after the warm-up, that arrived too late.
-        late_packets: Option<u64> = "the flow is no call",
+        late_packets: Option<u64> = "the flow is not a call",
         /// Sum over the packets played of the time from mouth to ear: speech in a packet, look-ahead of the codec, delay of
-        /// the first packet that arrived of the talk spurt, playout buffer.
-        mouth_ear_sum_ns: Option<u64> = "the flow is no call",
+        /// the first arriving packet of the talk spurt, playout buffer.
+        mouth_ear_sum_ns: Option<u64> = "the flow is not a call",
     }
 }
 
 table! {
-    /// Time for which each limit kept the sender of a flow over TCP from sending more, since the flow's previous row (at
-    /// first: since its connection was established).
+    /// Time for which each limit prevented the sender of a flow over TCP from sending more, since the flow's previous row
+    /// (at first: since its connection was established).
     LimitTable, LimitRow, "limits" {
-        /// The sampling instant, since the start of the run.
+        /// Sampling instant, since the start of the run.
         t_ns: u64,
         /// Number of the flow, from 0.
         flow: u32,
@@ -471,8 +471,8 @@ table! {
         send_buffer_ns: u64,
         /// The congestion window was full, or the pacing rate derived from it.
         congestion_window_ns: u64,
-        /// The next packet waited for its departure at the pacing rate of the scheme.
-        pacing_ns: Option<u64> = "the backend counts it as congestion window",
+        /// The next packet waited for its departure at the pacing rate of the congestion control.
+        pacing_ns: Option<u64> = "the backend counts it as congestion_window_ns",
     }
 }
 
@@ -489,23 +489,23 @@ table! {
         from: String,
         /// Node at its far end.
         to: String,
-        /// What may wait at the port, in bytes.
+        /// Queue limit of the port, in bytes.
         queue_limit_bytes: Option<u64> = "the limit counts packets",
-        /// What may wait at the port, in packets.
+        /// Queue limit of the port, in packets.
         queue_limit_packets: Option<u64> = "the limit counts bytes",
-        /// Packets given to the port for this link.
+        /// Packets passed to the port for this link.
         entered_packets: u64,
         /// Packets that reached the far end.
         crossed_packets: u64,
-        /// Packets waiting, in service or in flight at the end.
+        /// Packets queued, in service or in flight at the end.
         under_way_packets: u64,
-        /// Bytes that left, framing included.
+        /// Bytes transmitted, framing included.
         tx_bytes: u64,
-        /// Mean time from a packet's arrival at the port to the start of its own transmission, over all that left.
+        /// Mean time from a packet's arrival at the port to the start of its transmission, over all transmitted packets.
         mean_wait_ns: Option<f64> = "none left",
         /// Packets marked instead of dropped (ECN).
         marked_packets: u64,
-        /// Packets that the queue dropped: it was full, or its discipline chose so.
+        /// Packets dropped by the queue: queue full, or by its discipline.
         drops_queue: u64,
         /// Packets lost at random.
         drops_random: u64,
@@ -519,7 +519,7 @@ table! {
 table! {
     /// A node of the route of a traffic pair from `t_ns` on; a single row with hop 0 and no node = no route.
     RouteTable, RouteRow, "routes" {
-        /// From when on, since the start of the run.
+        /// Time from which it applies, since the start of the run.
         t_ns: u64,
         /// Number of the traffic pair in the manifest.
         pair: u32,
@@ -531,17 +531,17 @@ table! {
 }
 
 table! {
-    /// Where a node was.
+    /// Position of a node.
     TrackTable, TrackRow, "tracks" {
-        /// When, since the start of the run.
+        /// Time since the start of the run.
         t_ns: u64,
         /// Number of the node in the manifest.
         node: u32,
-        /// Its name.
+        /// Name.
         name: String,
-        /// Degrees north.
+        /// Latitude, degrees north.
         lat_deg: f64,
-        /// Degrees east.
+        /// Longitude, degrees east.
         lon_deg: f64,
         /// Height above the ellipsoid (WGS 84).
         height_m: f64,

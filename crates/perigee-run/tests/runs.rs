@@ -150,11 +150,11 @@ fn what_can_only_be_known_with_the_network_is_refused_too() {
     for (set, words) in [
         ("port.botleneck.rate=1 Mbit", "did you mean \"bottleneck\""),
         ("port.r1->r3.rate=1 Mbit", "no such port"),
-        ("change=[{at=\"1 s\", rate=\"1 Mbit\", on=\"r9\"}]", "no bottleneck is called \"r9\""),
-        ("flow=[{from=\"s1\", to=\"d2\"}]", "no host is called \"d2\""),
+        ("change=[{at=\"1 s\", rate=\"1 Mbit\", on=\"r9\"}]", "no such bottleneck: \"r9\""),
+        ("flow=[{from=\"s1\", to=\"d2\"}]", "no such host: \"d2\""),
         ("flow=[{from=\"d1\", to=\"s1\"}]", "ok"),
-        ("flow=[{name=\"a\"}, {name=\"a\"}]", "two flows have this name"),
-        ("schedule={file=\"nowhere.csv\"}", "cannot read nowhere.csv: there is no such file"),
+        ("flow=[{name=\"a\"}, {name=\"a\"}]", "duplicate name of a flow"),
+        ("schedule={file=\"nowhere.csv\"}", "cannot read nowhere.csv: no such file"),
         ("schedule={every=\"1 ms\", rate=\"1 Mbit\"}", "ok"),
     ] {
         if words == "ok" {

@@ -37,22 +37,22 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("run.duration=NaN s", &["run.duration"]),
     ("run.duration=nan", &["run.duration"]),
     ("run.seed=-1", &["run.seed", "smallest"]),
-    ("run.seed=1.5", &["whole number"]),
+    ("run.seed=1.5", &["an integer"]),
     ("run.sample=0 s", &["run.sample", "smallest"]),
-    ("run.warmup=10 s", &["nothing is left"]),
+    ("run.warmup=10 s", &["must be shorter than the run (10 s)"]),
     ("run.cc=[\"cubci\"]", &["run.cc", "did you mean \"cubic\""]),
     ("run.cc=[]", &["run.cc", "empty"]),
     ("port.bottleneck.rate=0 Mbit", &["zero", "outage"]),
     ("port.bottleneck.rate=-1 Mbit", &["negative"]),
     ("link.bottleneck.rate=-1 Mbit", &["negative"]),
     ("port.bottleneck.rate=1e9 Gbit", &["port.bottleneck.rate", "largest allowed value"]),
-    ("port.bottleneck.queue=0 packets", &["holds nothing", "1 packets"]),
-    ("port.bottleneck.queue=0 bdp", &["holds nothing"]),
+    ("port.bottleneck.queue=0 packets", &["no capacity", "1 packets"]),
+    ("port.bottleneck.queue=0 bdp", &["no capacity"]),
     ("port.bottleneck.discipline=reed", &["drop-tail"]),
     ("port.bottleneck.framing=1000000", &["256"]),
     (
         "cc.astraea={below = \"cubic\", guard = \"off\"}",
-        &["cc.astraea.guard", "no effect without below = \"nothing\"", "leave it out"],
+        &["cc.astraea.guard", "no effect without below = \"nothing\"", "remove it"],
     ),
     ("cc.policy={window = \"3 s\"}", &["cc.policy.window", "no effect without lifetime = \"window\""]),
     ("port.bottleneck=5", &["must be a table"]),
@@ -63,12 +63,12 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("source.dumbbell.rtt=[\"1 ms\", \"2 ms\"]", &["2 round-trip times for 1 pairs"]),
     ("source.dumbell.rtt=1 ms", &["did you mean \"dumbbell\""]),
     ("flow.0.start=10 s", &["flow.0.start", "after the end"]),
-    ("flow.0.stop=0 s", &["flow.0.stop", "not after its start"]),
+    ("flow.0.stop=0 s", &["flow.0.stop", "must be after the start"]),
     ("flow.0.count=10000000", &["100000"]),
     ("flow.0.cc=vegass", &["no such congestion control"]),
-    ("flow.0.from=s1", &["flow.0.to", "other end"]),
+    ("flow.0.from=s1", &["flow.0.to", "from and to must be given together"]),
     ("flow.0.bytes=0 B", &["zero"]),
-    ("flow.0.cc_params.beta=0.5", &["named scheme", "[cc.SCHEME]"]),
+    ("flow.0.cc_params.beta=0.5", &["named congestion control", "[cc.SCHEME]"]),
     ("flow.5.cc=cubic", &["flow has 1 entries"]),
     ("flow=3", &["[[flow]]"]),
     ("tcp.init_cwnd=0", &["tcp.init_cwnd", "1 to 100000"]),
@@ -77,12 +77,18 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("cc.newreno.nonsense=0.5", &["cc.newreno.nonsense", "unknown parameter"]),
     ("handover.outage=uniform(120 ms, 45 ms)", &["larger"]),
     ("handover.mode=flsh", &["did you mean \"flush\""]),
-    ("flow.0={app=\"on-off\", on=\"0 s\", off=\"0 s\"}", &["flow.0.on", "without end", "app = \"bulk\""]),
-    ("flow.0={app=\"on-off\", off=\"exponential(1 us)\"}", &["flow.0.off", "without end", "100 us"]),
-    ("flow.0={app=\"cbr\", rate=\"9 Tbit\", size=28}", &["flow.0.rate", "lower the rate"]),
+    (
+        "flow.0={app=\"on-off\", on=\"0 s\", off=\"0 s\"}",
+        &["flow.0.on", "the mean duration is too short", "app = \"bulk\""],
+    ),
+    (
+        "flow.0={app=\"on-off\", off=\"exponential(1 us)\"}",
+        &["flow.0.off", "the mean duration is too short", "100 us"],
+    ),
+    ("flow.0={app=\"cbr\", rate=\"9 Tbit\", size=28}", &["flow.0.rate", "reduce the rate"]),
     ("schedule.every=0 s", &["schedule.every"]),
-    ("schedule.first=1 s", &["give one of every, file, recipe"]),
-    ("node.london.place=London", &["belongs to a constellation"]),
+    ("schedule.first=1 s", &["one of every, file, recipe is required"]),
+    ("node.london.place=London", &["requires a [source.constellation]"]),
     ("nonsense", &["key=value"]),
     ("run..x=1", &["key=value"]),
 ];
@@ -112,23 +118,26 @@ fn several_problems_are_reported_at_once_with_their_lines() {
     let text = GOOD.replace("20 Mbit", "20 MB").replace("duration", "durration");
     let e = read(&text, &[]).unwrap_err();
     assert!(e.contains("s.toml:7: port.bottleneck.rate") && e.contains("s.toml:2: run.durration"), "{e}");
-    assert!(e.contains("run.duration: must be given"), "{e}");
+    assert!(e.contains("run.duration: required key is missing"), "{e}");
 }
 
 #[test]
 fn things_that_are_missing_are_named() {
     let e = read("", &[]).unwrap_err();
-    assert!(e.contains("run.duration: must be given"), "{e}");
+    assert!(e.contains("run.duration: required key is missing"), "{e}");
     let e = read("[run]\nduration = \"1 s\"\n[source.dumbbell]\nrtt = \"20 ms\"\n", &[]).unwrap_err();
-    assert!(e.contains("flow: must be given") && e.contains("or a [demand]"), "{e}");
+    assert!(e.contains("flow: required key is missing") && e.contains("or a [demand]"), "{e}");
     let e = read(&GOOD.replace("cc = [\"newreno\"]", ""), &[]).unwrap().schemes(&[]).unwrap_err().to_string();
     assert!(e.contains("--cc"), "{e}");
     let e = read(GOOD, &[]).unwrap().schemes(&["renno".into()]).unwrap_err().to_string();
     assert!(e.contains("no such congestion control"), "{e}");
     let own = GOOD.replace("cc = \"*\"", "cc = \"bbr\"");
     let e = read(&own, &[]).unwrap().schemes(&["cubic".into()]).unwrap_err().to_string();
-    assert!(e.contains("--cc (or run.cc) cubic has no effect: every flow names a scheme of its own"), "{e}");
-    assert!(e.contains("write cc = \"*\""), "{e}");
+    assert!(
+        e.contains("--cc (or run.cc) cubic has no effect: every flow names its congestion control"),
+        "{e}"
+    );
+    assert!(e.contains("set cc = \"*\""), "{e}");
 }
 
 #[test]
@@ -246,7 +255,7 @@ fn a_hundred_thousand_flows_without_names_are_named() {
     let world = build(&arrivals).unwrap();
     assert_eq!((world.flows.len(), world.flows[99_999].name.as_str()), (100_000, "s1->d1.100000"));
     let e = build(&arrivals.replace("100 us", "99 us")).err().unwrap();
-    assert!(e.contains("more flows than can be simulated"), "{e}");
+    assert!(e.contains("too many flows"), "{e}");
     let pairs = GOOD.replace("rtt = ", "pairs = 100000\nrtt = ");
     let world = build(&pairs).unwrap();
     assert_eq!((world.flows.len(), world.flows[99_999].name.as_str()), (100_000, "s100000->d100000"));
@@ -304,7 +313,7 @@ fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
                 // Of two keys that select a schedule, the one that comes first in the grammar
                 // applies.
                 let says = [format!(".{key}: no effect"), format!(".{}: no effect", kind.name)];
-                assert!(says.iter().any(|s| e.contains(s)) && e.contains("leave it out"), "{set}: {e}");
+                assert!(says.iter().any(|s| e.contains(s)) && e.contains("remove it"), "{set}: {e}");
                 tried += 1;
             }
         }
@@ -358,7 +367,7 @@ fn keys_that_wait_for_another_one_are_refused_without_it() {
         "breaks=\"none\"",
     ] {
         let e = no_effect(&sky, &format!("source.constellation={{preset=\"starlink-shell1\", {key}}}"));
-        assert!(e.contains("leave it out, or"), "{e}");
+        assert!(e.contains("remove it, or"), "{e}");
     }
     for set in [
         "flow.0={app=\"request\", object=\"1 kB\", think=\"1 s\"}",
@@ -375,9 +384,9 @@ fn keys_that_wait_for_another_one_are_refused_without_it() {
     let stations = sky.replace("place", "kind = \"station\"\nplace");
     no_effect(&stations, "handover.every=15 s");
     let e = read(&sky, &["handover.every=15.05 s"]).map(|_| ()).unwrap_err();
-    assert!(e.contains("no multiple of source.constellation.step, 100 ms"), "{e}");
+    assert!(e.contains("not a multiple of source.constellation.step (100 ms)"), "{e}");
     let e = no_effect(&GOOD.replace("cc = \"*\"", "cc = \"*\"\nrate = \"3 Mbit\""), "run.seed=1");
-    let says = "s.toml:11: flow.0.rate: no effect with app = \"bulk\"; found \"3 Mbit\"; leave it out; it belongs to app = \"cbr\"";
+    let says = "s.toml:11: flow.0.rate: no effect with app = \"bulk\"; found \"3 Mbit\"; remove it; it belongs to app = \"cbr\"";
     assert!(e.contains(says), "{e}");
 }
 

@@ -14,8 +14,7 @@ fn shipped(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-const LACKING: [(&str, &str); 2] =
-    [("flow", "must be given"), ("source", "there is no source: where does the network come from?")];
+const LACKING: [(&str, &str); 2] = [("flow", "required key is missing"), ("source", "no source is given")];
 
 #[test]
 fn every_shipped_scenario_is_read_without_remarks() {

@@ -202,7 +202,7 @@ impl<S: ChunkSource> ChunkSource for Loaded<S> {
     }
 }
 
-/// Reads amounts over time: CSV with columns `t_s`, `rate_mbps` and, if wanted, `flows`, in order of
+/// Reads amounts over time: CSV with columns `t_s`, `rate_mbps` and optionally `flows`, in order of
 /// time; or the same of many ports, with the column `port` before them.
 ///
 /// # Errors
@@ -215,9 +215,7 @@ pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
         Some("port,t_s,rate_mbps") => (true, 2),
         Some("port,t_s,rate_mbps,flows") => (true, 3),
         _ => {
-            return Err(
-                "its first line must be t_s,rate_mbps with, if wanted, port before and flows after".into()
-            )
+            return Err("the header must be t_s,rate_mbps, optionally with port before and flows after".into())
         }
     };
     let mut found: BTreeMap<Option<String>, Vec<Step>> = BTreeMap::new();
@@ -230,12 +228,12 @@ pub fn read_steps(text: &str) -> Result<Vec<StepsOf>, String> {
         let step = step(rest, columns).map_err(|why| wrong(&why))?;
         let steps = found.entry(port).or_default();
         if steps.last().is_some_and(|s| s.at >= step.at) {
-            return Err(wrong("not later than the line before"));
+            return Err(wrong("not later than the preceding line"));
         }
         steps.push(step);
     }
     match found.is_empty() {
-        true => Err("it has no rows".into()),
+        true => Err("the file has no rows".into()),
         false => Ok(found.into_iter().collect()),
     }
 }
@@ -244,7 +242,7 @@ fn step(cells: &str, columns: usize) -> Result<Step, String> {
     let cells: Vec<Option<f64>> = cells.split(',').map(|c| c.trim().parse().ok()).collect();
     let in_range = |c: &Option<f64>| c.is_some_and(|x| (0.0..=1e9).contains(&x));
     if cells.len() != columns || !cells.iter().all(in_range) {
-        return Err(format!("{columns} numbers from 0 to 1e9 are expected"));
+        return Err(format!("expected {columns} numbers from 0 to 1e9"));
     }
     let value = |i: usize| cells.get(i).copied().flatten().unwrap_or(0.0);
     let rate = BitRate((value(1) * 1e6).round() as u64);
@@ -316,7 +314,7 @@ mod tests {
     #[test]
     fn damaged_files_are_rejected_with_the_line() {
         for (text, why) in [
-            ("t,rate\n", "first line"),
+            ("t,rate\n", "header must be"),
             ("t_s,rate_mbps\n", "no rows"),
             ("t_s,rate_mbps\n0,-1\n", "line 2"),
             ("t_s,rate_mbps\n0,1\n0,2\n", "line 3: not later"),

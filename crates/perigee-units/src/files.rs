@@ -15,7 +15,7 @@ pub fn read(file: &Path) -> Result<String, String> {
     let mut text = String::new();
     let read = open(file)?.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|e| unreadable(file, &e))?;
     match read as u64 > MOST_TEXT {
-        true => Err(format!("cannot read {}: it is longer than {} MB", file.display(), MOST_TEXT >> 20)),
+        true => Err(format!("cannot read {}: it is larger than {} MB", file.display(), MOST_TEXT >> 20)),
         false => Ok(text),
     }
 }
@@ -130,11 +130,11 @@ pub fn create(file: &Path) -> Result<File, String> {
 /// The operating system's reason for a failure, without error numbers.
 pub fn why(e: &Error) -> String {
     match e.kind() {
-        ErrorKind::NotFound => "there is no such file or folder".into(),
-        ErrorKind::PermissionDenied => "its permissions do not allow it".into(),
+        ErrorKind::NotFound => "no such file or folder".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::IsADirectory => "it is a folder".into(),
-        ErrorKind::NotADirectory => "a part of its path is no folder".into(),
-        ErrorKind::InvalidData => "it is not text in UTF-8".into(),
+        ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        ErrorKind::InvalidData => "it is not UTF-8 text".into(),
         ErrorKind::StorageFull => "the disk is full".into(),
         _ => {
             let text = e.to_string();
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn errors_name_the_file_and_no_number_of_the_operating_system() {
         let why = read(Path::new("/nowhere/x.tle")).unwrap_err();
-        assert_eq!(why, "cannot read /nowhere/x.tle: there is no such file or folder");
+        assert_eq!(why, "cannot read /nowhere/x.tle: no such file or folder");
         let why = read(Path::new("/")).unwrap_err();
         assert!(why.starts_with("cannot read /: ") && !why.contains("os error"), "{why}");
         assert!(create(Path::new("/nowhere/x")).unwrap_err().starts_with("cannot write /nowhere/x"));
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(names(), 2);
         File::create(&victim).unwrap().set_len(MOST_TEXT + 2).unwrap();
         let why = read(&victim).unwrap_err();
-        assert!(why.ends_with("victim: it is longer than 1024 MB"), "{why}");
+        assert!(why.ends_with("victim: it is larger than 1024 MB"), "{why}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -21,7 +21,7 @@ pub fn check(text: &str) -> Result<(), String> {
     match text.chars().find(|&c| is_unfit(c)) {
         None => Ok(()),
         Some(c) => Err(format!(
-            "holds the control character U+{:04X}; names are one line of visible characters: remove it",
+            "contains the control character U+{:04X}; names must be one line of visible characters: remove it",
             u32::from(c)
         )),
     }
@@ -62,7 +62,7 @@ mod tests {
             "\u{feff}",
         ] {
             let why = check(&format!("ab{bad}")).unwrap_err();
-            assert!(why.starts_with("holds the control character U+"), "{why}");
+            assert!(why.starts_with("contains the control character U+"), "{why}");
             assert!(!escaped(bad).chars().any(is_unfit), "{bad:?}");
         }
         assert_eq!(escaped("a\nb\u{1b}c"), "a\\nb\\u{1b}c");

@@ -136,11 +136,11 @@ impl Domain {
     pub fn allowed(&self) -> String {
         match *self {
             Domain::Bool(_) => "true or false".into(),
-            Domain::Int { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Domain::Int { min, max, .. } => format!("an integer from {min} to {max}"),
             Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
-            Domain::Time { min, max, .. } => format!("a time from {min} to {max}, written like \"50 ms\""),
+            Domain::Time { min, max, .. } => format!("a time from {min} to {max}, such as \"50 ms\""),
             Domain::Data { .. } => {
-                "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), written like \"64 kB\"".into()
+                "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as \"64 kB\"".into()
             }
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
         }
@@ -196,13 +196,13 @@ impl std::fmt::Display for ParamError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ParamError::Unknown { name, known } if known.is_empty() => {
-                write!(f, "unknown parameter {name:?}: there are none")
+                write!(f, "unknown parameter {name:?}; there are no parameters")
             }
             ParamError::Unknown { name, known } => {
-                write!(f, "unknown parameter {name:?}; known: {}", known.join(", "))
+                write!(f, "unknown parameter {name:?}; allowed: {}", known.join(", "))
             }
             ParamError::Value { name, found, allowed } => {
-                write!(f, "{name} = {found} is not allowed: expected {allowed}")
+                write!(f, "{name} = {found} is invalid; expected {allowed}")
             }
         }
     }
@@ -269,7 +269,7 @@ impl Params {
     pub fn attach(&mut self, wanted: &'static [FileSpec], name: &str, text: &str) -> Result<(), FileError> {
         let refused = |reason| FileError { name: name.to_string(), reason };
         let spec = wanted.iter().find(|f| f.name == name);
-        let spec = spec.ok_or_else(|| refused("the scheme reads no such file".into()))?;
+        let spec = spec.ok_or_else(|| refused("the congestion control has no such file".into()))?;
         let content = (spec.parse)(text).map_err(refused)?;
         self.files.insert(spec.name, content);
         Ok(())

@@ -75,7 +75,7 @@ fn split<'a>(text: &'a str, what: &str, allowed: &str) -> Result<(f64, &'a str),
         return Err(ParseError(format!("{text:?} is not a finite {what}")));
     }
     if number < 0.0 {
-        return Err(ParseError(format!("{text:?} is negative; a {what} is zero or more")));
+        return Err(ParseError(format!("{text:?} is negative; a {what} must be zero or more")));
     }
     Ok((number, s[end..].trim()))
 }

@@ -24,7 +24,9 @@ def problem(text: str) -> str | None:
     found = _ONE.search(text)
     if found is None:
         return None
-    return f"holds the control character U+{ord(found[0]):04X}; names are one line of visible characters: remove it"
+    return (
+        f"contains the control character U+{ord(found[0]):04X}; names must be one line of visible characters: remove it"
+    )
 
 
 def problem_in(data: Any) -> str | None:

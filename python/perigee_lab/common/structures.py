@@ -102,15 +102,15 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
-_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+_WORDS = {float: "a number", int: "an integer", str: "text", bool: "true or false"}
 
 
 def json_problem(error: Exception) -> str:
-    """The reason why a text is no JSON, in one line."""
+    """Reason why a text is not valid JSON, in one line."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} is no UTF-8"
+        return f"byte {error.start} is not valid UTF-8"
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         return "it has an integer of thousands of digits"
     return str(error)
@@ -118,5 +118,5 @@ def json_problem(error: Exception) -> str:
 
 def kind_of(found: Any) -> str:
     """The type of a JSON value, for a message."""
-    kinds = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    kinds = {list: "a list", str: "text", bool: "a boolean", type(None): "null"}
     return kinds.get(type(found), "a number")

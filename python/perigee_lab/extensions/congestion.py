@@ -249,9 +249,7 @@ def _as_declared(value: object, default: object, key: str) -> float | bool | str
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default) or not isinstance(value, (bool, int, float, str)):
-        want = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(
-            type(default), "text"
-        )
+        want = {bool: "true or false", int: "an integer", float: "a number", str: "text"}.get(type(default), "text")
         raise PluginError(f"{key}: {value!r} is not {want}, as the class's default {default!r} is")
     return value
 

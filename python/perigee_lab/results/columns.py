@@ -43,9 +43,9 @@ COMPLETIONS = (
 TIMES = (
     ("s", "", "Number of {0}: those requested after the warm-up and complete before the end."),
     ("_mean_s", "s", "Mean time of {0}."),
-    ("_median_s", "s", "Median of the same."),
-    ("_p95_s", "s", "Its 95th percentile: the smallest that 95 % do not exceed."),
-    ("_p99_s", "s", "Its 99th percentile."),
+    ("_median_s", "s", "Median of these times."),
+    ("_p95_s", "s", "95th percentile of these times: the smallest that 95 % do not exceed."),
+    ("_p99_s", "s", "99th percentile of these times."),
     ("_first_mean_s", "s", "Mean time to the first byte of {0}: from the same instant to the first payload."),
 )
 FIRST = (
@@ -86,7 +86,7 @@ COLUMNS = (
     Column(
         "group",
         "",
-        "Group of the flow (`group` of a [[flow]]); in a row of a group its name. The row of a run leaves out the "
+        "Group of the flow (`group` of a [[flow]]); in a row of a group its name. The row of a run excludes "
         "flows of groups with `background = true`.",
         rows="flow, group",
     ),
@@ -116,7 +116,7 @@ COLUMNS = (
     Column(
         "net_share",
         "",
-        "The same with a payload share of 1448/1500 for all schemes: header and telemetry are a cost.",
+        "share with a payload share of 1448/1500 for all schemes, so that headers and telemetry count as a cost.",
         better=MORE,
     ),
     Column(
@@ -147,7 +147,7 @@ COLUMNS = (
         "Population of the run's RTTs and inflation, set by the scenario for all its schemes and seeds alike: "
         "samples (of all flows together) where the flows have one base RTT by construction, that is, one pair of ends "
         "that no seed draws, or hosts of a dumbbell, of copies of a chain, or of crossing dumbbells, with one rtt and "
-        "without ports or changes of single pairs; else flows (the mean of their values).",
+        "without ports or changes of single pairs; otherwise flows (the mean of their values).",
         rows="run",
     ),
     Column(
@@ -230,7 +230,7 @@ COLUMNS = (
     Column(
         "retransmit_pct",
         "%",
-        "The same, of all data packets sent.",
+        "Retransmitted data packets, as a percentage of all data packets sent.",
         better=LESS,
     ),
     Column(
@@ -265,18 +265,18 @@ COLUMNS = (
     Column(
         "unreachable",
         "",
-        "Times that the forward route was lost; counted like path_changes.",
+        "Number of times that the forward route was lost; counted like path_changes.",
     ),
     Column(
         "handovers",
         "",
-        "Terminals and stations that changed their satellite.",
+        "Number of changes of satellite of terminals and stations.",
         rows="run",
     ),
     Column(
         "outages",
         "",
-        "Outages that started.",
+        "Number of outages that started.",
         rows="run",
         heading="outages",
         form="{:.0f}",
@@ -291,7 +291,7 @@ COLUMNS = (
     Column(
         "completed_s",
         "s",
-        "When a limited transfer was complete, time of the run.",
+        "Completion of a limited transfer, since the start of the run.",
         rows="flow",
     ),
     *(
@@ -303,7 +303,7 @@ COLUMNS = (
         Column(
             f"first_{name}_s",
             "s",
-            f"Time from the flow's start (its first SYN) until {what} had arrived in order; empty where it never had, "
+            f"Time from the flow's start (its first SYN) until {what} had arrived in order; empty if it never had, "
             "or with real hosts, which do not report it.",
             rows="flow (over TCP)",
         )

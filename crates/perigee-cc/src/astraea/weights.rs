@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 /// The policy's file.
 pub const FILES: &[FileSpec] = &[FileSpec {
     name: "weights",
-    help: "policy in Perigee's plain text format, 50 inputs and 1 output, instead of Perigee's own",
+    help: "policy in Perigee's plain text format, with 50 inputs and 1 output, in place of the bundled one",
     parse: parse_weights,
 }];
 

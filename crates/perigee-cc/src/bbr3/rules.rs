@@ -12,7 +12,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["linux", "draft", "inet"]),
         unit: "",
         source: "google/bbr v3; draft-ietf-ccwg-bbr; Avian688/bbr 43c7ad8",
-        help: "whose side is taken where the kernel and the draft differ; inet: the model of the OrbCC study's simulator, on its TCP (of bbr3 alone)",
+        help: "behaviour where the kernel and the draft differ; inet = the model of the OrbCC study's simulator, on its TCP (bbr3 only)",
     },
     ParamSpec {
         name: "ecn_max_rtt",
@@ -23,21 +23,21 @@ pub const PARAMS: &[ParamSpec] = &[
         },
         unit: "time",
         source: "google/bbr v3",
-        help: "congestion marks count (with tcp.ecn) once the smallest RTT is this or less; 0 = always",
+        help: "maximum value of the minimum RTT at which ECN marks are used (with tcp.ecn); 0 = always",
     },
     ParamSpec {
         name: "on_notice",
         domain: Domain::Choice(&["ignore", "refresh"]),
         unit: "",
         source: "choice",
-        help: "whether notices of handovers and path changes make the model start anew",
+        help: "reaction to notifications of handovers and path changes: refresh = restart the path model",
     },
     ParamSpec {
         name: "refresh_skip",
         domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
         unit: "time",
         source: "choice",
-        help: "with on_notice = refresh: time for which samples are ignored, beside those of packets sent before",
+        help: "with on_notice = refresh: time for which samples are ignored, in addition to those of packets sent before",
     },
 ];
 

@@ -9,7 +9,7 @@ pub(super) const REFERENCE_RTT: ParamSpec = ParamSpec {
     domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
     unit: "time",
     source: "off; picoquic: 100 ms (PICOQUIC_TARGET_RENO_RTT)",
-    help: "on longer paths a byte acknowledged counts for RTT / this, so that a round of a satellite path gains what the rounds of a short one gain in its time; 0 = off",
+    help: "on paths with a longer RTT, an acknowledged byte counts RTT / reference_rtt times, so that growth per time equals that of a path with this RTT; 0 = off",
 };
 
 /// RTT up to which growth rises (PICOQUIC_TARGET_SATELLITE_RTT).

@@ -30,7 +30,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: time(4),
         unit: "time",
         source: "RFC 9406 section 4.3",
-        help: "smallest rise of the RTT that counts",
+        help: "minimum rise of the RTT that counts",
     },
     ParamSpec {
         name: "max_rtt_thresh",
@@ -44,28 +44,28 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Int { default: 8, min: 1, max: 1000 },
         unit: "",
         source: "RFC 9406 section 4.3",
-        help: "between the two, a rise counts from this fraction of the last round's lowest RTT on",
+        help: "between the two, a rise counts from the last round's minimum RTT divided by this",
     },
     ParamSpec {
         name: "rtt_samples",
         domain: Domain::Int { default: 8, min: 1, max: 1_000_000 },
         unit: "",
         source: "RFC 9406 section 4.3 (N_RTT_SAMPLE)",
-        help: "samples of a round before it is compared",
+        help: "number of RTT samples of a round required for a comparison",
     },
     ParamSpec {
         name: "css_growth_divisor",
         domain: Domain::Int { default: 4, min: 2, max: 1000 },
         unit: "",
         source: "RFC 9406 section 4.3",
-        help: "conservative slow start grows by this fraction of slow start",
+        help: "divisor of the growth in conservative slow start",
     },
     ParamSpec {
         name: "css_rounds",
         domain: Domain::Int { default: 5, min: 1, max: 1000 },
         unit: "rounds",
         source: "RFC 9406 section 4.3",
-        help: "length of conservative slow start",
+        help: "duration of conservative slow start",
     },
     REFERENCE_RTT,
     ParamSpec {
@@ -73,7 +73,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Int { default: 8, min: 1, max: 1_000_000 },
         unit: "segments",
         source: "RFC 9406 section 4.3 (L)",
-        help: "most that one ACK counts for where the host does not pace",
+        help: "maximum growth per ACK if the host does not pace",
     },
 ];
 

@@ -34,28 +34,28 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["draft", "linux"]),
         unit: "",
         source: "draft-chung-ccwg-search-09; maryam-ataei/TCP_SS_SEARCH_ALG 3.1",
-        help: "what deliveries are compared with: bytes sent, or twice the bytes delivered",
+        help: "reference for the bytes delivered: draft = bytes sent a round earlier; linux = twice the bytes delivered a round earlier",
     },
     ParamSpec {
         name: "threshold",
         domain: Domain::Float { default: 0.26, min: 0.01, max: 1.0 },
         unit: "fraction",
         source: "draft-chung-ccwg-search-09; 0.35 in the module",
-        help: "shortfall of deliveries that ends slow start; 0.35 with rule = linux, unless it is given",
+        help: "relative shortfall of deliveries that ends slow start; default with rule = linux: 0.35",
     },
     ParamSpec {
         name: "window",
         domain: Domain::Float { default: 3.5, min: 1.0, max: 100.0 },
         unit: "first RTTs",
         source: "draft-chung-ccwg-search-09",
-        help: "length of the window of ten bins",
+        help: "duration of the measurement window of ten bins",
     },
     ParamSpec {
         name: "after",
         domain: Domain::Choice(&["hold", "reset", "drain", "rollback"]),
         unit: "",
         source: "neqo, the module's default; draft-chung-ccwg-search-09; cwnd_rollback of the module",
-        help: "the window at the end: kept, lowered to what a round delivers at once or gradually, or lowered by what two rounds delivered",
+        help: "congestion window at the end: hold = unchanged; reset = reduced to the data delivered in a round; drain = reduced to it gradually; rollback = reduced by the data delivered in two rounds",
     },
 ];
 

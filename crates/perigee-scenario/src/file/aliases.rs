@@ -101,9 +101,8 @@ fn rename(table: &mut Table, old: &Old, remarks: &mut Vec<String>) {
         None => format!("{section}.{}", old.new),
     };
     let before = if value.is_some() { format!("{} = {was}", old.old) } else { old.old.to_string() };
-    remarks.push(format!(
-        "{place}: {before} is now written {now}; the next version no longer knows the old name"
-    ));
+    remarks
+        .push(format!("{place}: {before} is deprecated, use {now}; the next version rejects the old name"));
     // An override by the former name takes precedence over the current name in the file, and vice
     // versa.
     let twin = table.0.iter().enumerate().position(|(i, e)| i != at && e.key.replace('-', "_") == old.new);
@@ -126,7 +125,7 @@ mod tests {
         let text = "[run]\nduration = \"1 s\"\n[source.dumbbell]\ndelay_drop = \"reorder\"\n[schedule]\n\
                     recipe = \"seed000\"\n[[flow]]\ncc = \"cubic\"\n";
         let s = Scenario::parse(text, "t.toml", Path::new(""), &[]).unwrap();
-        let says = "t.toml:4: delay_drop = \"reorder\" is now written source.*.reordering = true";
+        let says = "t.toml:4: delay_drop = \"reorder\" is deprecated, use source.*.reordering = true";
         assert!(s.remarks.iter().any(|r| r.starts_with(says)), "{:?}", s.remarks);
         assert!(s.remarks.iter().any(|r| r.contains("recipe = \"leo-cc\"")), "{:?}", s.remarks);
         assert!(s.resolved_toml.contains("reordering = true") && !s.resolved_toml.contains("seed000"));

@@ -16,18 +16,18 @@ const NO_FILE: &[Only] = &[Only::Absent("file")];
 
 parameters! {
     /// `[[background]]`.
-    Background = "background", "Many users as a fluid, which shares queue and transmitter of ports with the packets of the flows. It is carried by the simulator at a cost that does not depend on the number of users.";
-    on: Vec<String> = key(Notation::OneOrMany(&Notation::Text), "bottleneck", "ports by name (* stands for any text), each of which carries all of it; bottleneck = the slowest port of each flow's path at time zero");
-    rate: Option<BitRate> = optional(Notation::Rate, "mean rate of traffic that does not respond to congestion"), only NO_FILE;
-    load: Option<f64> = optional(Notation::Number(0.0, 10.0), "the same as a share of the port's rate"), only NO_FILE;
-    burst: Bytes = key(Notation::Data, "1500 B", "burstiness of this traffic: what arrives at once. The variance of the bytes in a time is their mean times this; 1500 B = independent packets");
-    flows: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "flows that respond to congestion, as Cubic does: they share what the rest leaves, as one rate that is updated once per RTT"), only NO_FILE;
-    rtt: Nanos = key(Notation::Time(Nanos::from_micros(10), Nanos::from_secs(100)), "50 ms", "round-trip time of these flows without the queue of the port"), only FLOWS;
-    flow_rate: Option<BitRate> = optional(Notation::Rate, "rate that one of these flows does not exceed, such as that of its access; default: no such limit"), only FLOWS;
-    recovery: Option<f64> = optional(Notation::Number(1.0, 1e6), "RTTs in which one of these flows regains the rate that a loss took from it, the time constant of their response; default: as Cubic, from the window"), only FLOWS;
-    start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only NO_FILE;
-    stop: Option<Nanos> = optional(ANY_TIME, "when it stops; default: the end"), only NO_FILE;
-    file: Option<PathBuf> = optional(Notation::File, "amounts over time instead: CSV with the columns t_s, rate_mbps and, if wanted, flows; each row holds until the next one. With a column port before them it has the amounts of many ports, in place of on");
+    Background = "background", "Aggregate traffic of many users, modelled as a fluid that shares the queue and transmitter of ports with the packets of the flows. The cost of the simulation does not depend on the number of users.";
+    on: Vec<String> = key(Notation::OneOrMany(&Notation::Text), "bottleneck", "ports by name (* matches any text), each with all of this traffic; bottleneck = the slowest port of each flow's path at time zero");
+    rate: Option<BitRate> = optional(Notation::Rate, "mean rate of unresponsive traffic"), only NO_FILE;
+    load: Option<f64> = optional(Notation::Number(0.0, 10.0), "rate of unresponsive traffic, as a fraction of the port's rate"), only NO_FILE;
+    burst: Bytes = key(Notation::Data, "1500 B", "burst size of unresponsive traffic: the variance of the bytes that arrive in an interval is their mean times this; 1500 B = independent packets");
+    flows: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "number of responsive flows (Cubic), which share the remaining capacity; modelled as one rate that is updated once per RTT"), only NO_FILE;
+    rtt: Nanos = key(Notation::Time(Nanos::from_micros(10), Nanos::from_secs(100)), "50 ms", "RTT of the responsive flows without the queue of the port"), only FLOWS;
+    flow_rate: Option<BitRate> = optional(Notation::Rate, "maximum rate of a responsive flow, such as that of its access link; default: no limit"), only FLOWS;
+    recovery: Option<f64> = optional(Notation::Number(1.0, 1e6), "number of RTTs in which a responsive flow regains the rate that it had before a loss, the time constant of its response; default: that of Cubic at the current window"), only FLOWS;
+    start: Nanos = key(ANY_TIME, "0 s", "start time"), only NO_FILE;
+    stop: Option<Nanos> = optional(ANY_TIME, "stop time; default: the end of the run"), only NO_FILE;
+    file: Option<PathBuf> = optional(Notation::File, "traffic over time, in place of constant amounts: CSV with the columns t_s, rate_mbps and optionally flows; each row applies until the next one. A column port before them gives the traffic of several ports, in place of `on`");
 }
 
 impl Background {
@@ -40,19 +40,19 @@ impl Background {
             return read_steps(&text).map_err(|why| wrong(format!("{}: {why}", file.display())));
         }
         let amount = match (self.rate, self.load) {
-            (Some(_), Some(_)) => return Err(c.problem("load", "give either a rate or a load")),
+            (Some(_), Some(_)) => return Err(c.problem("load", "conflicts with rate: give one of them")),
             (Some(rate), None) => Amount::Rate(rate),
             (None, load) => Amount::Load(load.unwrap_or(0.0)),
         };
         if self.rate.is_none() && self.load.is_none() && self.flows.is_none() {
-            let p = c.problem("rate", "there is no background");
+            let p = c.problem("rate", "no background traffic is specified");
             return Err(p.hint("give one of rate, load, flows, file"));
         }
         let flows = self.flows.unwrap_or(0) as u32;
         let mut steps = vec![Step { at: self.start, amount, flows }];
         if let Some(stop) = self.stop {
             if stop <= self.start {
-                return Err(c.problem("stop", format!("not after the start at {}", self.start)));
+                return Err(c.problem("stop", format!("must be after the start ({})", self.start)));
             }
             steps.push(Step { at: stop, amount: Amount::Rate(BitRate(0)), flows: 0 });
         }

@@ -98,7 +98,7 @@ type Rows<'a> = Vec<(usize, Vec<&'a str>)>;
 /// Names of the columns and rows of a table.
 fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let Some((_, head)) = lines.next() else { return Err("it is empty".into()) };
+    let Some((_, head)) = lines.next() else { return Err("the file is empty".into()) };
     let cells = |line: &'_ str| -> Vec<String> { line.split(',').map(|c| c.trim().to_string()).collect() };
     let columns = cells(head).len();
     let head: Vec<&str> = head.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
@@ -106,11 +106,7 @@ fn table(text: &str) -> Result<(Vec<&str>, Rows<'_>), String> {
     for (n, line) in lines {
         let row: Vec<&str> = line.split(',').map(str::trim).collect();
         if row.len() != columns {
-            return Err(format!(
-                "line {}: {} cells, the first line has {columns}: {line:?}",
-                n + 1,
-                row.len()
-            ));
+            return Err(format!("line {}: {} cells, the header has {columns}: {line:?}", n + 1, row.len()));
         }
         rows.push((n + 1, row));
     }
@@ -127,7 +123,7 @@ fn number(
     match row[column].parse::<f64>() {
         Ok(x) if (low..=high).contains(&x) => Ok(x),
         _ => Err(format!(
-            "line {line}: {} is {:?}: a number from {low} to {high} is expected",
+            "line {line}: {} is {:?}; expected a number from {low} to {high}",
             head[column], row[column]
         )),
     }
@@ -137,7 +133,7 @@ fn number(
 fn csv(text: &str) -> Result<Vec<Cell>, String> {
     let (head, rows) = table(text)?;
     let needed = |names: &[&str]| {
-        let wrong = || format!("its first line names no column {:?}: it has {}", names[0], head.join(", "));
+        let wrong = || format!("the header has no column {:?}; found {}", names[0], head.join(", "));
         column(&head, names).ok_or_else(wrong)
     };
     let (lat, lon) = (needed(&["lat", "latitude", "y"])?, needed(&["lon", "longitude", "x"])?);
@@ -203,20 +199,19 @@ impl Cells {
 /// Cells of a GeoJSON file: features with points, or polygons, of which the mean corner of the
 /// outer ring counts, and properties population or terminals, and name.
 fn geojson(text: &str) -> Result<Vec<Cell>, String> {
-    let json: Json = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
-    let features =
-        json["features"].as_array().ok_or("it has no list \"features\": a FeatureCollection is expected")?;
+    let json: Json = serde_json::from_str(text).map_err(|e| format!("invalid JSON: {e}"))?;
+    let features = json["features"].as_array().ok_or("no list \"features\"; expected a FeatureCollection")?;
     let mut cells = Cells::default();
     for (i, feature) in features.iter().enumerate() {
         let wrong = |why: String| format!("feature {}: {why}", i + 1);
         let geometry = &feature["geometry"];
         let (lon, lat) = centre(geometry).ok_or_else(|| {
             let kind = geometry["type"].as_str().unwrap_or("none");
-            wrong(format!("geometry {kind:?}: a Point, Polygon or MultiPolygon with coordinates is expected"))
+            wrong(format!("geometry {kind:?}; expected a Point, Polygon or MultiPolygon with coordinates"))
         })?;
         if !(-90.0..=90.0).contains(&lat) || !(-180.0..=360.0).contains(&lon) {
             return Err(wrong(format!(
-                "{lon}, {lat} is no place: longitude from -180 to 360, then latitude from -90 to 90"
+                "{lon}, {lat} is not a valid position: longitude from -180 to 360, then latitude from -90 to 90"
             )));
         }
         let of = &feature["properties"];
@@ -225,11 +220,11 @@ fn geojson(text: &str) -> Result<Vec<Cell>, String> {
             Json::Number(n) if n.as_f64().is_some_and(|x| (0.0..=1e12).contains(&x)) => {
                 Ok(n.as_f64().unwrap_or(0.0))
             }
-            other => Err(wrong(format!("{key} is {other}: a number from 0 to 1e12 is expected"))),
+            other => Err(wrong(format!("{key} is {other}; expected a number from 0 to 1e12"))),
         };
         let (population, terminals) = (people("population")?, people("terminals")?);
         if of["population"].is_null() && of["terminals"].is_null() {
-            return Err(wrong("no property population or terminals".into()));
+            return Err(wrong("has neither property population nor terminals".into()));
         }
         let name = of["name"].as_str().map(String::from);
         cells.add(name, lat, lon, population, terminals).map_err(wrong)?;
@@ -266,18 +261,18 @@ fn centre(geometry: &Json) -> Option<(f64, f64)> {
 pub fn curve(text: &str) -> Result<Vec<(f64, f64)>, String> {
     let (head, rows) = table(text)?;
     let needed =
-        |name: &str| column(&head, &[name]).ok_or_else(|| format!("its first line names no column {name:?}"));
+        |name: &str| column(&head, &[name]).ok_or_else(|| format!("the header has no column {name:?}"));
     let (hour, share) = (needed("hour")?, needed("share")?);
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (line, row) in rows {
         let h = number(&row, hour, &head, line, (0.0, 24.0))?;
         if points.last().is_some_and(|last| last.0 >= h) {
-            return Err(format!("line {line}: hour {h} is not after the one before"));
+            return Err(format!("line {line}: hour {h} is not after the preceding one"));
         }
         points.push((h, number(&row, share, &head, line, (0.0, 1.0))?));
     }
     match points.is_empty() {
-        true => Err("it has no row".into()),
+        true => Err("the file has no rows".into()),
         false => Ok(points),
     }
 }
@@ -295,14 +290,14 @@ mod tests {
         assert_eq!((raster[0].place.lat_deg, raster[1].name.as_str()), (10.0, "10.000N 20.000E 2"));
         for (text, says) in [
             ("", "empty"),
-            ("lat,population\n1,2\n", "no column \"lon\": it has lat, population"),
+            ("lat,population\n1,2\n", "no column \"lon\"; found lat, population"),
             ("lat,lon\n1,2\n", "no column \"population\""),
             (
                 "lat,lon,population\n1,2,3\n91,2,3\n",
-                "line 3: lat is \"91\": a number from -90 to 90 is expected",
+                "line 3: lat is \"91\"; expected a number from -90 to 90",
             ),
-            ("lat,lon,population\n1,2,many\n", "line 2: population is \"many\": a number from 0"),
-            ("lat,lon,population\n1,2\n", "line 2: 2 cells, the first line has 3"),
+            ("lat,lon,population\n1,2,many\n", "line 2: population is \"many\"; expected a number from 0"),
+            ("lat,lon,population\n1,2\n", "line 2: 2 cells, the header has 3"),
             ("lat,lon,population\n1,2,0\n", "no row has a population"),
         ] {
             let e = csv(text).unwrap_err();
@@ -318,9 +313,9 @@ mod tests {
         let cells = geojson(text).unwrap();
         assert_eq!((cells[1].place.lat_deg, cells[1].place.lon_deg, cells[1].terminals), (2.0, 1.0, 7.0));
         for (from, to, says) in [
-            ("[20, 10]", "[20, 100]", "feature 1: 20, 100 is no place"),
+            ("[20, 10]", "[20, 100]", "feature 1: 20, 100 is not a valid position"),
             ("\"population\": 3", "\"population\": \"x\"", "feature 1: population is \"x\""),
-            ("\"terminals\": 7", "\"people\": 7", "feature 2: no property population"),
+            ("\"terminals\": 7", "\"people\": 7", "feature 2: has neither property population"),
             ("\"Polygon\"", "\"LineString\"", "feature 2: geometry \"LineString\""),
         ] {
             let e = geojson(&text.replace(from, to)).unwrap_err();

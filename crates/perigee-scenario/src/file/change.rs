@@ -66,15 +66,15 @@ pub struct Changes {
 
 parameters! {
     /// `[[change]]`.
-    Change = "change", "Something that happens at a given time. Keys that are absent stay as they are.";
-    at: Nanos = required(ANY_TIME, "when");
+    Change = "change", "A change of links at a given time. Absent keys leave their quantity unchanged.";
+    at: Nanos = required(ANY_TIME, "time of the change");
     on: String = bottleneck();
     direction: Option<Direction> = direction();
-    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new rate of the port; zero blocks it");
+    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new transmission rate of the port; 0 blocks it");
     delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
     loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
-    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long");
+    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "duration for which the link is down");
     mode: OutageMode = outage_mode(), only &[Only::Given(&["outage"])];
 }
 
@@ -93,7 +93,7 @@ pub struct ChangeSpec {
 impl Change {
     pub(crate) fn spec(self, duration: Nanos, problems: &mut Vec<Problem>) -> ChangeSpec {
         if self.at >= duration {
-            let why = format!("not before the end of the run at {duration}");
+            let why = format!("must be before the end of the run ({duration})");
             problems.push(self.written.problem("at", why));
         }
         some_effect(&self.written, problems, &["rate", "delay", "rtt", "loss", "outage"]);
@@ -106,7 +106,7 @@ impl Change {
 /// Rejects a `[[change]]` or `[schedule]` that does not specify what to change.
 pub(crate) fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str]) {
     if !keys.iter().any(|k| c.has(k)) {
-        let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));
+        let p = c.problem(keys[0], "no change is specified").hint(format!("give one of {}", keys.join(", ")));
         problems.push(p);
     }
 }

@@ -133,10 +133,10 @@ impl Checked {
             let mut problem = Problem::new(path, format!("no effect {}", only.where_not())).at(place);
             problem.found = entry(self.section, table, name).map(|e| e.item.value.shown());
             let remedy = match only {
-                Only::With(key, words) => format!("leave it out, or set {key} = {}", quoted(words)),
-                Only::Without(key, _) => format!("leave it out, or choose another {key}"),
-                Only::Given(keys) => format!("leave it out, or give {}", keys.join(" or ")),
-                Only::Absent(_) => "keep one of them".into(),
+                Only::With(key, words) => format!("remove it, or set {key} = {}", quoted(words)),
+                Only::Without(key, _) => format!("remove it, or choose another {key}"),
+                Only::Given(keys) => format!("remove it, or give {}", keys.join(" or ")),
+                Only::Absent(_) => "remove one of them".into(),
             };
             let gives_way = chosen.is_some_and(|c| c.is_above(place));
             found.push(Idle { problem: problem.hint(remedy), gives_way });

@@ -16,72 +16,72 @@ const INTERVAL: Notation = Notation::Time(Nanos::from_secs(1), Nanos::from_secs(
 
 parameters! {
     /// `[demand]`.
-    Demand = "demand", "All users as a fluid, for `perigee demand`. Gateways are the nodes of kind \"station\".";
-    set: Option<String> = optional(Notation::Word(&["cities"]), "cells of a bundled table: the largest cities");
-    file: Option<PathBuf> = optional(Notation::File, "cells from a file instead: CSV with columns lat, lon, population (or terminals) and, if wanted, name, or X, Y, Z; or GeoJSON");
-    count: Option<usize> = optional(Notation::Int(1, 100_000), "only so many cells, those with the most population");
-    grid_deg as grid: Option<f64> = optional(Notation::Angle(0.1, 30.0), "cells of the table or file are merged into squares of this many degrees");
-    terminals: Option<u64> = optional(Notation::Int(1, 10_000_000_000), "terminals in all cells, in proportion to population; default: the column terminals of the file");
-    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation for terminals; default: that of the constellation");
-    active: f64 = key(Notation::Number(0.0, 1.0), "0.05", "share of the terminals that are active in the busy hour");
-    activity: Option<PathBuf> = optional(Notation::File, "a CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, see below");
-    spread: String = key(Notation::Word(&["balanced", "even", "nearest"]), "balanced", "how the terminals of a cell are spread over the satellites in view: less to those with many terminals in view, evenly, or all to the nearest");
-    satellites: usize = key(Notation::Int(1, 64), "4", "satellites that serve a cell at most, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
-    gateway: String = key(Notation::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: the nearest by path, or spread over the nearest ones, less to those with much traffic");
-    gateways: usize = key(Notation::Int(1, 16), "3", "gateways over which a satellite's traffic is spread at most, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
-    route: String = key(Notation::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: the shortest, or those that avoid ISLs which shortest paths would fill");
-    fairness: String = key(Notation::Word(&["max-min", "proportional", "alpha"]), "max-min", "how elastic traffic shares capacity, by weight");
-    alpha: f64 = key(Notation::Number(0.2, 8.0), "2", "of alpha-fair rates: 1 is proportional, larger is nearer to max-min"), only &[Only::With("fairness", &["alpha"])];
+    Demand = "demand", "Traffic of all users, modelled as a fluid, for `perigee demand`. Gateways are the nodes of kind \"station\".";
+    set: Option<String> = optional(Notation::Word(&["cities"]), "bundled table of cells: the largest cities");
+    file: Option<PathBuf> = optional(Notation::File, "file of cells, in place of a bundled table: CSV with columns lat, lon, population (or terminals) and optionally name, or X, Y, Z; or GeoJSON");
+    count: Option<usize> = optional(Notation::Int(1, 100_000), "number of cells, the most populous ones; default: all");
+    grid_deg as grid: Option<f64> = optional(Notation::Angle(0.1, 30.0), "size of the squares into which cells are merged; default: no merging");
+    terminals: Option<u64> = optional(Notation::Int(1, 10_000_000_000), "number of terminals in all cells, distributed in proportion to population; default: the column terminals of the file");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "minimum elevation for terminals; default: that of the constellation");
+    active: f64 = key(Notation::Number(0.0, 1.0), "0.05", "fraction of the terminals that is active in the busy hour");
+    activity: Option<PathBuf> = optional(Notation::File, "CSV file with columns hour, share: activity by local solar time, relative to the busy hour; default: a bundled curve, below");
+    spread: String = key(Notation::Word(&["balanced", "even", "nearest"]), "balanced", "distribution of a cell's terminals over the satellites in view: balanced = fewer to satellites with many terminals in view; even; nearest = all to the nearest");
+    satellites: usize = key(Notation::Int(1, 64), "4", "maximum number of satellites that serve a cell, the nearest ones"), only &[Only::Without("spread", &["nearest"])];
+    gateway: String = key(Notation::Word(&["nearest", "balanced"]), "nearest", "gateway of a satellite's traffic: nearest = the nearest by path; balanced = distributed over the nearest ones, less to gateways with much traffic");
+    gateways: usize = key(Notation::Int(1, 16), "3", "maximum number of gateways over which a satellite's traffic is distributed, the nearest by path"), only &[Only::With("gateway", &["balanced"])];
+    route: String = key(Notation::Word(&["shortest", "load-aware"]), "shortest", "paths over ISLs: shortest; load-aware = around ISLs that shortest paths would saturate");
+    fairness: String = key(Notation::Word(&["max-min", "proportional", "alpha"]), "max-min", "fairness of the (weighted) allocation of capacity to elastic traffic");
+    alpha: f64 = key(Notation::Number(0.2, 8.0), "2", "parameter of alpha fairness: 1 = proportional; larger values approach max-min"), only &[Only::With("fairness", &["alpha"])];
     isl: Option<BitRate> = optional(Notation::Rate, "capacity of an ISL in each direction; default: that of [port.isl], or 10 Gbit/s");
-    step: Nanos = key(STEP, "15 s", "time between allocations");
-    record: Nanos = key(INTERVAL, "60 s", "time over which a row of a cell is averaged; a multiple of step");
-    record_links: Nanos = key(INTERVAL, "300 s", "time over which a row of a link, beam or gateway is averaged; a multiple of record");
-    threshold: BitRate = key(Notation::Rate, "25 Mbit", "a terminal with less than this, or than its plan's rate, counts as below");
+    step: Nanos = key(STEP, "15 s", "interval between allocations");
+    record: Nanos = key(INTERVAL, "60 s", "averaging interval of rows of cells; a multiple of step");
+    record_links: Nanos = key(INTERVAL, "300 s", "averaging interval of rows of links, beams and gateways; a multiple of record");
+    threshold: BitRate = key(Notation::Rate, "25 Mbit", "terminals with less than this rate and less than their plan's rate count as below");
     down: Down = one();
     up: Up = one();
-    plan: Vec<Plan> = list("[[demand.plan]]: what terminals want; default: one plan with the defaults below");
-    failure: Vec<Failure> = list("[[demand.failure]]: a gateway without service for a time");
+    plan: Vec<Plan> = list("[[demand.plan]]: service plans of the terminals; default: one plan with the defaults below");
+    failure: Vec<Failure> = list("[[demand.failure]]: temporary failures of gateways");
 }
 
 parameters! {
     /// `[demand.down]`.
-    Down = "down", "Capacities towards the terminals.";
-    terminal: BitRate = key(Notation::Rate, "300 Mbit", "of a terminal");
-    beam: BitRate = key(Notation::Rate, "4 Gbit", "of all beams from one satellite to one cell");
-    satellite: BitRate = key(Notation::Rate, "20 Gbit", "of all beams of a satellite");
-    feeder: BitRate = key(Notation::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
-    gateway: BitRate = key(Notation::Rate, "100 Gbit", "of a gateway, all antennas together");
+    Down = "down", "Capacities of the downlink, towards the terminals.";
+    terminal: BitRate = key(Notation::Rate, "300 Mbit", "rate of a terminal");
+    beam: BitRate = key(Notation::Rate, "4 Gbit", "capacity of all beams from one satellite to one cell");
+    satellite: BitRate = key(Notation::Rate, "20 Gbit", "capacity of all beams of a satellite");
+    feeder: BitRate = key(Notation::Rate, "20 Gbit", "capacity of a gateway's antenna, which tracks one satellite");
+    gateway: BitRate = key(Notation::Rate, "100 Gbit", "capacity of a gateway, all antennas together");
 }
 
 parameters! {
     /// `[demand.up]`.
-    Up = "up", "Capacities from the terminals.";
-    terminal: BitRate = key(Notation::Rate, "40 Mbit", "of a terminal");
-    beam: BitRate = key(Notation::Rate, "600 Mbit", "of all beams from one cell to one satellite");
-    satellite: BitRate = key(Notation::Rate, "4 Gbit", "of all beams of a satellite");
-    feeder: BitRate = key(Notation::Rate, "20 Gbit", "of the antenna of a gateway that points at one satellite");
-    gateway: BitRate = key(Notation::Rate, "100 Gbit", "of a gateway, all antennas together");
+    Up = "up", "Capacities of the uplink, from the terminals.";
+    terminal: BitRate = key(Notation::Rate, "40 Mbit", "rate of a terminal");
+    beam: BitRate = key(Notation::Rate, "600 Mbit", "capacity of all beams from one cell to one satellite");
+    satellite: BitRate = key(Notation::Rate, "4 Gbit", "capacity of all beams of a satellite");
+    feeder: BitRate = key(Notation::Rate, "20 Gbit", "capacity of a gateway's antenna, which tracks one satellite");
+    gateway: BitRate = key(Notation::Rate, "100 Gbit", "capacity of a gateway, all antennas together");
 }
 
 parameters! {
     /// `[[demand.plan]]`.
-    Plan = "plan", "A plan: the same for a share of the terminals of every cell.";
-    name: String = key(Notation::Text, "all", "for tables");
+    Plan = "plan", "A service plan, for a share of the terminals of every cell.";
+    name: String = key(Notation::Text, "all", "name, for tables");
     share: f64 = key(Notation::Number(0.0, 1e9), "1", "share of the terminals, relative to the other plans");
-    down: BitRate = key(Notation::Rate, "100 Mbit", "elastic traffic of an active terminal takes up to this");
-    up: BitRate = key(Notation::Rate, "10 Mbit", "the same, upwards");
-    inelastic_down: Option<BitRate> = optional(Notation::Rate, "traffic of an active terminal that is served first and in full or not at all, such as voice; default: none");
-    inelastic_up: Option<BitRate> = optional(Notation::Rate, "the same, upwards");
-    weight: f64 = key(Notation::Number(1e-6, 1e6), "1", "of a terminal's elastic rate where capacity is short");
+    down: BitRate = key(Notation::Rate, "100 Mbit", "maximum elastic rate of an active terminal, downlink");
+    up: BitRate = key(Notation::Rate, "10 Mbit", "maximum elastic rate of an active terminal, uplink");
+    inelastic_down: Option<BitRate> = optional(Notation::Rate, "inelastic rate of an active terminal, downlink: served first, and in full or not at all, such as voice; default: none");
+    inelastic_up: Option<BitRate> = optional(Notation::Rate, "inelastic rate of an active terminal, uplink; default: none");
+    weight: f64 = key(Notation::Number(1e-6, 1e6), "1", "weight of a terminal's elastic rate where capacity is scarce");
 }
 
 parameters! {
     /// `[[demand.failure]]`.
-    Failure = "failure", "Gateways that fail.";
+    Failure = "failure", "A failure of gateways.";
     gateway: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "names of the gateways");
-    at: Nanos = key(ANY_TIME, "0 s", "when");
-    length: Option<Nanos> = optional(ANY_TIME, "how long; default: to the end");
-    left: f64 = key(Notation::Number(0.0, 1.0), "0", "share of the capacity that is left");
+    at: Nanos = key(ANY_TIME, "0 s", "start time");
+    length: Option<Nanos> = optional(ANY_TIME, "duration; default: until the end of the run");
+    left: f64 = key(Notation::Number(0.0, 1.0), "0", "remaining fraction of the capacity");
 }
 
 /// `[demand]` with its cells and curve.
@@ -119,7 +119,10 @@ impl Demand {
         let cells = self.cells().map_err(|p| problems.push(p)).ok();
         let activity = self.activity().map_err(|p| problems.push(p)).ok();
         if self.plan.iter().map(|p| p.share).sum::<f64>() <= 0.0 && !self.plan.is_empty() {
-            problems.push(self.written.problem("plan", "the shares of all plans are zero"));
+            problems.push(
+                self.written
+                    .problem("plan", "the shares of all plans are zero; at least one must be positive"),
+            );
         }
         if problems.len() > before {
             return None;
@@ -132,13 +135,14 @@ impl Demand {
         let c = &self.written;
         let multiple = |longer: Nanos, shorter: Nanos| longer.0 % shorter.0 == 0;
         if !multiple(self.record, self.step) {
-            problems.push(c.problem("record", format!("no multiple of step, {}", self.step)));
+            problems.push(c.problem("record", format!("must be a multiple of step ({})", self.step)));
         }
         if !multiple(self.record_links, self.record) {
-            problems.push(c.problem("record_links", format!("no multiple of record, {}", self.record)));
+            problems
+                .push(c.problem("record_links", format!("must be a multiple of record ({})", self.record)));
         }
         if !multiple(duration, self.record) {
-            let why = format!("the run of {duration} is no multiple of it");
+            let why = format!("the duration of the run ({duration}) is not a multiple of it");
             problems
                 .push(c.problem("record", why).hint("choose run.duration as a multiple of demand.record"));
         }
@@ -147,18 +151,18 @@ impl Demand {
     fn check_gateways(&self, nodes: &[NodeSpec], duration: Nanos, problems: &mut Vec<Problem>) {
         let names = || nodes.iter().filter(|n| n.kind == "station").map(|n| n.name.as_str());
         if names().next().is_none() {
-            let p = self.written.problem("gateway", "there is no gateway");
+            let p = self.written.problem("gateway", "no gateway is defined");
             problems.push(p.hint("gateways are nodes of kind \"station\": [node.NAME] or [[nodes]]"));
             return;
         }
         for f in &self.failure {
             if f.at >= duration {
                 problems
-                    .push(f.written.problem("at", format!("not before the end of the run at {duration}")));
+                    .push(f.written.problem("at", format!("must be before the end of the run ({duration})")));
             }
             for name in &f.gateway {
                 if !names().any(|n| n == name) {
-                    let p = f.written.problem("gateway", format!("no gateway is called {name:?}"));
+                    let p = f.written.problem("gateway", format!("no such gateway: {name:?}"));
                     let mut p = p.allowed(names().collect::<Vec<_>>().join(", "));
                     p.hint = crate::file::suggestions::hint(name, names());
                     problems.push(p);
@@ -194,13 +198,13 @@ impl Demand {
         if let Some(total) = self.terminals {
             let sum: f64 = all.iter().map(|a| a.population).sum();
             if sum <= 0.0 {
-                return Err(c.problem("terminals", "no cell has a population to spread them by"));
+                return Err(c.problem("terminals", "no cell has a population by which to distribute them"));
             }
             all.iter_mut().for_each(|a| a.terminals = total as f64 * a.population / sum);
         }
         if all.iter().all(|a| a.terminals <= 0.0) {
-            let p = c.problem("terminals", "no cell has a terminal");
-            return Err(p.hint("give terminals = 10000000, or a column terminals in the file"));
+            let p = c.problem("terminals", "no cell has terminals");
+            return Err(p.hint("set terminals = 10000000, or add a column terminals to the file"));
         }
         Ok(all)
     }

@@ -131,7 +131,7 @@ pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
     let names: Vec<&str> = owners(key).map(|d| d.id).collect();
     let mut p = Problem::new(
         path,
-        format!("no effect: the discipline here is {}, which has no such parameter", found.id),
+        format!("no effect: the discipline of this port, {}, has no such parameter", found.id),
     );
     if !found.params.is_empty() {
         let own = found.params.iter().map(|p| p.name);
@@ -139,7 +139,7 @@ pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
         p.hint = suggestions::hint(key, own);
     }
     if p.hint.is_none() {
-        p = p.hint(format!("leave it out, or give discipline = \"{}\"", names.join("\" or \"")));
+        p = p.hint(format!("remove it, or set discipline = \"{}\"", names.join("\" or \"")));
     }
     p
 }
@@ -195,7 +195,7 @@ pub(crate) fn shown(value: &Param) -> String {
 /// A message: an unknown name, or parameters that the discipline does not allow.
 pub fn check(d: &Discipline) -> Result<(), String> {
     let info = info(&d.name)
-        .ok_or_else(|| format!("no such queue discipline: {:?}; known: {}", d.name, NAMES.join(", ")))?;
+        .ok_or_else(|| format!("no such queue discipline: {:?}; allowed: {}", d.name, NAMES.join(", ")))?;
     let params: BTreeMap<String, Param> = d.params.clone();
     Params::new(info.params, params).map(drop).map_err(|e| format!("queue discipline {}: {e}", d.name))
 }

@@ -25,25 +25,25 @@ const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "p
 
 parameters! {
     /// `[[flow]]`.
-    Flow = "flow", "A flow, or several alike.", kinds Kinds { by: By::Word("app"), of: apps::APPS };
-    name: Option<String> = optional(Notation::Text, "unique; default: made from the ends");
-    from: Option<String> = optional(Notation::Text, "sending node; with neither from nor to: one flow for each pair of the source");
-    to: Option<String> = optional(Notation::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground");
-    pattern: Option<String> = optional(Notation::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights");
-    matrix: Option<PathBuf> = optional(Notation::File, "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s");
-    group: Option<String> = optional(Notation::Text, "group of flows: tables, report and comparisons have its numbers as well; default: \"background\" where background = true, else none");
-    background: Option<bool> = optional(Notation::Bool, "true: not part of the numbers of the run, which are those of the other flows; its group has them; default: false");
-    cc: String = key(Notation::Scheme("*"), "*", "congestion control; \"*\" = each of the compared schemes in turn"), only TCP;
-    backend: Option<Hosts> = optional(Notation::Word(&Hosts::NAMES), "backend of this flow: the simulator, also in a run with real hosts, or Linux, which needs them (--backend linux or emulation); default: as the run says, but the simulator for ping, cbr and voice"), only TIMED;
-    app: String = key(Notation::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below");
-    start: Nanos = key(ANY_TIME, "0 s", "when it starts"), only TIMED;
-    stagger: Nanos = key(ANY_TIME, "0 s", "each further flow of this entry starts this much later"), only TIMED;
-    stop: Option<Nanos> = optional(ANY_TIME, "when it stops sending; default: the end"), only TIMED;
-    count: u64 = key(Notation::Int(1, MAX_FLOWS), "1", "identical flows"), only TIMED;
-    cc_params: Given = scheme_params("cc", "parameters of this flow's scheme (its cc must be named)"), only TCP_OF_OURS;
+    Flow = "flow", "A flow, or several similar flows.", kinds Kinds { by: By::Word("app"), of: apps::APPS };
+    name: Option<String> = optional(Notation::Text, "unique name; default: derived from the ends");
+    from: Option<String> = optional(Notation::Text, "sending node; without from and to: one flow for each pair of the source");
+    to: Option<String> = optional(Notation::Text, "receiving node; in a constellation also \"any gateway\" = the station nearest on the ground");
+    pattern: Option<String> = optional(Notation::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation: permutation = a random permutation (each node sends to one and receives from one); all-to-one = all other nodes to the node `to`; gravity = `count` random pairs, with probabilities proportional to the product of the nodes' weights");
+    matrix: Option<PathBuf> = optional(Notation::File, "several flows from a file, one row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (number of flows of this entry), and optionally start_s, stop_s");
+    group: Option<String> = optional(Notation::Text, "group of flows, also evaluated separately in tables, report and comparisons; default: \"background\" with background = true, otherwise none");
+    background: Option<bool> = optional(Notation::Bool, "exclude the flow from the figures of the run, but not from those of its group; default: false");
+    cc: String = key(Notation::Scheme("*"), "*", "congestion control; \"*\" = each of the compared ones in turn"), only TCP;
+    backend: Option<Hosts> = optional(Notation::Word(&Hosts::NAMES), "backend of the flow: simulator, also in a run with real hosts; or linux, which requires real hosts (--backend linux or emulation); default: that of the run, but simulator for ping, cbr and voice"), only TIMED;
+    app: String = key(Notation::Word(apps::NAMES), apps::NAMES[0], "application; each has additional keys, below");
+    start: Nanos = key(ANY_TIME, "0 s", "start time"), only TIMED;
+    stagger: Nanos = key(ANY_TIME, "0 s", "interval between the starts of the flows of this entry"), only TIMED;
+    stop: Option<Nanos> = optional(ANY_TIME, "time at which it stops sending; default: the end of the run"), only TIMED;
+    count: u64 = key(Notation::Int(1, MAX_FLOWS), "1", "number of identical flows"), only TIMED;
+    cc_params: Given = scheme_params("cc", "parameters of the congestion control; cc must name one"), only TCP_OF_OURS;
     slow_start: Option<String> = optional(Notation::Word(starts::NAMES), "initial slow start of the flow; default: run.slow_start"), only TCP_OF_OURS;
-    slow_start_params: Given = start_params("slow_start", "parameters of this flow's start (its slow_start must be given)"), only TCP_OF_OURS;
-    tcp: Given = tcp_options("transport options of this flow"), only TCP;
+    slow_start_params: Given = start_params("slow_start", "parameters of the initial slow start; slow_start must name one"), only TCP_OF_OURS;
+    tcp: Given = tcp_options("transport options of the flow"), only TCP;
 }
 
 /// A flow, or several identical ones.
@@ -103,15 +103,15 @@ pub(crate) fn check_groups(flows: &[FlowSpec], problems: &mut Vec<Problem>) {
     for flow in flows {
         let Some(group) = &flow.group else { continue };
         if *side.entry(group).or_insert(flow.background) != flow.background {
-            let why = "a group is in the foreground or in the background, not both";
+            let why = "the group has both foreground and background flows";
             let p = Problem::new("flow.background", why).at(&flow.place).found(format!("{group:?}"));
-            problems.push(p.hint("give the flows of both kinds groups of different names"));
+            problems.push(p.hint("use a different group for each"));
             return;
         }
     }
     if let (Some(last), true) = (flows.last(), flows.iter().all(|f| f.background)) {
         let p = Problem::new("flow.background", "all flows are in the background").at(&last.place);
-        problems.push(p.hint("leave one that the numbers of the run are about in the foreground"));
+        problems.push(p.hint("at least one flow must have background = false"));
     }
 }
 
@@ -174,7 +174,7 @@ impl Flow {
             (None, None) => None,
             (from, _) => {
                 let missing = if from.is_some() { "to" } else { "from" };
-                let why = "must be given with the other end, or neither";
+                let why = "from and to must be given together";
                 problems.push(self.written.problem(missing, why));
                 None
             }
@@ -184,22 +184,22 @@ impl Flow {
     fn pattern(&self, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> Option<Pattern> {
         let (word, c) = (self.pattern.as_deref()?, &self.written);
         if self.from.is_some() {
-            problems.push(c.problem("from", "a pattern chooses the senders"));
+            problems.push(c.problem("from", "no effect: the pattern determines the senders"));
         }
         match (word, &self.to) {
             ("all-to-one", Some(to)) => match nodes.iter().any(|n| n.name == *to) {
                 true => Some(Pattern::AllToOne(to.clone())),
                 false => {
-                    problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));
+                    problems.push(c.problem("to", "no such node").found(format!("{to:?}")));
                     None
                 }
             },
             ("all-to-one", None) => {
-                problems.push(c.problem("pattern", "all-to-one needs `to`"));
+                problems.push(c.problem("pattern", "all-to-one requires `to`"));
                 None
             }
             (_, Some(_)) => {
-                problems.push(c.problem("to", "this pattern chooses the receivers"));
+                problems.push(c.problem("to", "no effect: the pattern determines the receivers"));
                 None
             }
             ("permutation", None) => Some(Pattern::Permutation),
@@ -214,10 +214,10 @@ impl Flow {
             let last_s = last as f64 / 1e9;
             let why = format!("the flow would start at {last_s} s, after the end of the run at {duration}");
             let p = self.written.problem(key, why);
-            problems.push(p.hint("start it earlier or make the run longer"));
+            problems.push(p.hint("start it earlier, or lengthen the run"));
         }
         if self.stop.is_some_and(|stop| stop <= self.start) {
-            let why = format!("not after its start at {}", self.start);
+            let why = format!("must be after the start ({})", self.start);
             problems.push(self.written.problem("stop", why));
         }
     }

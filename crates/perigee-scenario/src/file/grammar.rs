@@ -101,7 +101,7 @@ impl Only {
             Only::With(key, words) => format!("without {key} = {}", quoted(words)),
             Only::Without(key, words) => format!("with {key} = {}", quoted(words)),
             Only::Given(keys) => format!("without {}", keys.join(" or ")),
-            Only::Absent(key) => format!("beside {key}"),
+            Only::Absent(key) => format!("together with {key}"),
         }
     }
 }

@@ -12,12 +12,12 @@ use perigee_units::Nanos;
 
 parameters! {
     /// `[handover]`.
-    Handover = "handover", "What happens when a terminal changes its satellite.";
+    Handover = "handover", "Handover of a terminal between satellites: outage and treatment of packets.";
     mode: OutageMode = outage_mode();
-    length as outage: Draw<Nanos> = key(SHORT_DRAW, "uniform(45 ms, 120 ms)", "the terminal is cut off for this long");
-    file: Option<Named> = optional(Notation::File, "a recorded distribution instead: seconds of one outage in the first column of each line");
-    per_delay: f64 = key(Notation::Number(0.0, 1000.0), "0", "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
-    every: Option<Nanos> = optional(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those of the selection of satellites: each has an outage even if the satellite stays the same; a multiple of source.constellation.step (only for constellations)");
+    length as outage: Draw<Nanos> = key(SHORT_DRAW, "uniform(45 ms, 120 ms)", "duration of the outage");
+    file: Option<Named> = optional(Notation::File, "recorded distribution of outage durations, in place of `outage`: seconds in the first column of each line");
+    per_delay: f64 = key(Notation::Number(0.0, 1000.0), "0", "additional outage, as a multiple of the sum of the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
+    every: Option<Nanos> = optional(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those that follow from the selection of satellites: each has an outage, even if the satellite stays the same; a multiple of source.constellation.step; only for constellations");
     first: Option<Nanos> = optional(Notation::Time(Nanos::ZERO, Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
 }
 
@@ -27,8 +27,8 @@ impl Handover {
         // A file of outages in a scenario overrides the draw of the base file that it extends.
         let of_one_file = c.place_of("file").origin == c.place_of("outage").origin;
         if self.file.is_some() && c.has("outage") && of_one_file {
-            let p = c.problem("outage", "given together with a file of outages");
-            problems.push(p.hint("keep one of them"));
+            let p = c.problem("outage", "conflicts with handover.file");
+            problems.push(p.hint("remove one of them"));
         }
     }
 
@@ -36,7 +36,7 @@ impl Handover {
     pub(crate) fn check_forced(&self, step: Nanos, terminals: bool, problems: &mut Vec<Problem>) {
         for (key, value) in [("every", self.every), ("first", self.first)] {
             let Some(time) = value.filter(|t| t.0 % step.0 != 0) else { continue };
-            let why = format!("{time} is no multiple of source.constellation.step, {step}");
+            let why = format!("{time} is not a multiple of source.constellation.step ({step})");
             let hint = format!("use a multiple of {step}, or change source.constellation.step");
             problems.push(self.written.problem(key, why).hint(hint));
         }
@@ -49,7 +49,7 @@ impl Handover {
     /// Reports forced handovers in a source without a constellation.
     pub(crate) fn refuse_forced(&self, problems: &mut Vec<Problem>) {
         if self.every.is_some() {
-            let p = self.written.problem("every", "no effect: this source has no satellites to select");
+            let p = self.written.problem("every", "no effect: this source has no satellites");
             problems.push(p.hint("use [schedule] with every and outage"));
         }
     }

@@ -6,10 +6,10 @@ use crate::file::parameters::parameters;
 
 parameters! {
     /// `[hosts]`.
-    Hosts = "hosts", "Real hosts (--backend linux).";
-    kernel: String = key(Notation::Word(&["shared", "own"]), "shared", "shared: one kernel for up to 48 hosts, and several for more; own: one for each, 64 at most");
-    offload: bool = key(Notation::Bool, "false", "interfaces make checksums and cut large TCP segments into packets, as network cards do: less computation, and bursts");
-    carrier: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "nodes whose interface has no carrier while an outage of theirs lasts, or they have no satellite, as a modem's; default: none, outages are lost packets only");
+    Hosts = "hosts", "Real Linux hosts (--backend linux).";
+    kernel: String = key(Notation::Word(&["shared", "own"]), "shared", "shared = one kernel per 48 hosts; own = one kernel per host, for at most 64 hosts");
+    offload: bool = key(Notation::Bool, "false", "offload of checksums and TCP segmentation to the interfaces, as on network cards: less CPU time, and bursts of packets");
+    carrier: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "nodes whose interface loses its carrier during their outages and while they have no satellite, as that of a modem does; default: none (outages only lose packets)");
 }
 
 impl Hosts {

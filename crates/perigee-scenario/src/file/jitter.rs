@@ -19,19 +19,19 @@ const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
 
 parameters! {
     /// `[jitter]`.
-    JitterKeys = "jitter", "The RTT of a path as a measured distribution, drawn anew again and again, and rare losses. For chains, dumbbells and parking lots.";
-    preset: Option<String> = optional(Notation::Word(&["geo"]), "a known distribution: the RTT of a geostationary service");
-    rtt: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %");
-    added: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of what is added to the RTT that the path has at the time, instead");
-    on: String = bottleneck();
-    direction: Direction = key(Notation::Word(&["forward", "reverse"]), "forward", "which direction varies");
-    step: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws");
-    correlation: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other");
-    loss_every: Option<Nanos> = optional(SOME_TIME, "mean time between loss events; default: none");
-    loss_single: f64 = key(Notation::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"), only LOSS_EVENTS;
-    loss_mean: f64 = key(Notation::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"), only LOSS_EVENTS;
-    loss_longest: u64 = key(Notation::Int(2, 100_000), "11", "their longest"), only LOSS_EVENTS;
-    loss_slot: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"), only LOSS_EVENTS;
+    JitterKeys = "jitter", "RTT of a path drawn repeatedly from a measured distribution, and rare loss events. Requires a chain, dumbbell or parking lot.";
+    preset: Option<String> = optional(Notation::Word(&["geo"]), "built-in distribution: geo = RTT of a geostationary service");
+    rtt: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of the RTT, in place of a preset: \"50 % 598 ms\", from 0 % to 100 %");
+    added: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of a delay added to the RTT of the path, in place of a preset");
+    on: String = key(Notation::Text, "bottleneck", "port with the jitter: bottleneck = the first bottleneck, or the name of one");
+    direction: Direction = key(Notation::Word(&["forward", "reverse"]), "forward", "direction with the jitter (forward = data, reverse = ACKs)");
+    step: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "interval between draws");
+    correlation: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "correlation time of the draws (exponential autocorrelation)");
+    loss_every: Option<Nanos> = optional(SOME_TIME, "mean time between loss events (exponential); default: no loss events");
+    loss_single: f64 = key(Notation::Number(0.0, 1.0), "0.91", "fraction of loss events that drop a single packet"), only LOSS_EVENTS;
+    loss_mean: f64 = key(Notation::Number(2.0, 1000.0), "3.2", "mean duration of the other loss events, in slots"), only LOSS_EVENTS;
+    loss_longest: u64 = key(Notation::Int(2, 100_000), "11", "maximum duration of a loss event, in slots"), only LOSS_EVENTS;
+    loss_slot: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "duration of a slot; packets that leave the queue during a loss event are lost"), only LOSS_EVENTS;
 }
 
 /// `[jitter]` with the quantiles named by its keys.
@@ -55,7 +55,7 @@ impl Jitter {
             (None, rows @ [_, ..], []) => ("rtt", rows),
             (None, [], rows @ [_, ..]) => ("added", rows),
             _ => {
-                let why = "give one of preset, rtt (quantiles of the RTT) and added (of what is added to it)";
+                let why = "exactly one of preset, rtt and added is required";
                 problems.push(c.problem("preset", why));
                 return None;
             }
@@ -63,7 +63,7 @@ impl Jitter {
         match quantiles(rows) {
             Ok(quantiles) => Some(Jitter { keys, quantiles }),
             Err(why) => {
-                let hint = "write \"50 % 598 ms\", shares and times rising from 0 % to 100 %";
+                let hint = "write quantiles such as \"50 % 598 ms\" in ascending order, from 0 % to 100 %";
                 problems.push(c.problem(key, why).hint(hint));
                 None
             }
@@ -79,17 +79,18 @@ impl Jitter {
 fn quantiles(rows: &[String]) -> Result<Vec<(f64, Nanos)>, String> {
     let one = |text: &String| -> Result<(f64, Nanos), String> {
         let (share, time) = text.split_once('%').ok_or(format!("{text:?} has no %"))?;
-        let share: f64 = share.trim().parse().map_err(|_| format!("{text:?} begins with no number"))?;
+        let share: f64 =
+            share.trim().parse().map_err(|_| format!("{text:?} does not start with a number"))?;
         let time = parse_time(time.trim()).map_err(|e| format!("{text:?}: {}", e.0))?;
         Ok((share / 100.0, time))
     };
     let found = rows.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     let whole = found.first().is_some_and(|q| q.0 == 0.0) && found.last().is_some_and(|q| q.0 == 1.0);
     if !whole {
-        return Err("the quantiles do not reach from 0 % to 100 %".into());
+        return Err("quantiles must range from 0 % to 100 %".into());
     }
     if found.windows(2).any(|w| w[0].0 >= w[1].0 || w[0].1 > w[1].1) {
-        return Err("shares and times must rise".into());
+        return Err("quantiles must be in ascending order".into());
     }
     Ok(found)
 }

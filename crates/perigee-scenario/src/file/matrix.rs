@@ -44,13 +44,17 @@ pub(crate) fn read(
     problems: &mut Vec<Problem>,
 ) -> Option<Vec<Demand>> {
     for key in ["from", "to", "pattern"].into_iter().filter(|key| c.has(key)) {
-        problems.push(c.problem(key, "no effect: a matrix says who talks to whom").hint("leave it out"));
+        problems
+            .push(c.problem(key, "no effect: the matrix determines the ends of the flows").hint("remove it"));
     }
     let found = files::read(path).and_then(|text| {
         let rows = parse(&text, duration).map_err(|why| format!("{}: {why}", path.display()))?;
         let rated = rows.iter().any(|r| r.rate.is_some());
         match rated && (c.has("app") || c.has("cc")) {
-            true => Err("rows with a rate are sent at that rate, by UDP: leave app and cc out, or give the column flows".into()),
+            true => Err(
+                "rows with rate_mbps are UDP flows at that rate: remove app and cc, or use the column flows"
+                    .into(),
+            ),
             false => Ok(rows),
         }
     });
@@ -60,14 +64,14 @@ pub(crate) fn read(
 fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
     const KNOWN: [&str; 6] = ["from", "to", "rate_mbps", "flows", "start_s", "stop_s"];
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let Some((_, head)) = lines.next() else { return Err("it is empty".into()) };
+    let Some((_, head)) = lines.next() else { return Err("the file is empty".into()) };
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
     if let Some(strange) = names.iter().find(|n| !KNOWN.contains(n)) {
-        return Err(format!("line 1: {strange:?} is no column of a matrix; there are {}", KNOWN.join(", ")));
+        return Err(format!("line 1: unknown column {strange:?}; allowed: {}", KNOWN.join(", ")));
     }
     let has = |name: &str| names.contains(&name);
     if !has("from") || !has("to") || has("rate_mbps") == has("flows") {
-        return Err("line 1: the columns from, to and one of rate_mbps and flows are needed".into());
+        return Err("line 1: the columns from, to and one of rate_mbps and flows are required".into());
     }
     let mut rows = Vec::new();
     for (n, line) in lines {
@@ -82,7 +86,7 @@ fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
             None => Ok(None),
             Some(Ok(v)) if (low..=high).contains(&v) => Ok(Some(v)),
             _ => Err(wrong(format!(
-                "{name} is {:?}: a number from {low} to {high} is expected",
+                "{name} is {:?}; expected a number from {low} to {high}",
                 cell(name).unwrap_or("")
             ))),
         };
@@ -92,7 +96,7 @@ fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
             names::check(end).map_err(|why| wrong(format!("the name {end:?} {why}")))?;
         }
         if ends.0 == ends.1 {
-            return Err(wrong(format!("{:?} to itself", ends.0)));
+            return Err(wrong(format!("{:?} is both sender and receiver", ends.0)));
         }
         let seconds = |name: &str| {
             Ok::<_, String>(number(name, 0.0, duration.as_secs_f64())?.map(Nanos::from_secs_f64))
@@ -100,7 +104,7 @@ fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
         let rate = number("rate_mbps", 1e-6, MOST_MBPS)?.map(|m| BitRate((m * 1e6) as u64));
         let flows = number("flows", 0.0, MAX_FLOWS as f64)?;
         if has("rate_mbps") && rate.is_none() || has("flows") && flows.is_none_or(|f| f.fract() != 0.0) {
-            return Err(wrong("a rate above zero, or a whole number of flows, is expected".into()));
+            return Err(wrong("expected a rate above zero, or an integer number of flows".into()));
         }
         let (start, stop) = (seconds("start_s")?, seconds("stop_s")?);
         if stop.is_some_and(|stop| stop <= start.unwrap_or_default()) {
@@ -111,7 +115,7 @@ fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
         }
     }
     match rows.is_empty() {
-        true => Err("there is no row with a flow in it".into()),
+        true => Err("no row has a flow".into()),
         false => Ok(rows),
     }
 }
@@ -133,9 +137,9 @@ mod tests {
         assert_eq!((rows.len(), rows[0].flows, rows[0].app()), (1, 3, None));
         for (text, says) in [
             ("from,to\n", "one of rate_mbps and flows"),
-            ("from,to,rate\n", "no column of a matrix"),
-            ("from,to,flows\na,b,1.5\n", "line 2: a rate above zero, or a whole number"),
-            ("from,to,flows\na,a,1\n", "line 2: \"a\" to itself"),
+            ("from,to,rate\n", "unknown column \"rate\""),
+            ("from,to,flows\na,b,1.5\n", "line 2: expected a rate above zero, or an integer"),
+            ("from,to,flows\na,a,1\n", "line 2: \"a\" is both"),
             ("from,to,flows,start_s\na,b,1,11\n", "start_s is \"11\""),
             ("from,to,flows\n", "no row"),
         ] {

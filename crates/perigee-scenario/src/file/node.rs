@@ -12,16 +12,16 @@ pub(crate) const STATION: &[Only] = &[Only::With("kind", &["station"])];
 
 parameters! {
     /// `[node.NAME]`.
-    Node = "node", "A place on the ground.";
-    kind: String = key(Notation::Word(&["terminal", "station", "host"]), "terminal", "terminal: one dish, hard handovers; station: several dishes, soft handovers");
-    place: Option<String> = optional(Notation::Text, "a city of the shipped list");
-    lat: Option<f64> = optional(Notation::Number(-90.0, 90.0), "degrees north, instead of a place");
-    lon: Option<f64> = optional(Notation::Number(-180.0, 360.0), "degrees east");
-    height_m as height: f64 = key(Notation::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid");
-    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation for this node alone");
-    weight: f64 = key(Notation::Number(0.0, 1e12), "1", "population or demand, for the traffic pattern `gravity`");
-    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "satellites that a station can talk to at once, the nearest ones; default: all in view"), only STATION;
-    weather: Option<PathBuf> = optional(Notation::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\"");
+    Node = "node", "A node on the ground.";
+    kind: String = key(Notation::Word(&["terminal", "station", "host"]), "terminal", "terminal, host = one dish, hard handovers; station = several dishes, soft handovers");
+    place: Option<String> = optional(Notation::Text, "city of the bundled list");
+    lat: Option<f64> = optional(Notation::Number(-90.0, 90.0), "latitude in degrees north; with lon, in place of `place`");
+    lon: Option<f64> = optional(Notation::Number(-180.0, 360.0), "longitude in degrees east");
+    height_m as height: f64 = key(Notation::Length(-500.0, 10_000.0), "0 m", "height above the ellipsoid");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "minimum elevation for this node; default: that of the constellation");
+    weight: f64 = key(Notation::Number(0.0, 1e12), "1", "weight in the traffic pattern `gravity`: population or demand");
+    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "maximum number of satellites in use at once, the nearest ones; default: all in view"), only STATION;
+    weather: Option<PathBuf> = optional(Notation::File, "CSV file with columns t_s, rate_share, loss, as written by `perigee weather`; requires ground_ports = \"per-link\"");
 }
 
 /// A node on the ground: from `[node.NAME]`, or from `[[nodes]]`.

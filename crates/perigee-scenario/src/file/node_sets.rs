@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 parameters! {
     /// `[[nodes]]`.
-    NodeSet = "nodes", "Many nodes at once, each under its own name.";
-    set: Option<String> = optional(Notation::Word(&["cities", "gateways", "study-cities"]), "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities");
-    file: Option<PathBuf> = optional(Notation::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight, weather (a file as of [node.NAME] weather, beside this one)");
-    count: Option<usize> = optional(Notation::Int(1, 100_000), "only so many, from the top");
-    kind: String = key(Notation::Word(&["terminal", "station"]), "station", "as of [node.NAME]");
-    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "smallest elevation");
-    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "satellites that a station can talk to at once"), only STATION;
+    NodeSet = "nodes", "A set of nodes, each with its own name.";
+    set: Option<String> = optional(Notation::Word(&["cities", "gateways", "study-cities"]), "bundled set: cities = the largest first, weighted by population; gateways = the 95 of the OrbCC study; study-cities = the five cities of that study");
+    file: Option<PathBuf> = optional(Notation::File, "CSV file with columns name, lat, lon and optionally height_m, mask_deg, dishes, weight, weather (a file as for [node.NAME] weather, relative to the CSV file)");
+    count: Option<usize> = optional(Notation::Int(1, 100_000), "number of nodes, from the top of the list; default: all");
+    kind: String = key(Notation::Word(&["terminal", "station"]), "station", "kind of the nodes, as in [node.NAME]");
+    mask_deg as mask: Option<f64> = optional(Notation::Angle(0.0, 90.0), "minimum elevation; default: that of the constellation");
+    dishes: Option<u32> = optional(Notation::Int(1, 10_000), "maximum number of satellites in use at once, the nearest ones; default: all in view"), only STATION;
 }
 
 /// The nodes of an entry and the file that they came from.
@@ -59,7 +59,7 @@ pub fn read(nodes: &NodeSet) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem
     };
     if let Some(count) = nodes.count {
         if count > all.len() {
-            let why = format!("{count} nodes of {}", all.len());
+            let why = format!("{count} nodes of a list of {}", all.len());
             return Err(c.problem("count", why).allowed(format!("at most {}", all.len())));
         }
         all.truncate(count);
@@ -113,17 +113,17 @@ pub fn tell_apart(set: &NodeSet, nodes: &mut [NodeSpec], taken: &std::collection
 /// Rows of a file; its first line names the columns.
 fn table(text: &str, node: &dyn Fn(&str, f64, f64, f64) -> NodeSpec) -> Result<Vec<NodeSpec>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let Some((_, head)) = lines.next() else { return Err("it is empty".into()) };
+    let Some((_, head)) = lines.next() else { return Err("the file is empty".into()) };
     let columns: Vec<&str> = head.split(',').map(str::trim).collect();
     let place = |name: &str| columns.iter().position(|c| *c == name);
-    let needed = |name: &str| place(name).ok_or_else(|| format!("its first line names no column {name:?}"));
+    let needed = |name: &str| place(name).ok_or_else(|| format!("the header has no column {name:?}"));
     let (name, lat, lon) = (needed("name")?, needed("lat")?, needed("lon")?);
     let mut nodes = Vec::new();
     for (n, line) in lines {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         let wrong = |why: &str| format!("line {}: {why}: {line:?}", n + 1);
         if cells.len() != columns.len() {
-            return Err(wrong(&format!("{} cells, the first line has {}", cells.len(), columns.len())));
+            return Err(wrong(&format!("{} cells, the header has {}", cells.len(), columns.len())));
         }
         let number = |column: usize, low: f64, high: f64| match cells[column].parse::<f64>() {
             Ok(x) if (low..=high).contains(&x) => Ok(x),
@@ -185,7 +185,7 @@ mod tests {
         );
         assert_eq!(["London 2", "Hong Kong 2", "San Diego 2", "Suzhou, CN"].map(named), [0; 4]);
         for (wrong, says) in [
-            ("[[nodes]]\nset = \"gateways\"\ncount = 96", "96 nodes of 95"),
+            ("[[nodes]]\nset = \"gateways\"\ncount = 96", "96 nodes of a list of 95"),
             ("[[nodes]]\ncount = 3", "either a set or a file"),
             ("[node.London]\nplace = \"Paris\"\n[[nodes]]\nset = \"cities\"", "London"),
         ] {
@@ -211,7 +211,7 @@ mod tests {
             ("name,lat,lon\na,1,2\nb,91,2\n", "line 3: lat must be a number from -90 to 90"),
             ("name,lat,lon\na,1\n", "line 2: 2 cells"),
             ("name,lat,lon\n,1,3\n", "line 2: no name"),
-            ("name,lat,lon\na\u{1b}[2J,1,3\n", "line 2: the name holds the control character U+001B"),
+            ("name,lat,lon\na\u{1b}[2J,1,3\n", "line 2: the name contains the control character U+001B"),
         ] {
             let e = read(text).unwrap_err();
             assert!(e.contains(says), "{e}");

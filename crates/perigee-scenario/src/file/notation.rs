@@ -230,8 +230,8 @@ impl Notation {
                 _ => Err(Refusal::new("not an amount of data")),
             }),
             Notation::Rate => match parse_rate(text)? {
-                BitRate(0) => Err(Refusal::new("the rate is zero: nothing would ever move").remedy(
-                    "to block a port for a while, use a change or schedule with rate 0, or an outage",
+                BitRate(0) => Err(Refusal::new("the rate must not be zero").remedy(
+                    "to block a port temporarily, use a change or schedule with rate 0, or an outage",
                 )),
                 rate => within(rate, BitRate(1), MAX_RATE).map(Val::Rate),
             },
@@ -242,8 +242,8 @@ impl Notation {
             Notation::Queue => queue(text),
             Notation::Data => match parse_size(text)? {
                 Size::Bytes(b) if b > 0 => Ok(Val::Bytes(b)),
-                Size::Bytes(_) => Err(Refusal::new("the amount is zero")),
-                _ => Err(Refusal::new("an amount of data is given in bytes")),
+                Size::Bytes(_) => Err(Refusal::new("the amount must not be zero")),
+                _ => Err(Refusal::new("an amount of data must be given in bytes")),
             },
             Notation::Angle(min, max) => {
                 let deg = scaled(text, "angle", &[("deg", 1.0), ("°", 1.0)])?;
@@ -257,7 +257,7 @@ impl Notation {
             Notation::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
             Notation::WordOrFunction(words) => word(text, words),
             Notation::Scheme(word) => scheme(text, word),
-            Notation::Text | Notation::File if text.is_empty() => Err(Refusal::new("the text is empty")),
+            Notation::Text | Notation::File if text.is_empty() => Err(Refusal::new("must not be empty")),
             Notation::Text | Notation::File | Notation::Instant => Ok(Val::Text(text.into())),
             _ => Err(Refusal::expected(&Raw::Text(text.into()), &self.allowed())),
         }
@@ -267,7 +267,7 @@ impl Notation {
     pub fn allowed(&self) -> String {
         match self {
             Notation::Bool => "true or false".into(),
-            Notation::Int(min, max) => format!("a whole number from {min} to {max}"),
+            Notation::Int(min, max) => format!("an integer from {min} to {max}"),
             Notation::Number(min, max) => format!("a number from {min} to {max}"),
             Notation::Share(min, max) => format!("a share such as 0.95 or \"95 %\", from {min} to {max}"),
             Notation::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
@@ -295,9 +295,9 @@ impl Notation {
                 let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
                 format!("\"{word}\", {}, or a Python class as \"file.py:Class\"", ids.join(", "))
             }
-            Notation::Text => "a text".into(),
+            Notation::Text => "text".into(),
             Notation::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
-            Notation::File => "the path of a file, relative to this one".into(),
+            Notation::File => "a file path, relative to this file".into(),
             Notation::OneOrMany(notation) => format!("{}, or a list of these", notation.allowed()),
         }
     }
@@ -364,23 +364,25 @@ fn law(text: &str, one: impl Fn(&str) -> Result<f64, Refusal>) -> Result<Val, Re
     let inside = |name: &str| text.trim().strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
     let two = |t: &str| {
         let pair = t.split_once(',').map(|(a, b)| (a.trim().to_string(), b.trim().to_string()));
-        pair.ok_or_else(|| Refusal::new("two values are needed, with a comma between them"))
+        pair.ok_or_else(|| Refusal::new("two values are required, separated by a comma"))
     };
     let law = if let Some(t) = inside("uniform") {
         let (low, high) = two(t)?;
         let (low, high) = (one(&low)?, one(&high)?);
         if low > high {
-            return Err(Refusal::new("the first value of uniform(low, high) is the larger one"));
+            return Err(Refusal::new(
+                "the first value of uniform(low, high) must not be larger than the second",
+            ));
         }
         Law::Uniform(low, high)
     } else if let Some(t) = inside("exponential") {
         Law::Exponential(one(t.trim())?)
     } else if let Some(t) = inside("pareto") {
         let (mean, shape) = two(t)?;
-        let shape: f64 = shape.parse().map_err(|_| Refusal::new("the shape of pareto is a number"))?;
+        let shape: f64 = shape.parse().map_err(|_| Refusal::new("the shape of pareto must be a number"))?;
         if !(shape > 1.0 && shape <= 100.0) {
             return Err(Refusal::new(
-                "the shape of pareto lies above 1 (else it has no mean) and at most at 100",
+                "the shape of pareto must be above 1 (otherwise the mean is infinite) and at most 100",
             ));
         }
         Law::Pareto { mean: one(&mean)?, shape }
@@ -446,7 +448,7 @@ fn draw<T: Copy + PartialOrd>(
         inner.split_once(',').ok_or_else(|| Refusal::new("uniform needs two values: uniform(low, high)"))?;
     let draw = Draw { low: one(low.trim())?, high: one(high.trim())? };
     if draw.low > draw.high {
-        return Err(Refusal::new("the first value of uniform(low, high) is the larger one"));
+        return Err(Refusal::new("the first value of uniform(low, high) must not be larger than the second"));
     }
     Ok(draw)
 }
@@ -473,8 +475,7 @@ fn queue(text: &str) -> Result<Val, Refusal> {
         Size::Bdp(x) => x <= 0.0,
     };
     if nothing {
-        return Err(Refusal::new("a queue that holds nothing drops every packet that must wait")
-            .remedy("the smallest queue is \"1 packets\""));
+        return Err(Refusal::new("the queue has no capacity").remedy("the smallest queue is \"1 packets\""));
     }
     if matches!(size, Size::Bdp(x) if x > 1e6) {
         return Err(Refusal::new("more than a million bandwidth-delay products"));
@@ -491,7 +492,7 @@ fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, Refusal>
     let (_, factor) = units
         .iter()
         .find(|u| u.0 == unit)
-        .ok_or_else(|| Refusal::new(format!("the unit of a {what} is one of {}", names())))?;
+        .ok_or_else(|| Refusal::new(format!("the unit of a {what} must be one of {}", names())))?;
     finite(value * factor)
 }
 
@@ -573,6 +574,6 @@ mod tests {
         let steep = text(Notation::Angle(0.0, 90.0), "95 deg").unwrap_err();
         assert_eq!(steep, "95 deg is above the largest allowed value, 90 deg");
         assert!(text(Notation::Angle(0.0, 90.0), "25").unwrap_err().contains("deg"));
-        assert!(text(Notation::Queue, "0 packets").unwrap_err().contains("holds nothing"));
+        assert!(text(Notation::Queue, "0 packets").unwrap_err().contains("no capacity"));
     }
 }

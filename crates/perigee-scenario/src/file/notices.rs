@@ -12,12 +12,12 @@ const ERROR_QUANTILES: u64 = 64;
 
 parameters! {
     /// `[notices]`.
-    NoticeSpec = "notices", "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing), and programs on real hosts.";
-    on: bool = key(Notation::Bool, "true", "whether they are told anything");
-    lead: Nanos = key(ANY_TIME, "0 s", "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)");
-    hold: Nanos = key(ANY_TIME, "2.3 s", "the end is told this long after the beginning was");
-    error: Draw<Nanos> = key(SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this");
-    loss: f64 = key(Notation::Number(0.0, 1.0), "0", "probability that a notice does not arrive");
+    NoticeSpec = "notices", "Notifications of handovers, outages and reconfigurations to congestion controls that use them (most do not) and to programs on real hosts.";
+    on: bool = key(Notation::Bool, "true", "send notifications");
+    lead: Nanos = key(ANY_TIME, "0 s", "lead time of the start notification before the event (SaTCP's testbed: 0.5 s)");
+    hold: Nanos = key(ANY_TIME, "2.3 s", "time from the start notification to the end notification");
+    error: Draw<Nanos> = key(SHORT_DRAW, "0 s", "timing error: the notifications of an event are early or late by a draw from this");
+    loss: f64 = key(Notation::Number(0.0, 1.0), "0", "probability that the notifications of an event are lost");
 }
 
 impl NoticeSpec {

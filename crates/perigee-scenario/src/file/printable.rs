@@ -20,7 +20,7 @@ pub fn check(table: &Table) -> Result<(), Problem> {
 
 fn in_table(table: &Table, path: &str) -> Result<(), Problem> {
     for e in &table.0 {
-        fit(&e.key, path, &e.place, "a key here ")?;
+        fit(&e.key, path, &e.place, "a key ")?;
         let path = if path.is_empty() { e.key.clone() } else { format!("{path}.{}", e.key) };
         match &e.item.value {
             Raw::List(programs) if path == Program::SECTION.name => {
@@ -70,16 +70,16 @@ mod tests {
         for (text, line) in [
             (
                 format!("title = \"a\\nb\"\n{base}{flow}"),
-                "t.toml:1: title: holds the control character U+000A",
+                "t.toml:1: title: contains the control character U+000A",
             ),
             (
                 format!("{base}{flow}name = \"a\\u001b[2J\"\n"),
-                "t.toml:9: flow.name: holds the control character U+001B",
+                "t.toml:9: flow.name: contains the control character U+001B",
             ),
-            (format!("{base}{flow}[port.\"x\\ny\"]\nrate = \"1 Mbit\"\n"), "port: a key here holds"),
+            (format!("{base}{flow}[port.\"x\\ny\"]\nrate = \"1 Mbit\"\n"), "port: a key contains"),
             (
                 format!("{base}{flow}[sweep]\n\"run.seed\" = [\"\\u202e\"]\n"),
-                "holds the control character U+202E",
+                "contains the control character U+202E",
             ),
         ] {
             let e = read(&text, &[]).unwrap_err();
@@ -96,6 +96,6 @@ mod tests {
         assert!(Scenario::parse(text, "t.toml", Path::new(""), &[]).is_ok());
         let bad = text.replace("\"s1\"", "\"s\\n1\"");
         let e = Scenario::parse(&bad, "t.toml", Path::new(""), &[]).unwrap_err().to_string();
-        assert!(e.contains("program.node: holds the control character U+000A"), "{e}");
+        assert!(e.contains("program.node: contains the control character U+000A"), "{e}");
     }
 }

@@ -75,31 +75,32 @@ pub const PROFILES: &[Profile] = &[
     Profile { id: "linux", help: "Linux 6.12: the defaults of all options", settings: &[], base: None },
     Profile {
         id: "study-orbcc",
-        help: "INET as the OrbCC and LeoTCP studies configured it",
+        help: "INET as configured by the OrbCC and LeoTCP studies",
         settings: STUDY_ORBCC,
         base: None,
     },
     Profile {
         id: "inet",
-        help: "study-orbcc, and Cubic, BBRv1 and BBRv3 as the models of its simulator have them, on its own TCP (LeoCC's is leocc_omnet)",
+        help:
+            "study-orbcc, with Cubic, BBRv1 and BBRv3 as modelled in its simulator (for LeoCC: leocc_omnet)",
         settings: INET_MODELS,
         base: Some("study-orbcc"),
     },
     Profile {
         id: "study-hypatia",
-        help: "ns-3 as the Hypatia study used it",
+        help: "ns-3 as used by the Hypatia study",
         settings: STUDY_HYPATIA,
         base: None,
     },
     Profile {
         id: "study-geo",
-        help: "Linux 4.15 with large buffers, as the study of a geostationary service used it",
+        help: "Linux 4.15 with large buffers, as used by the study of a geostationary service",
         settings: STUDY_GEO,
         base: None,
     },
     Profile {
         id: "study-leo-cc",
-        help: "Linux 6.4 in Mininet, as the study of LEO congestion control used it",
+        help: "Linux 6.4 in Mininet, as used by the study of LEO congestion control",
         settings: STUDY_LEO_CC,
         base: None,
     },
@@ -113,7 +114,7 @@ const RFC3390: &str = "Avian688/orbtcpExperiments (RFC 3390: 4380 bytes)";
 
 const STUDY_ORBCC: &[Setting] = &[
     int("port.all.framing", 7, "Avian688/orbtcpExperiments: PPP adds 7 bytes"),
-    on("port.all.probe_priority", "Avian688/orbtcpExperiments: ICMP waits in a store of its own"),
+    on("port.all.probe_priority", "Avian688/orbtcpExperiments: separate queue for ICMP"),
     int("tcp.hz", 0, "a simulator's timers are exact"),
     int("tcp.delayed_ack", 1, ORBCC),
     text("tcp.rtt_granularity", "1 ms", ORBCC),
@@ -178,13 +179,13 @@ const HYPATIA: &str = "Barbosa et al.; snkas/hypatia";
 const NS3: &str = "ns-3: not implemented there";
 
 const STUDY_HYPATIA: &[Setting] = &[
-    int("port.all.framing", 2, "snkas/hypatia: point-to-point links add a header of PPP"),
+    int("port.all.framing", 2, "snkas/hypatia: point-to-point links add a PPP header"),
     int("tcp.mss", 1380, HYPATIA),
     int("tcp.hz", 0, "a simulator's timers are exact"),
     int("tcp.init_cwnd", 10, HYPATIA),
     int("tcp.delayed_ack", 1, "fits the published Vegas; 2 is ns-3's default"),
     text("tcp.delayed_ack_timeout", "200 ms", HYPATIA),
-    int("tcp.quickack", 1, "ns-3: TcpSocketBase::ProcessSynRcvd: the first segment is acknowledged at once"),
+    int("tcp.quickack", 1, "ns-3: TcpSocketBase::ProcessSynRcvd acknowledges the first segment immediately"),
     text("tcp.rtt_granularity", "1 ms", "ns-3: timestamps in milliseconds"),
     on("tcp.smoothed_samples", "ns-3: EstimateRtt keeps the estimate as the last RTT"),
     off(
@@ -248,7 +249,7 @@ const LEO_CC: &str = "Mazilu et al.; Aruuni/mininettestbed";
 
 const STUDY_LEO_CC: &[Setting] = &[
     int("port.all.framing", 14, "Aruuni/mininettestbed: tbf counts Ethernet frames"),
-    text("source.dumbbell.rtt_at", "forward", "Aruuni/mininettestbed: the whole RTT on the way of the data"),
+    text("source.dumbbell.rtt_at", "forward", "Aruuni/mininettestbed: entire RTT on the data path"),
     text("source.parking_lot.rtt_at", "forward", "Aruuni/mininettestbed"),
     on("source.dumbbell.reordering", "Aruuni/mininettestbed: netem"),
     on("source.parking_lot.reordering", "Aruuni/mininettestbed: netem"),
@@ -266,7 +267,7 @@ const STUDY_LEO_CC: &[Setting] = &[
     text(
         "cc.leocc.trigger_scope",
         "machine",
-        "SpaceNetLab/LeoCC keeps the trigger in one variable of the kernel, which Mininet's hosts share",
+        "SpaceNetLab/LeoCC: the trigger is a global variable of the kernel, shared by Mininet's hosts",
     ),
     text("cc.vivace.variant", "udt", "Aruuni/mininettestbed: user space over UDT"),
     on("cc.vivace.latency", "Aruuni/mininettestbed: flag 1"),

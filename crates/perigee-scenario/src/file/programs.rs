@@ -14,16 +14,16 @@ use std::path::PathBuf;
 
 parameters! {
     /// `[[program]]`.
-    Program = "program", "A program of this machine that runs on a node, where hosts are real (--backend linux).";
-    node: String = required(Notation::Text, "where it runs: an end of a flow with app = \"programs\"");
-    command: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "a line for the shell, or a list of words: the program and its arguments");
-    start: Nanos = key(ANY_TIME, "0 s", "when it starts");
-    namespace: String = key(Notation::Word(&["node", "first"]), "node", "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets");
-    wait: bool = key(Notation::Bool, "false", "the run ends when all programs with wait = true have ended");
-    environment: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "variables, \"NAME=VALUE\"");
-    folder: Option<PathBuf> = optional(Notation::File, "where it starts; default: the folder of this file");
-    stdin: Option<PathBuf> = optional(Notation::File, "its standard input; default: empty");
-    input: Option<String> = optional(Notation::Text, "its standard input as text"), only &[Only::Absent("stdin")];
+    Program = "program", "A program of this machine, run on a node; requires real hosts (--backend linux).";
+    node: String = required(Notation::Text, "node on which it runs: an end of a flow with app = \"programs\"");
+    command: Vec<String> = required(Notation::OneOrMany(&Notation::Text), "a shell command line, or a list: the program and its arguments");
+    start: Nanos = key(ANY_TIME, "0 s", "start time");
+    namespace: String = key(Notation::Word(&["node", "first"]), "node", "network namespace: node = that of its node; first = the initial namespace of the kernel, in which modules have their netlink sockets");
+    wait: bool = key(Notation::Bool, "false", "end the run once all programs with wait = true have exited");
+    environment: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "environment variables, as \"NAME=VALUE\"");
+    folder: Option<PathBuf> = optional(Notation::File, "working directory; default: the folder of this file");
+    stdin: Option<PathBuf> = optional(Notation::File, "file for standard input; default: empty");
+    input: Option<String> = optional(Notation::Text, "text for standard input"), only &[Only::Absent("stdin")];
 }
 
 /// A program on a node.
@@ -84,10 +84,10 @@ impl Program {
     pub(crate) fn spec(self, duration: Nanos, problems: &mut Vec<Problem>) -> ProgramSpec {
         let c = self.written;
         if self.start >= duration {
-            problems.push(c.problem("start", format!("after the end of the run at {duration}")));
+            problems.push(c.problem("start", format!("must be before the end of the run ({duration})")));
         }
         for variable in self.environment.iter().filter(|v| v.find('=').is_none_or(|at| at == 0)) {
-            let p = c.problem("environment", "a variable without a value").found(format!("{variable:?}"));
+            let p = c.problem("environment", "invalid environment variable").found(format!("{variable:?}"));
             problems.push(p.allowed("NAME=VALUE"));
         }
         ProgramSpec {
@@ -117,7 +117,7 @@ pub fn words(given: Vec<String>) -> Vec<String> {
 pub fn check(programs: &[ProgramSpec], flows: &[FlowSpec], problems: &mut Vec<Problem>) {
     let carrier = flows.iter().find(|f| f.app == App::Programs);
     if let (Some(program), None) = (programs.first(), carrier) {
-        let p = Problem::new("program.node", "nothing carries its packets").at(&program.place);
+        let p = Problem::new("program.node", "no flow carries its packets").at(&program.place);
         problems.push(p.hint("add a [[flow]] with app = \"programs\" between its node and another"));
     }
 }
@@ -167,7 +167,7 @@ mod tests {
         let e = refused("[[program]]\nnode = \"s1\"\ncommand = \"x\"\nenvironment = \"A\"\n");
         assert!(e.contains("s.toml:9") && e.contains("NAME=VALUE"), "{e}");
         let e = refused("[[program]]\nnode = \"s1\"\ncommand = \"x\"\nstart = \"9 s\"\n");
-        assert!(e.contains("s.toml:9") && e.contains("after the end"), "{e}");
+        assert!(e.contains("s.toml:9") && e.contains("before the end"), "{e}");
         let e = refused("[[program]]\nnode = \"s1\"\ncommand = \"x\"\nstdin = \"f\"\ninput = \"t\"\n");
         assert!(e.contains("s.toml:10") && e.contains("no effect"), "{e}");
         let e = refused("count = 2\n");

@@ -104,31 +104,36 @@ const fn checked<T: Field>(row: Key) -> Key {
 
 /// Random loss in the data direction.
 pub(crate) const fn loss<T: Field>(name: &'static str) -> Key {
-    let help = "probability that a packet is lost on each link of the data direction";
+    let help = "loss probability on each link of the data direction";
     key::<T>(name, Notation::Number(0.0, 1.0), "0", help)
 }
 
 /// Effect of a shrinking delay.
 pub(crate) const fn reordering<T: Field>(name: &'static str) -> Key {
-    let help = "packets that follow a shrinking delay may overtake earlier ones (as with netem)";
+    let help = "whether packets sent after a decrease of the delay may overtake earlier ones (as with netem)";
     key::<T>(name, Notation::Bool, "false", help)
 }
 
 /// Port that changes.
 pub(crate) const fn bottleneck<T: Field>(name: &'static str) -> Key {
-    key::<T>(name, Notation::Text, "bottleneck", "bottleneck = all of them, or one by the name of its port")
+    key::<T>(
+        name,
+        Notation::Text,
+        "bottleneck",
+        "affected port: bottleneck = all bottlenecks, or the name of one",
+    )
 }
 
 /// Directions that change.
 pub(crate) const fn direction<T: Field>(name: &'static str) -> Key {
     let help =
-        "which directions change (forward = that of the data); rates change forward unless this is given";
+        "affected directions (forward = data, reverse = ACKs); rates change only forward unless this key is given";
     key::<T>(name, Notation::Word(&["both", "forward", "reverse"]), "both", help)
 }
 
 /// Effect of an outage on packets.
 pub(crate) const fn outage_mode<T: Field>(name: &'static str) -> Key {
-    let help = "what an outage does: flush = all packets at the link are lost, hold = all are kept, blackhole = the queue is served and what leaves it is lost";
+    let help = "treatment of packets in an outage: flush = all packets at the link are dropped (queued, in flight, arriving); hold = all are kept until the link is up again; blackhole = the queue is served, and packets that leave it are lost";
     key::<T>(name, Notation::Word(&["flush", "hold", "blackhole"]), "flush", help)
 }
 

@@ -14,26 +14,26 @@ parameters! {
     RunSpec = "run", "Length, seed and recording.";
     duration: Nanos = required(Notation::Time(Nanos::from_millis(1), MAX_DURATION), "simulated time");
     seed: u64 = key(Notation::Int(0, i64::MAX), "1", "seed of all random draws; run k of several uses seed + k - 1");
-    runs: u64 = key(Notation::Int(1, 10_000), "1", "repetitions with successive seeds");
-    vary: Vary = optional(Notation::OneOrMany(&Notation::Word(&VARIED)), "what differs between seeds, everything else being that of seed 1: phase (the orbits: the run begins up to a day later in their motion; seed 1 is as written), outages (their lengths at handovers), changes (schedules, jitter, rtt_spread, bursts of loss), traffic (arrivals, pairs), packets (random losses, start_jitter, host_jitter, applications, schemes); default: all but the phase");
-    cc: Vec<String> = optional(Notation::OneOrMany(&Notation::Scheme("all")), "schemes to compare; they replace cc = \"*\" of the flows");
-    slow_start: String = key(Notation::Word(starts::NAMES), starts::NAMES[0], "initial slow start of all flows, where their scheme can have it (perigee schemes lists which); own: that of the scheme");
-    sample: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series");
-    warmup: Nanos = key(ANY_TIME, "0 s", "tables and figures leave out what happens before this time");
-    start_jitter: Nanos = key(Notation::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this");
-    host_jitter: Nanos = key(Notation::Time(Nanos::ZERO, Nanos::from_secs(1)), "0 s", "each packet leaves its host later by a seeded draw from zero to this, in the order of its flow and direction, as the processing of real hosts delays it; one packet's service time at the bottleneck breaks phase effects of drop-tail queues (docs/explanation/limits.md)");
-    rtt_changes: u32 = key(Notation::Int(0, 1_000_000), "0", "the first this many RTT samples of each simulated flow that differ from the sample before become events (kind rtt-change): what a recorder that leaves out repeated values keeps");
-    rtt_spread: f64 = key(Notation::Number(0.0, 0.5), "0", "the base RTT of each flow's path is multiplied by a seeded draw within 1 - this and 1 + this, at the start and after every change; chains, dumbbells, parking lots and crossings");
+    runs: u64 = key(Notation::Int(1, 10_000), "1", "number of repetitions, with successive seeds");
+    vary: Vary = optional(Notation::OneOrMany(&Notation::Word(&VARIED)), "quantities that depend on the seed; all others are those of seed 1: phase (start of the run in the motion of the satellites, up to a day later; seed 1: no shift), outages (durations at handovers), changes (schedules, jitter, rtt_spread, loss bursts), traffic (arrivals, pairs), packets (random loss, start_jitter, host_jitter, applications, congestion controls); default: all except phase");
+    cc: Vec<String> = optional(Notation::OneOrMany(&Notation::Scheme("all")), "congestion controls to compare; they replace cc = \"*\" of the flows");
+    slow_start: String = key(Notation::Word(starts::NAMES), starts::NAMES[0], "initial slow start of all flows with a congestion control that supports it (see `perigee schemes`); own: that of the congestion control");
+    sample: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "sampling interval of the time series");
+    warmup: Nanos = key(ANY_TIME, "0 s", "initial period excluded from tables and figures");
+    start_jitter: Nanos = key(Notation::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "maximum random delay of the start of each flow (uniform)");
+    host_jitter: Nanos = key(Notation::Time(Nanos::ZERO, Nanos::from_secs(1)), "0 s", "maximum random processing delay of each packet in its host (uniform); packets of a flow and direction stay in order; one packet's service time at the bottleneck breaks phase effects of drop-tail queues (docs/explanation/limits.md)");
+    rtt_changes: u32 = key(Notation::Int(0, 1_000_000), "0", "number of RTT samples of each simulated flow recorded as events of kind rtt-change: the first ones that differ from the preceding sample, as kept by a recorder that omits repeated values");
+    rtt_spread: f64 = key(Notation::Number(0.0, 0.5), "0", "relative spread of base RTTs: that of each flow's path is multiplied by a random factor from 1 - rtt_spread to 1 + rtt_spread, at the start and after every change; only for chains, dumbbells, parking lots and crossings");
 }
 
 impl RunSpec {
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         if self.warmup >= self.duration {
-            let why = format!("nothing is left of a run of {}", self.duration);
+            let why = format!("must be shorter than the run ({})", self.duration);
             problems.push(self.written.problem("warmup", why));
         }
         if self.sample > self.duration {
-            let why = format!("longer than the run of {}", self.duration);
+            let why = format!("must not be longer than the run ({})", self.duration);
             problems.push(self.written.problem("sample", why));
         }
     }

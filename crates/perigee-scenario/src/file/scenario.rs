@@ -182,7 +182,10 @@ impl Reader<'_> {
         let source = sources::read(top.source, self.problems);
         let first_node = top.node.first().map(|(_, n)| &n.written).or(top.nodes.first().map(|n| &n.written));
         let misplaced = first_node.map(|node| {
-            node.problem("kind", "nodes are placed by the source; [node.NAME] belongs to a constellation")
+            node.problem(
+                "kind",
+                "no effect: the source defines the nodes; [node.NAME] requires a [source.constellation]",
+            )
         });
         self.nodes = top.node.into_iter().filter_map(|(name, n)| n.spec(&name, self.problems)).collect();
         let node_files = self.node_sets(&top.nodes);
@@ -196,17 +199,17 @@ impl Reader<'_> {
         }
         let least = if top.demand.is_some() { 1 } else { 2 };
         if is_sky && nodes.len() < least {
-            let why = "a constellation needs at least two nodes on the ground";
+            let why = "a constellation requires at least two ground nodes";
             self.problems.push(top.written.problem("node", why));
         }
         if top.flow.is_empty() && top.demand.is_none() {
-            let p = top.written.problem("flow", "must be given");
-            self.problems.push(p.hint("[[flow]]: who sends what to whom; or a [demand]"));
+            let p = top.written.problem("flow", "required key is missing");
+            self.problems.push(p.hint("add a [[flow]] or a [demand]"));
         }
         if let Some(demand) = top.demand.as_ref().filter(|_| !is_sky && source.is_some()) {
-            let why = "no effect: users are seen by satellites, and this source has none";
+            let why = "no effect: this source has no satellites";
             let p = Problem::new("demand", why).at(demand.place());
-            self.problems.push(p.hint("[demand] belongs to a [source.constellation]"));
+            self.problems.push(p.hint("[demand] requires a [source.constellation]"));
         }
         let demand = top.demand.and_then(|d| d.spec(&nodes, run.duration, self.problems));
         let matrices: Vec<_> = top.flow.iter().filter_map(|f| f.matrix.clone()).collect();
@@ -276,7 +279,11 @@ impl Reader<'_> {
         let jitter = Jitter::new(keys?, self.problems);
         let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
         if !fixed && source.is_some() {
-            self.problems.push(written.problem("on", "this source sets its own delays"));
+            self.problems.push(
+                written
+                    .problem("on", "no effect: this source determines its delays")
+                    .hint("[jitter] requires a chain, dumbbell or parking lot"),
+            );
         }
         jitter
     }
@@ -294,7 +301,7 @@ impl Reader<'_> {
             Some(_) => false,
         };
         if top.has("handover") && !changes_satellites {
-            let why = "no effect: nobody changes satellites in this source";
+            let why = "no effect: this source has no handovers";
             let p = Problem::new("handover", why).at(handover.place());
             self.problems.push(p.hint("use [[change]] or [schedule] for outages"));
         }
@@ -317,15 +324,15 @@ impl Reader<'_> {
         };
         let c = &run.written;
         if !moves && run.vary.names(Varied::Phase) {
-            let p = c.problem("vary", "this source has no orbits: a phase has no effect");
-            self.problems.push(p.hint("phase belongs to a [source.constellation]"));
+            let p = c.problem("vary", "phase has no effect: this source has no orbits");
+            self.problems.push(p.hint("phase requires a [source.constellation]"));
         }
         let nominal = matches!(
             source,
             Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) | Source::Crossing(_)) | None
         );
         if !nominal && run.rtt_spread > 0.0 {
-            let p = c.problem("rtt_spread", "has no effect: the RTTs of this source follow from its paths");
+            let p = c.problem("rtt_spread", "no effect: the RTTs of this source follow from its paths");
             self.problems
                 .push(p.hint("remove it; run.host_jitter and run.start_jitter work with every source"));
         }
@@ -342,7 +349,7 @@ impl Reader<'_> {
                     let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
                     node_sets::tell_apart(set, &mut nodes, &names);
                     if let Some(n) = nodes.iter().find(|n| names.contains(n.name.as_str())) {
-                        let why = "a node of that name exists already";
+                        let why = "duplicate name of a node";
                         let key = if set.set.is_some() { "set" } else { "file" };
                         self.problems.push(set.written.problem(key, why).found(format!("{:?}", n.name)));
                     }
@@ -358,14 +365,14 @@ impl Reader<'_> {
     fn flow_totals(&mut self, flows: &[FlowSpec], run: &RunSpec, top: &Checked) {
         let n: u128 = flows.iter().map(|f| f.count as u128).sum();
         if n > MAX_FLOWS as u128 {
-            let p = top.problem("flow", format!("{n} flows in all"));
-            self.problems.push(p.allowed(format!("at most {MAX_FLOWS}")).hint("lower count"));
+            let p = top.problem("flow", format!("{n} flows in total"));
+            self.problems.push(p.allowed(format!("at most {MAX_FLOWS}")).hint("reduce count"));
         }
         let rows = n * u128::from(run.duration.0 / run.sample.0.max(1));
         if rows > MAX_ROWS {
-            let why = format!("{rows} rows would be recorded ({n} flows, a row each {})", run.sample);
+            let why = format!("{rows} rows would be recorded ({n} flows, one row each per {})", run.sample);
             let p = Problem::new("run.sample", why).allowed(format!("at most {MAX_ROWS} rows"));
-            self.problems.push(p.hint("lengthen run.sample, or shorten the run"));
+            self.problems.push(p.hint("increase run.sample, or shorten the run"));
         }
     }
 }

@@ -227,11 +227,12 @@ fn in_unit(p: &ParamSpec, then: &str) -> String {
 pub fn reference() -> String {
     let mut out = String::from(
         "# Scenario file\n\nTOML. Quantities carry their unit (`\"100 Mbit\"`, `\"50 ms\"`, `\"1 bdp\"`). Every key can be \
-         set from the command line with `--set section.key=value`. A hyphen may stand for an underscore in keys.\n",
+         set from the command line with `--set section.key=value`. Hyphens and underscores in keys are equivalent.\n",
     );
     page(&Top::SECTION, "", &mut out);
-    let help = "Transport options of all flows. `profile` names a set of other defaults (below); `[tcp.SCHEME]` holds \
-                for the flows of that scheme only.";
+    let help =
+        "Transport options of all flows. `profile` selects a set of other defaults (below); `[tcp.SCHEME]` \
+                applies only to flows with that congestion control.";
     parameters("[tcp]", help, perigee_tcp::OPTIONS, &mut out);
     PROFILES.iter().for_each(|p| profile(p, &mut out));
     for d in perigee_queue::DISCIPLINES {
@@ -246,7 +247,7 @@ pub fn reference() -> String {
     for s in perigee_cc::SCHEMES {
         parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
         for f in s.files() {
-            let _ = writeln!(out, "| `{}` | the path of a file | | {} | |", f.name, f.help);
+            let _ = writeln!(out, "| `{}` | a file path | | {} | |", f.name, f.help);
         }
     }
     out

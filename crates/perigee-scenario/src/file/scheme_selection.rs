@@ -54,18 +54,20 @@ impl Scenario {
         match open {
             None if list.iter().any(|id| *id != own) => Err(self.nothing_open(list, &own)),
             None => Ok(vec![own]),
-            Some(f) if list.is_empty() => Err(Problem::new("flow.cc", "\"*\" waits for schemes to compare")
-                .at(&f.place)
-                .hint("give --cc a,b,c, or run.cc = [\"a\", \"b\"]")
-                .into()),
+            Some(f) if list.is_empty() => {
+                Err(Problem::new("flow.cc", "\"*\" requires congestion controls to compare")
+                    .at(&f.place)
+                    .hint("pass --cc A,B or set run.cc = [\"A\", \"B\"]")
+                    .into())
+            }
             Some(_) => Ok(without_repeats(list)),
         }
     }
 
     /// Why a scenario without flows cannot be run.
     pub(crate) fn without_flows(&self) -> ScenarioError {
-        let p = Problem::new("flow", "the scenario has no flow: there are no packets to simulate");
-        p.hint("perigee demand run computes its [demand]; add a [[flow]] to run it").into()
+        let p = Problem::new("flow", "the scenario has no flow to simulate");
+        p.hint("run `perigee demand run` for its [demand], or add a [[flow]]").into()
     }
 
     /// Names of the plug-ins that the flows or `run.cc` request.
@@ -84,16 +86,16 @@ impl Scenario {
                 asked.join(", ")
             );
             return Problem::new("flow", why)
-                .hint("leave --cc and run.cc out, or give it a flow with cc = \"*\"")
+                .hint("remove --cc and run.cc, or add a flow with cc = \"*\"")
                 .into();
         }
         let why = format!(
-            "--cc (or run.cc) {} has no effect: every flow names a scheme of its own",
+            "--cc (or run.cc) {} has no effect: every flow names its congestion control",
             asked.join(", ")
         );
         let mut p = Problem::new("flow.cc", why).found(own.to_string());
         p.place = fixed.map(|f| f.place.clone());
-        p.hint("write cc = \"*\" in the flows that are to be compared (or add --set 'flow.0.cc=\"*\"'), or leave --cc and run.cc out")
+        p.hint("set cc = \"*\" in the flows to compare (or pass --set 'flow.0.cc=\"*\"'), or remove --cc and run.cc")
             .into()
     }
 

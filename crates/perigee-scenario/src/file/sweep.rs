@@ -38,7 +38,7 @@ fn unequal(axes: &[Axis], path: &str) -> Option<Problem> {
     let n = first.values.len();
     let other = others.iter().find(|a| a.values.len() != n)?;
     let why = format!(
-        "{} values, but {} has {n}: with zip = true they are equal in number",
+        "{} values, but {} has {n}: zip = true requires equal numbers",
         other.values.len(),
         first.key
     );
@@ -47,7 +47,7 @@ fn unequal(axes: &[Axis], path: &str) -> Option<Problem> {
 
 fn repeated(axis: &Axis, path: &str) -> Option<Problem> {
     let (_, twice) = axis.values.iter().enumerate().find(|(i, v)| axis.values[..*i].contains(v))?;
-    let problem = Problem::new(format!("{path}.{}", axis.key), "a value is given twice");
+    let problem = Problem::new(format!("{path}.{}", axis.key), "duplicate value");
     Some(problem.at(&axis.place).found(twice.clone()))
 }
 
@@ -73,8 +73,5 @@ fn gather(table: &Table, prefix: &str, path: &str, found: &mut Vec<Axis>, out: &
 /// Warning about a sweep in a run that is not a sweep.
 pub(crate) fn remark(sweep: &Sweep) -> Option<String> {
     let first = sweep.axes.first()?;
-    Some(format!(
-        "{}: [sweep] is for `perigee sweep`; this runs the scenario as it is without it",
-        first.place
-    ))
+    Some(format!("{}: [sweep] has no effect in this command; use `perigee sweep`", first.place))
 }

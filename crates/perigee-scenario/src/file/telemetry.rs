@@ -6,8 +6,8 @@ use crate::file::parameters::parameters;
 
 parameters! {
     /// `[telemetry]`.
-    Telemetry = "telemetry", "In-network telemetry for the schemes that use it; overrides their own parameters of the same names.";
-    overhead: Option<String> = optional(Notation::Word(&["none", "wire"]), "packets carry the telemetry as metadata, or as bytes");
-    echo: Option<String> = optional(Notation::Word(&["full", "bottleneck"]), "ACKs carry all hops, or the bottleneck's record");
-    max_hops: Option<usize> = optional(Notation::Int(1, 14), "hops that fit a packet (its bytes are reserved where they are on the wire); further ones write nothing. Default: the longest route; of a constellation, one more than the longest that is found every 10 s");
+    Telemetry = "telemetry", "In-band network telemetry for the congestion controls that use it. Overrides their parameters of the same names.";
+    overhead: Option<String> = optional(Notation::Word(&["none", "wire"]), "none = telemetry is metadata and occupies no bytes of a packet; wire = it occupies bytes");
+    echo: Option<String> = optional(Notation::Word(&["full", "bottleneck"]), "telemetry in ACKs: full = the records of all hops; bottleneck = the record of the bottleneck");
+    max_hops: Option<usize> = optional(Notation::Int(1, 14), "maximum number of records in a packet; further hops write none; the bytes are reserved with overhead = \"wire\"; default: the length of the longest route, in a constellation one more than that of the longest route found in steps of 10 s");
 }

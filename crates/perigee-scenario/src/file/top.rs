@@ -31,30 +31,30 @@ use std::path::PathBuf;
 
 parameters! {
     /// The whole file.
-    Top = "scenario", "An experiment: what moves, what is sent over it, and what is written down.";
-    title: Option<String> = optional(Notation::Text, "one line for tables and reports");
-    extends: Option<PathBuf> = optional(Notation::File, "a scenario file whose keys hold unless they are given here");
+    Top = "scenario", "An experiment: network, traffic and recording.";
+    title: Option<String> = optional(Notation::Text, "one-line title for tables and reports");
+    extends: Option<PathBuf> = optional(Notation::File, "base scenario file; keys of this file take precedence over its keys");
     run: RunSpec = needed();
     source: Sources = one();
     node: Vec<(String, Node)> = named("[node.NAME]: a terminal, station or host of a constellation");
-    nodes: Vec<NodeSet> = list("[[nodes]]: many nodes at once: the largest cities, the gateways of a study, the rows of a file");
-    port: Vec<(String, Port)> = named("[port.NAME]: rate and queue of one port or of a class of ports (also written [link.NAME])");
-    change: Vec<Change> = list("[[change]]: something that happens at a given time");
+    nodes: Vec<NodeSet> = list("[[nodes]]: a set of nodes: the largest cities, the gateways of a study, or the rows of a file");
+    port: Vec<(String, Port)> = named("[port.NAME]: rate and queue of a port or of a class of ports (alias: [link.NAME])");
+    change: Vec<Change> = list("[[change]]: change of rate, delay or loss, or an outage, at a given time");
     schedule: Option<Schedule> = one();
     jitter: Option<JitterKeys> = one();
     handover: Handover = one();
     bursts: Option<Bursts> = one();
-    background: Vec<Background> = list("[[background]]: many users as a fluid, which fill ports like packets");
+    background: Vec<Background> = list("[[background]]: aggregate traffic of many users, modelled as a fluid that occupies ports as packets do");
     notices: NoticeSpec = one();
     telemetry: Telemetry = one();
-    tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it");
-    cc: BTreeMap<String, Given> = by_scheme("[cc.SCHEME]: parameters of a congestion control for all flows that run it");
-    slow_start: BTreeMap<String, Given> = by_start("[slow_start.NAME]: parameters of a start for all flows that have it");
-    flow: Vec<Flow> = list("[[flow]]: who sends what to whom; at least one, unless there is a [demand]");
+    tcp: TcpOfAll = tcp_of_all("[tcp]: transport options of all flows; [tcp.SCHEME]: those of flows with that congestion control");
+    cc: BTreeMap<String, Given> = by_scheme("[cc.SCHEME]: parameters of a congestion control, for all flows that use it");
+    slow_start: BTreeMap<String, Given> = by_start("[slow_start.NAME]: parameters of an initial slow start, for all flows that use it");
+    flow: Vec<Flow> = list("[[flow]]: traffic between nodes; at least one entry is required without a [demand]");
     demand: Option<Demand> = one();
     hosts: Hosts = one();
-    sweep: Sweep = sweep("[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run; with zip = true the n-th values of all keys together");
+    sweep: Sweep = sweep("[sweep]: keys of this file, each with a list of values; `perigee sweep` runs every combination, or with zip = true the n-th values of all keys together");
     case: Case = one();
-    expect: Vec<Expect> = list("[[expect]]: what must hold of the results");
-    program: Vec<Program> = list("[[program]]: what runs on the nodes, where hosts are real");
+    expect: Vec<Expect> = list("[[expect]]: bounds on the results");
+    program: Vec<Program> = list("[[program]]: programs on the nodes; requires real hosts");
 }

@@ -147,7 +147,7 @@ impl Raw {
             Raw::Int(i) => i.to_string(),
             Raw::Float(x) => x.to_string(),
             Raw::Text(t) => format!("{t:?}"),
-            Raw::List(l) => format!("a list of {}", l.len()),
+            Raw::List(l) => format!("a list of {} values", l.len()),
             Raw::Table(_) => "a table".into(),
         }
     }
@@ -189,7 +189,7 @@ fn file(path: &Path, depth: usize, from: Option<&Place>) -> Result<Table, Scenar
         _ => files::open(path).and_then(|f| {
             let size = f.metadata().map_or(0, |m| m.len());
             if size > MAX_FILE_BYTES {
-                return Err(format!("{name} has {size} bytes: not a scenario file"));
+                return Err(format!("{name} has {size} bytes; a scenario file has at most {MAX_FILE_BYTES}"));
             }
             files::read(path)
         }),
@@ -215,7 +215,10 @@ fn read_pipe(path: &Path) -> Result<String, String> {
     let pipe = std::fs::File::open(path).map_err(cannot)?;
     pipe.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
     match text.len() as u64 > MAX_FILE_BYTES {
-        true => Err(format!("{} has more than {MAX_FILE_BYTES} bytes: not a scenario file", path.display())),
+        true => Err(format!(
+            "{} is too large; a scenario file has at most {MAX_FILE_BYTES} bytes",
+            path.display()
+        )),
         false => Ok(text),
     }
 }
@@ -226,15 +229,15 @@ fn extended(text: &str, name: &str, folder: &Path, depth: usize) -> Result<Table
     let Some(position) = table.0.iter().position(|e| e.key == "extends") else { return Ok(table) };
     let base = table.0.remove(position);
     let Raw::Text(target) = &base.item.value else {
-        return Err(Problem::new("extends", "must name one file")
+        return Err(Problem::new("extends", "must be the path of one file")
             .at(&base.place)
             .found(base.item.value.shown())
             .into());
     };
     if depth >= MAX_EXTENDS {
-        return Err(Problem::new("extends", format!("more than {MAX_EXTENDS} files extend each other"))
+        return Err(Problem::new("extends", format!("more than {MAX_EXTENDS} nested files"))
             .at(&base.place)
-            .hint("is it a circle?")
+            .hint("check whether the files extend each other in a cycle")
             .into());
     }
     let mut below = file(&folder.join(target), depth + 1, Some(&base.place))?;
@@ -285,7 +288,7 @@ fn item(value: &Spanned<DeValue<'_>>, key: &Place, lines: &Lines<'_>) -> Result<
         DeValue::Boolean(b) => Raw::Bool(*b),
         DeValue::Integer(i) => Raw::Int(
             i64::from_str_radix(i.as_str(), i.radix())
-                .map_err(|_| Problem::new("", format!("the whole number {i} is too large")).at(&place))?,
+                .map_err(|_| Problem::new("", format!("the integer {i} is too large")).at(&place))?,
         ),
         DeValue::Float(f) => Raw::Float(f.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
         DeValue::Datetime(d) => Raw::Text(d.to_string()),
@@ -318,7 +321,9 @@ fn merge(below: &mut Table, above: Table) {
 fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     let place = Place { origin: Arc::new(Origin::Override(set.into())), line: None };
     let form = || {
-        Problem::new("", "an override has the form key=value").at(&place).hint("for example run.duration=60s")
+        Problem::new("", "an override must have the form key=value")
+            .at(&place)
+            .hint("for example run.duration=60s")
     };
     let (path, text) = override_parts(set).ok_or_else(form)?;
     let keys = segments(path);
@@ -327,7 +332,7 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     }
     if keys == ["extends"] {
         // Files are merged before overrides are applied, so the override would be ignored.
-        let p = Problem::new("extends", "belongs into the file: overrides come after it").at(&place);
+        let p = Problem::new("extends", "cannot be set by an override: set it in the file").at(&place);
         return Err(p.into());
     }
     let value = override_value(text.trim(), &place);
@@ -412,7 +417,7 @@ fn put(table: &mut Table, keys: &[&str], value: Item, place: &Place) -> Result<(
     match &mut entry.item.value {
         Raw::Table(t) => put(t, rest, value, place),
         Raw::List(l) => put_in_list(first, l, rest, value, place),
-        other => Err(format!("{first} is {}, it has no {:?}", other.shown(), rest[0])),
+        other => Err(format!("{first} is {} and has no key {:?}", other.shown(), rest[0])),
     }
 }
 
@@ -424,7 +429,7 @@ fn put_in_list(
     place: &Place,
 ) -> Result<(), String> {
     let n = list.len();
-    let which = || format!("{name} has {n} entries: write {name}.0 to {name}.{}", n.saturating_sub(1));
+    let which = || format!("{name} has {n} entries: use {name}.0 to {name}.{}", n.saturating_sub(1));
     let index: usize = keys[0].parse().map_err(|_| which())?;
     let item = list.get_mut(index).ok_or_else(which)?;
     match &mut item.value {
@@ -433,7 +438,7 @@ fn put_in_list(
             Ok(())
         }
         Raw::Table(t) => put(t, &keys[1..], value, place),
-        other => Err(format!("{name}.{index} is {}, it has no {:?}", other.shown(), keys[1])),
+        other => Err(format!("{name}.{index} is {} and has no key {:?}", other.shown(), keys[1])),
     }
 }
 

@@ -133,12 +133,12 @@ fn of_other_kind(
     let (why, hint, chosen) = match kinds.by {
         By::Word(key) => (
             format!("no effect with {key} = {:?}", kind.name),
-            format!("leave it out; it belongs to {key} = {}", quoted(&owners)),
+            format!("remove it; it belongs to {key} = {}", quoted(&owners)),
             entry(section, table, key),
         ),
         By::Presence => (
-            format!("no effect beside {}", kind.name),
-            format!("leave it out; it belongs to {}", owners.join(" or ")),
+            format!("no effect together with {}", kind.name),
+            format!("remove it; it belongs to {}", owners.join(" or ")),
             entry(section, table, kind.name),
         ),
     };
@@ -166,7 +166,7 @@ fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
         let problems = section.keys.iter().filter(|k| k.required);
         return problems.for_each(|k| missing(k, place, &path, out));
     }
-    let mut p = Problem::new(&path, "must be given").at(place);
+    let mut p = Problem::new(&path, "required key is missing").at(place);
     p.allowed = match &key.content {
         Content::Value(notation) | Content::Discipline(notation) => Some(notation.allowed()),
         _ => Some(key.help.into()),
@@ -217,9 +217,9 @@ fn content(
             let table_of = as_table(item, path, out)?;
             let Some(info) = start_of(table, other) else {
                 let why =
-                    format!("parameters need a named start: {other} is absent, \"own\" or unknown here");
+                    format!("{other} is absent, \"own\" or unknown: parameters require a named slow start");
                 let p = Problem::new(path, why).at(&entry.place);
-                out.push(p.hint("use [slow_start.NAME] for all its flows"));
+                out.push(p.hint(format!("set {other}, or use [slow_start.NAME]")));
                 return None;
             };
             Some(Part::Params(params(info.params, &[], table_of, path, out)))
@@ -233,8 +233,13 @@ fn content(
                 _ => None,
             };
             let Some(info) = info else {
-                let why = format!("parameters need a named scheme: {other} is \"*\" or unknown here");
-                out.push(Problem::new(path, why).at(&entry.place).hint("use [cc.SCHEME] for all its flows"));
+                let why =
+                    format!("{other} is \"*\" or unknown: parameters require a named congestion control");
+                out.push(
+                    Problem::new(path, why)
+                        .at(&entry.place)
+                        .hint(format!("name one in {other}, or use [cc.SCHEME]")),
+                );
                 return None;
             };
             Some(Part::Params(of_scheme(info, t, path, out)))
@@ -249,7 +254,7 @@ fn as_table<'a>(item: &'a Item, path: &str, out: &mut Vec<Problem>) -> Option<&'
             let mut p = Problem::new(path, "must be a table").at(&item.place).found(other.shown());
             // This is the only table with a plural form.
             if matches!(other, Raw::List(_)) && path == "source.constellation.shell" {
-                p = p.hint("several shells are written [[source.constellation.shells]]");
+                p = p.hint("use [[source.constellation.shells]] for several shells");
             }
             out.push(p.allowed(format!("[{path}] and keys below it")));
             None
@@ -260,7 +265,7 @@ fn as_table<'a>(item: &'a Item, path: &str, out: &mut Vec<Problem>) -> Option<&'
 fn list(section: &'static Section, item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     let Raw::List(items) = &item.value else {
         let p = Problem::new(path, "must be a list of tables").at(&item.place).found(item.value.shown());
-        out.push(p.allowed(format!("[[{path}]] (two brackets) and keys below it")));
+        out.push(p.allowed(format!("[[{path}]] (double brackets) and keys below it")));
         return None;
     };
     if items.is_empty() {
@@ -337,7 +342,7 @@ fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem
     if let Some(Needs { name, other, word }) = info.idle(&values) {
         let (value, place) = &given[*name];
         let p = Problem::new(join(path, name), format!("no effect without {other} = {word:?}")).at(place);
-        out.push(p.found(value.to_string()).hint(format!("leave it out, or set {other} = {word:?}")));
+        out.push(p.found(value.to_string()).hint(format!("remove it, or set {other} = {word:?}")));
     }
     given
 }
@@ -401,9 +406,7 @@ fn params(
             match value {
                 Param::Text(_) => drop(given.insert(key, (value, e.item.place.clone()))),
                 _ => out.push(
-                    Problem::new(path, "must be the path of a file")
-                        .at(&e.item.place)
-                        .found(e.item.value.shown()),
+                    Problem::new(path, "must be a file path").at(&e.item.place).found(e.item.value.shown()),
                 ),
             }
             continue;

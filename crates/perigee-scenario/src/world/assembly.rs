@@ -121,10 +121,10 @@ impl World {
         let scenario = crate::world::traffic::expand(&scenario, seed);
         if scenario.flows.len() > crate::file::rows::MAX_FLOWS as usize {
             let place = scenario.flows.iter().map(|f| &f.place).next_back();
-            let mut p = Problem::new("flow.arrivals", "more flows than can be simulated");
+            let mut p = Problem::new("flow.arrivals", "too many flows");
             p.place = place.cloned();
             let most = format!("at most {}", crate::file::rows::MAX_FLOWS);
-            return Err(p.allowed(most).hint("lengthen the time between arrivals, or stop earlier").into());
+            return Err(p.allowed(most).hint("increase the time between arrivals, or stop earlier").into());
         }
         let net = from_source::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
@@ -213,9 +213,9 @@ impl World {
         {
             let p = Problem::new(
                 format!("cc.{}.{}", info.id, file.name),
-                "required: the scheme is what its file says",
+                "required file is missing: it defines the congestion control",
             );
-            return Err(p.at(&plan.spec.place).hint("write --cc policy:FILE").into());
+            return Err(p.at(&plan.spec.place).hint("pass --cc policy:FILE").into());
         }
         Ok(found)
     }
@@ -320,7 +320,7 @@ fn check_programs(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), Scenari
     let Some(lost) = scenario.programs.iter().find(|p| !ends.contains(p.node.as_str())) else {
         return Ok(());
     };
-    let why = "no flow with app = \"programs\" begins or ends there";
+    let why = "not an end of a flow with app = \"programs\"";
     let mut p = Problem::new("program.node", why).at(&lost.place).found(format!("{:?}", lost.node));
     p.allowed = Some(ends.iter().copied().collect::<Vec<_>>().join(", "));
     p.hint = suggestions::hint(&lost.node, ends);
@@ -384,8 +384,8 @@ impl<'a> PairIndex<'a> {
         let known = |name: &str| pairs.iter().any(|p| p.from == name || p.to == name);
         let stranger = [from, to].into_iter().find(|n| !known(n));
         let message = match stranger {
-            Some(name) => format!("no host is called {name:?}"),
-            None => format!("{to:?} cannot be reached from {from:?}: this source has no such pair"),
+            Some(name) => format!("no such host: {name:?}"),
+            None => format!("this source has no pair from {from:?} to {to:?}"),
         };
         let mut p = Problem::new("flow", message).at(&spec.place);
         let some: Vec<_> = pairs.iter().take(5).map(|p| format!("{} to {}", p.from, p.to)).collect();
@@ -415,7 +415,7 @@ impl Names {
             return Ok(numbered(k));
         }
         if let Some(name) = &spec.name {
-            let p = Problem::new("flow.name", "two flows have this name").at(&spec.place);
+            let p = Problem::new("flow.name", "duplicate name of a flow").at(&spec.place);
             return Err(p.found(format!("{name:?}")).into());
         }
         // An entry numbers its flows from 0, so that everything up to `k` is taken.

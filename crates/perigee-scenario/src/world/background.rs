@@ -31,9 +31,7 @@ pub fn apply(scenario: &Scenario, mut net: Network) -> Result<Network, ScenarioE
     if let (Some(section), false) = (unused, matches!(scenario.source, Source::Constellation(_))) {
         let names: Vec<&str> = net.header.ports.iter().take(8).map(|p| p.name.as_str()).collect();
         let key = if section.has("file") { "file" } else { "on" };
-        let p = section
-            .problem(key, "no port is called that")
-            .allowed(format!("bottleneck, {}", names.join(", ")));
+        let p = section.problem(key, "no such port").allowed(format!("bottleneck, {}", names.join(", ")));
         return Err(p.into());
     }
     net.source = Box::new(loaded);
@@ -62,13 +60,16 @@ fn serves_in_order(port: &Port) -> Result<(), String> {
     let spec = &port.spec;
     let own_queues = info(&spec.queue.discipline.name).is_some_and(|d| d.has_own_queues());
     let what = match spec {
-        _ if own_queues => "a discipline with queues of its own",
-        _ if spec.queue.probe_priority => "pings that are served first",
+        _ if own_queues => "a discipline with several queues",
+        _ if spec.queue.probe_priority => "probe_priority",
         _ if spec.burst > 0 => "a token bucket",
-        _ if spec.dama.is_some() => "capacity on request",
+        _ if spec.dama.is_some() => "demand assignment",
         _ => return Ok(()),
     };
-    Err(format!("port {:?} has {what}: background needs a port that serves in order of arrival", port.name))
+    Err(format!(
+        "port {:?} has {what}: background traffic requires a port that serves in order of arrival",
+        port.name
+    ))
 }
 
 #[cfg(test)]
@@ -114,9 +115,9 @@ mod tests {
     fn ports_that_cannot_have_it_are_refused() {
         for (text, says) in [
             ("[[background]]\non = \"r7->r8\"\nload = 0.5\n", "r0->r1"),
-            ("[[background]]\n", "there is no background"),
+            ("[[background]]\n", "no background traffic"),
             ("[[background]]\nload = 0.5\nrtt = \"1 s\"\n", "flows"),
-            ("[port.all]\ndiscipline = \"fq_codel\"\n[[background]]\nload = 0.5\n", "queues of its own"),
+            ("[port.all]\ndiscipline = \"fq_codel\"\n[[background]]\nload = 0.5\n", "several queues"),
             ("[port.all]\nburst = \"10 kB\"\n[[background]]\nload = 0.5\n", "token bucket"),
         ] {
             let why = traffic(text).unwrap_err();

@@ -65,7 +65,9 @@ pub fn early_ends(scenario: &Scenario) -> Vec<String> {
         let missing = scenario.run.duration.saturating_sub(last);
         let early = steps.len() > 1 && missing > usual * MISSING_STEPS;
         let (file, run) = (path.display(), scenario.run.duration);
-        early.then(|| format!("{file} ends at {last}, the run at {run}: its last values hold until then"))
+        early.then(|| {
+            format!("{file} ends at {last}, before the run ({run}): its last values apply until then")
+        })
     };
     let of_file = |c: &ChangeSpec| if let When::File(path) = &c.when { ends(path) } else { None };
     scenario.changes.iter().filter_map(of_file).collect()
@@ -78,9 +80,9 @@ fn few_enough(steps: &[Step], built: &Built, spec: &ChangeSpec) -> Result<(), Sc
     if n <= MAX_CHANGES {
         return Ok(());
     }
-    let why = format!("{} steps on {links} links are {n} changes", steps.len());
+    let why = format!("{} steps on {links} links make {n} changes", steps.len());
     let p = Problem::new("schedule", why).at(&spec.place).allowed(format!("at most {MAX_CHANGES}"));
-    Err(p.hint("fewer pairs, or more time between the changes").into())
+    Err(p.hint("reduce the number of pairs, or increase the time between changes").into())
 }
 
 fn application(spec: &ChangeSpec, built: &Built) -> Result<Application, ScenarioError> {
@@ -108,8 +110,7 @@ fn bottleneck(spec: &ChangeSpec, built: &Built) -> Result<Option<usize>, Scenari
     let name = |d: &Duplex| built.header.ports[d.forward.port.ix()].name.as_str();
     let found = built.bottlenecks.iter().position(|d| name(d) == spec.on);
     found.map(Some).ok_or_else(|| {
-        let mut p =
-            Problem::new("change.on", format!("no bottleneck is called {:?}", spec.on)).at(&spec.place);
+        let mut p = Problem::new("change.on", format!("no such bottleneck: {:?}", spec.on)).at(&spec.place);
         let some: Vec<&str> = built.bottlenecks.iter().take(5).map(name).collect();
         p.hint = suggestions::hint(&spec.on, some.iter().copied());
         p.allowed(format!("bottleneck, {}", some.join(", "))).into()

@@ -67,31 +67,29 @@ pub(crate) fn problems(
     let mut found = Vec::new();
     if on.is_empty() {
         let without = FURTHER.iter().filter(|key| section.written.has(key));
-        let why = "no effect: no port of this table asks for its capacity";
-        found.extend(without.map(|key| problem(key, why).hint("say dama_delay too, or leave it out")));
+        let why = "no effect: no port of this table has demand assignment";
+        found.extend(without.map(|key| problem(key, why).hint("set dama_delay, or remove it")));
     }
     if on.is_empty() || on.len() < concerned.len() {
         return found;
     }
     if section.burst.is_some() {
-        let why = "no effect: a port that asks for its capacity sends in slots, not from a token bucket";
-        found.push(problem("burst", why).hint("leave it out, or leave out dama_delay"));
+        let why = "no effect: a port with demand assignment sends in slots, not from a token bucket";
+        found.push(problem("burst", why).hint("remove it, or remove dama_delay"));
     }
     if section.count_in_service.is_some() {
-        let why = "no effect: a packet that waits for its slots always counts";
-        found.push(problem("count_in_service", why).hint("leave it out, or leave out dama_delay"));
+        let why = "no effect: a packet that waits for slots always counts";
+        found.push(problem("count_in_service", why).hint("remove it, or remove dama_delay"));
     }
     if concerned.iter().all(|s| s.dama().by_volume == Some(false)) && section.dama_vbdc.is_some() {
-        let why = "no effect: the port does not ask by volume";
-        found.push(problem("dama_vbdc", why).hint("leave it out, or leave out dama_by_volume"));
+        let why = "no effect: the port does not request volume";
+        found.push(problem("dama_vbdc", why).hint("remove it, or remove dama_by_volume"));
     }
     let silent = on.iter().find_map(|dama| dama.check().err());
     if let (Some(why), true) = (silent, section.dama_delay.is_some() || section.dama_by_volume.is_some()) {
         let mute = concerned.iter().all(|s| s.dama().by_volume == Some(false));
-        let or = if mute { "leave out dama_by_volume = false" } else { "a longer frame" };
-        found.push(
-            problem("dama_delay", &why).hint(format!("give it dama_cra, dama_rbdc, dama_fca, or {or}")),
-        );
+        let or = if mute { "remove dama_by_volume = false" } else { "increase dama_frame" };
+        found.push(problem("dama_delay", &why).hint(format!("set dama_cra, dama_rbdc or dama_fca, or {or}")));
     }
     let rates = [
         ("dama_cra", section.dama_cra),
@@ -101,14 +99,14 @@ pub(crate) fn problems(
     ];
     let rates = rates.into_iter().filter_map(|(key, rate)| Some((key, rate?)));
     for (key, rate) in rates.filter(|(_, rate)| on.iter().all(|dama| dama.per_frame(*rate) == 0)) {
-        let why = format!("no effect: {rate} is less than a byte in a frame of {}", on[0].frame);
-        found.push(problem(key, &why).hint("more, a longer dama_frame, or leave it out"));
+        let why = format!("no effect: {rate} is less than one byte per frame of {}", on[0].frame);
+        found.push(problem(key, &why).hint("increase it or dama_frame, or remove it"));
     }
     let fastest = concerned.iter().map(|s| s.rate).max().filter(|_| rate_is_said);
     if let (Some(cra), Some(rate)) = (section.dama_cra, fastest) {
         if cra > rate {
-            let why = format!("{cra} of constant capacity on a port of {rate}");
-            found.push(problem("dama_cra", &why).hint("at most its rate, or leave out dama_delay"));
+            let why = format!("{cra} exceeds the rate of the port, {rate}");
+            found.push(problem("dama_cra", &why).hint("reduce it, or remove dama_delay"));
         }
     }
     found
@@ -187,15 +185,18 @@ mod tests {
         assert!(refused(&format!("{on}count_in_service = true\n")).contains("always counts"));
         let silent = refused(&format!("{on}dama_by_volume = false\n"));
         assert!(silent.contains("no category"), "{silent}");
-        assert!(silent.contains("leave out dama_by_volume = false"), "{silent}");
+        assert!(silent.contains("remove dama_by_volume = false"), "{silent}");
         let little = refused(&format!("{on}dama_cra = \"300 bit\"\n"));
-        assert!(little.contains("port.reverse.dama_cra") && little.contains("less than a byte"), "{little}");
+        assert!(
+            little.contains("port.reverse.dama_cra") && little.contains("less than one byte"),
+            "{little}"
+        );
         let much = refused(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"3 Mbit\"\n"));
-        assert!(much.contains("constant capacity") && much.contains("2 Mbit"), "{much}");
+        assert!(much.contains("exceeds the rate") && much.contains("2 Mbit"), "{much}");
         assert!(world(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"2 Mbit\"\n")).is_ok());
         let both =
             refused(&format!("{on}dama_cra = \"1 Mbit\"\ndama_by_volume = false\ndama_vbdc = \"1 Mbit\"\n"));
-        assert!(both.contains("does not ask by volume"), "{both}");
+        assert!(both.contains("does not request volume"), "{both}");
         assert!(refused("[port.reverse]\ndama_delay = \"0 s\"\n").contains("dama_delay"));
     }
 

@@ -124,14 +124,19 @@ fn leoem_log(
             let pairs = sky::pairs(scenario)?;
             return match pairs[..] {
                 [pair] if ends.is_empty() => Ok((sky::leoem_log(scenario, c, pair)?, c.remarks())),
-                _ => Err(problem("export", format!("{} needs one pair, of the flows", LEOEM))),
+                _ => {
+                    Err(problem("export", format!("{} requires exactly one pair of nodes with flows", LEOEM)))
+                }
             };
         }
     }
     let look = survey::look(scenario, ends, seed, false)?;
     if look.pairs.len() != 1 {
         let n = look.pairs.len();
-        return Err(problem("export", format!("a path log holds one pair, there are {n}: name its ends")));
+        return Err(problem(
+            "export",
+            format!("a path log contains one pair, and there are {n}: name the ends of one"),
+        ));
     }
     let log = look.sky.path_log(look.ids[0]).map_err(|e| problem("export", e))?;
     Ok((log, look.warnings))
@@ -152,7 +157,7 @@ pub fn import_hypatia(
     let names: Vec<&str> = state.spec.ground.iter().map(|g| g.name.as_str()).collect();
     let station = |name: &String| {
         let found = names.iter().position(|n| n == name);
-        found.ok_or_else(|| format!("ground_stations.txt: there is no station {name:?}"))
+        found.ok_or_else(|| format!("ground_stations.txt: no such station: {name:?}"))
     };
     let mut pairs = Vec::new();
     for (from, to) in ends {
@@ -201,13 +206,13 @@ pub fn diff_files(
 ) -> Result<Json, String> {
     let (a, b) = (saved::load(a)?, saved::load(b)?);
     if let Some(stranger) = names.renamed.keys().find(|old| !a.has_node(old) && !b.has_node(old)) {
-        return Err(format!("neither timeline has a node {stranger:?} that could be renamed"));
+        return Err(format!("neither timeline has a node {stranger:?} to rename"));
     }
     let (a, b) = (names.apply(a), names.apply(b));
     let (step, longest) = (Nanos(step_ns), a.header.duration.max(b.header.duration));
     if step == Nanos::ZERO || longest.0 / step.0 >= MOST_INSTANTS {
         return Err(format!(
-            "a step of {step} cuts {longest} into more than {MOST_INSTANTS} instants: take a longer one"
+            "a step of {step} divides {longest} into more than {MOST_INSTANTS} instants: use a longer step"
         ));
     }
     let d = diff::diff(&a, &b, step, Nanos(tolerance_ns));

@@ -55,20 +55,24 @@ fn links(
     };
     match &scenario.source {
         Source::Constellation(c) if weather && c.ground_ports != "per-link" => {
-            let p =
-                Problem::new("source.constellation.ground_ports", "weather slows single links").at(c.place());
-            Err(p.hint("give ground_ports = \"per-link\": a radio that all peers share has one rate").into())
+            let p = Problem::new("source.constellation.ground_ports", "weather requires one radio per link")
+                .at(c.place());
+            Err(p
+                .hint("set ground_ports = \"per-link\": a radio shared by all peers has a single rate")
+                .into())
         }
         Source::Constellation(_) => Ok(None),
         Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) => {
             if scenario.changes.iter().any(|c| c.to.loss.is_some()) {
-                return Err(place("bursts", "random loss changes by [[change]] or [schedule] already").into());
+                return Err(
+                    place("bursts", "conflicts with the random loss of [[change]] or [schedule]").into()
+                );
             }
             let slowest = |l: &perigee_timeline::Link| net.bottlenecks.contains(&l.port.0);
             let all = net.header.links.iter().enumerate().filter(|(_, l)| slowest(l));
             Ok(Some(all.map(|(i, _)| LinkId(i as u32)).collect()))
         }
-        _ => Err(place("bursts", "this source says itself what its links lose").into()),
+        _ => Err(place("bursts", "no effect: this source determines the loss of its links").into()),
     }
 }
 

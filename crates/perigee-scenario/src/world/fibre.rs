@@ -32,9 +32,8 @@ const BOTTLENECKS: u32 = 1 << 30;
 /// Errors of the sky, or ends that no fibre connects to a station.
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
     if c.routing == Routing::PerHop {
-        let p =
-            Problem::new("source.constellation.routing", "fibres need a path for each pair").at(c.place());
-        return Err(p.found("\"per-hop\"").hint("write routing = \"per-path\"").into());
+        let p = Problem::new("source.constellation.routing", "fibres require routing per path").at(c.place());
+        return Err(p.found("\"per-hop\"").hint("set routing = \"per-path\"").into());
     }
     let plan = FibrePlan::new(scenario, &c.fibres)?;
     let inner = without_fibres(c);
@@ -85,7 +84,10 @@ impl FibrePlan {
         let mut plan = FibrePlan { rows: fibres.iter().map(row).collect(), ways: Vec::new() };
         for flow in &scenario.flows {
             let Some((from, to)) = &flow.ends else {
-                let p = Problem::new("flow.from", "must be given: a constellation has no natural pairs");
+                let p = Problem::new(
+                    "flow.from",
+                    "required key is missing: a constellation has no default pairs",
+                );
                 return Err(p.at(&flow.place).into());
             };
             let ends = [from.clone(), to.clone()];
@@ -123,7 +125,7 @@ impl FibrePlan {
                 let of_fibres = fibres.iter().flat_map(|f| [f.from.as_str(), f.to.as_str()]);
                 scenario.nodes.iter().map(|n| n.name.as_str()).chain(of_fibres)
             };
-            let mut p = Problem::new("flow", "no such node, or no fibre leads from it to a station")
+            let mut p = Problem::new("flow", "no such node, or no fibre from it to a station")
                 .found(format!("{name:?}"))
                 .at(&flow.place);
             p.hint = suggestions::hint(name, names());
@@ -247,7 +249,7 @@ fn check(scenario: &Scenario, fibres: &[Fibre]) -> Result<(), ScenarioError> {
         if let Some(n) = terminal {
             let p = Problem::new("source.constellation.fibre", "a fibre ends at a terminal").at(f.place());
             let p = p.found(format!("{:?}", n.name));
-            return Err(p.hint(format!("give [node.{}] kind = \"station\"", n.name)).into());
+            return Err(p.hint(format!("set kind = \"station\" in [node.{}]", n.name)).into());
         }
     }
     Ok(())
@@ -320,10 +322,10 @@ mod tests {
     fn what_fibres_cannot_do_is_said() {
         let flow = "[[flow]]\nfrom = \"home\"\nto = \"dc\"\ncc = \"cubic\"\n";
         let e = world(flow).err().unwrap();
-        assert!(e.contains("no node is called \"dc\""), "{e}");
+        assert!(e.contains("no such node: \"dc\""), "{e}");
         let alone = FIBRES.replace("\"gateway\"", "\"elsewhere\"");
         let e = world(&format!("{alone}{flow}")).err().unwrap();
-        assert!(e.contains("no fibre leads from it to a station") && e.contains("t.toml"), "{e}");
+        assert!(e.contains("no fibre from it to a station") && e.contains("t.toml"), "{e}");
         let e = world(&format!("{}{flow}", FIBRES.replace("\"gateway\"", "\"home\""))).err().unwrap();
         assert!(e.contains("ends at a terminal") && e.contains("kind = \"station\""), "{e}");
         let twice = format!("{FIBRES}{FIBRES}{flow}");

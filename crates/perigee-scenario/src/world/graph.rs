@@ -36,7 +36,8 @@ pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Res
     }
     if delay.is_some() && assumed == 0 {
         return Err(
-            "delay in [source.network] has no effect: every edge has a delay, or ends with places".into()
+            "delay in [source.network] has no effect: every edge has a delay, or ends with coordinates"
+                .into(),
         );
     }
     let mut say = |count: usize, what: &str| {
@@ -44,11 +45,11 @@ pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Res
             remarks.push(format!("{count} {what}"));
         }
     };
-    say(computed, "links as long as the great circle between their ends, light in glass");
-    say(guessed, "nodes without a place: each put into the middle of its neighbours");
-    say(assumed, "links with the delay of [source.network]: nothing says where their ends are");
-    say(graph.parallel, "links left out: a faster or earlier one connects the same nodes");
-    say(graph.loops, "links left out: they lead from a node to itself");
+    say(computed, "links with the delay of light in glass along the great circle");
+    say(guessed, "nodes without coordinates: each placed at the centre of its neighbours");
+    say(assumed, "links with the delay of [source.network]: the coordinates of their ends are unknown");
+    say(graph.parallel, "links omitted: a faster or earlier one connects the same nodes");
+    say(graph.loops, "links omitted: both ends are the same node");
     Ok(graph.rows)
 }
 
@@ -91,8 +92,8 @@ fn place_by_neighbours(graph: &mut Graph) -> usize {
 
 fn no_delay(row: &LinkRow, end: usize) -> String {
     format!(
-        "line {}: the edge has no delay_ms, and neither {:?} nor a neighbour of it has Latitude and Longitude: give delay in \
-         [source.network], for all such edges",
+        "line {}: the edge has no delay_ms, and neither {:?} nor a neighbour of it has Latitude and Longitude: set delay in \
+         [source.network] for all such edges",
         row.line, row.ends[end]
     )
 }
@@ -121,7 +122,7 @@ mod tests {
         let mut remarks = Vec::new();
         let rows = links(&(text + "</graph></graphml>"), None, &mut remarks).unwrap();
         assert_eq!(rows.len(), n);
-        assert!(remarks.iter().any(|r| r.starts_with("50000 nodes without a place")), "{remarks:?}");
+        assert!(remarks.iter().any(|r| r.starts_with("50000 nodes without coordinates")), "{remarks:?}");
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
         assert!(
             remarks
                 .iter()
-                .zip(["2 links as", "1 nodes", "1 links with", "1 links left"])
+                .zip(["2 links with", "1 nodes", "1 links with", "1 links omitted"])
                 .all(|(r, s)| r.starts_with(s)),
             "{remarks:?}"
         );

@@ -59,7 +59,10 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
     if events > MAX_STEPS {
         let why = format!("about {events} loss events in a run of {duration}");
         let p = Problem::new("jitter.loss_every", why).at(jitter.keys.place());
-        return Err(p.allowed(format!("at most {MAX_STEPS}")).hint("set source.loss for random loss").into());
+        return Err(p
+            .allowed(format!("at most {MAX_STEPS}"))
+            .hint("use the source's key loss for random loss")
+            .into());
     }
     let duplex = chosen(jitter, built)?;
     let hop = if jitter.keys.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
@@ -67,10 +70,10 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
         .ok_or_else(|| Problem::new("jitter.on", "no flow uses this link").at(jitter.keys.place()))?;
     let own = built.header.links[hop.link.ix()].delay.base;
     if !jitter.is_added() && jitter.quantiles[0].1 < rest {
-        let why = format!("the smallest RTT is below the {rest} that the other links take");
+        let why = format!("the smallest RTT is below the delay of the other links, {rest}");
         return Err(Problem::new("jitter.rtt", why)
             .at(jitter.keys.place())
-            .hint("lower the source's rtt")
+            .hint("reduce the source's rtt")
             .into());
     }
     let mut out = Vec::with_capacity(steps as usize);
@@ -118,7 +121,7 @@ fn chosen<'a>(jitter: &Jitter, built: &'a Built) -> Result<&'a Duplex, ScenarioE
     let found =
         built.bottlenecks.iter().find(|d| jitter.keys.on == "bottleneck" || name(d) == jitter.keys.on);
     found.ok_or_else(|| {
-        let p = Problem::new("jitter.on", "no bottleneck is called that").at(jitter.keys.place());
+        let p = Problem::new("jitter.on", "no such bottleneck").at(jitter.keys.place());
         p.found(format!("{:?}", jitter.keys.on)).into()
     })
 }
@@ -226,7 +229,7 @@ mod tests {
         };
         assert_eq!(text("[\"0 % 100 ms\", \"100 % 200 ms\"]"), "");
         assert!(text("[\"0 % 100 ms\", \"90 % 200 ms\"]").contains("100 %"));
-        assert!(text("[\"0 % 300 ms\", \"100 % 200 ms\"]").contains("rise"));
+        assert!(text("[\"0 % 300 ms\", \"100 % 200 ms\"]").contains("ascending"));
         assert!(text("[\"0 300 ms\"]").contains("no %"));
         assert!(text("[\"0 % 1 ms\", \"100 % 200 ms\"]").contains("other links"));
     }

@@ -61,9 +61,9 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
 /// Where to specify a missing rate, which depends on the kind of input.
 fn add_rate(n: &sources::Network) -> &'static str {
     match &n.links {
-        Some(file) if is_graphml(&file.path) => "give rate_mbps or LinkSpeedRaw to the edges",
+        Some(file) if is_graphml(&file.path) => "add rate_mbps or LinkSpeedRaw to the edges",
         Some(_) => "add a column rate_mbps",
-        None => "give rate to each [[source.network.link]]",
+        None => "add rate to each [[source.network.link]]",
     }
 }
 
@@ -79,7 +79,7 @@ fn ends_exist(scenario: &Scenario, rows: &[LinkRow]) -> Result<(), ScenarioError
             }
             let some: Vec<&str> = names.iter().take(12).copied().collect();
             let more = if names.len() > some.len() { ", …" } else { "" };
-            let all = || format!("there are {}{more}", some.join(", "));
+            let all = || format!("nodes: {}{more}", some.join(", "));
             let hint = suggestions::hint(name, names.iter().copied()).unwrap_or_else(all);
             return Err(Problem::new(key, format!("no link ends at a node {name:?}"))
                 .at(place)
@@ -107,7 +107,10 @@ fn pairs(scenario: &Scenario) -> Result<Vec<(String, String)>, ScenarioError> {
     let mut found: Vec<(String, String)> = Vec::new();
     for flow in &scenario.flows {
         let Some((a, b)) = &flow.ends else {
-            let p = Problem::new("flow.from", "must be given: a network of one's own has no natural pairs");
+            let p = Problem::new(
+                "flow.from",
+                "required key is missing: a user-defined network has no default pairs",
+            );
             return Err(p.at(&flow.place).into());
         };
         if !found.iter().any(|(x, y)| (x, y) == (a, b) || (x, y) == (b, a)) {
@@ -125,12 +128,12 @@ fn finish(
     wrong: &dyn Fn(String) -> Problem,
 ) -> Result<Network, ScenarioError> {
     for c in &scenario.changes {
-        let hint = "name a link, such as on = \"a->b\"; delay is its one-way delay";
+        let hint = "name a link, such as on = \"a->b\", and set its one-way delay with delay";
         if c.on == "bottleneck" || c.to.rtt.is_some() {
             let (key, why) = if c.to.rtt.is_some() {
-                ("rtt", "flows have ways of their own")
+                ("rtt", "not supported by this source: flows have different paths")
             } else {
-                ("on", "a network of one's own has no bottleneck")
+                ("on", "a user-defined network has no bottleneck")
             };
             return Err(Problem::new(format!("change.{key}"), why).at(&c.place).hint(hint).into());
         }
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let e = world("from,to,delay_ms\na,b,1\nb,c,1\n", "").err().unwrap();
-        assert!(e.contains("nobody says the rate of a->b") && e.contains("[port.link]"), "{e}");
+        assert!(e.contains("no rate is given for a->b") && e.contains("[port.link]"), "{e}");
         let e = world("from,to,rate_mbps,delay_ms\na,b,1,1\n", "").err().unwrap();
         assert!(e.contains("no link ends at a node \"c\""), "{e}");
         let e = world(LINKS, "[[change]]\nat = \"1 s\"\nrate = \"1 Mbit\"").err().unwrap();

@@ -202,9 +202,9 @@ impl<'a> PortTable<'a> {
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
         for (own, section) in self.settings {
             if section.burst.is_some() && section.count_in_service.is_some() {
-                let why = "no effect: a packet that waits for a token bucket always counts";
+                let why = "no effect: a packet that waits for tokens always counts";
                 let p = Problem::new(format!("port.{own}.count_in_service"), why).at(section.place());
-                problems.push(p.hint("leave it out, or leave out burst"));
+                problems.push(p.hint("remove it, or remove burst"));
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
@@ -218,7 +218,7 @@ impl<'a> PortTable<'a> {
             {
                 let why = "no effect: no port of this table is metered";
                 let p = Problem::new(format!("port.{own}.meter"), why).at(section.place());
-                problems.push(p.hint("leave it out, or set metered = true"));
+                problems.push(p.hint("remove it, or set metered = true"));
             }
             let (params, probe_priority) = (&section.discipline.params, section.probe_priority == Some(true));
             if params.is_empty() && !probe_priority {
@@ -232,9 +232,9 @@ impl<'a> PortTable<'a> {
                 }
             }
             if probe_priority && disciplines().all(|d| d.has_own_queues()) {
-                let why = format!("no effect: {} decides itself whose turn it is", first.id);
+                let why = format!("no effect: {} has its own order of service", first.id);
                 let p = Problem::new(format!("port.{own}.probe_priority"), why).at(section.place());
-                problems.push(p.hint("leave it out, or use a discipline with one queue"));
+                problems.push(p.hint("remove it, or use a discipline with one queue"));
             }
         }
         problems
@@ -317,7 +317,7 @@ impl<'a> PortTable<'a> {
         let says_rate =
             |(n, c): &&(String, file::Port)| [name, "all", "link"].contains(&n.as_str()) && c.rate.is_some();
         if given.rate.is_none() && self.settings.iter().find(says_rate).is_none() {
-            return Err(format!("nobody says the rate of {name}"));
+            return Err(format!("no rate is given for {name}"));
         }
         self.settings.iter().filter(|(n, _)| n == name).for_each(|(_, section)| s.apply(section));
         Ok(s)

@@ -67,9 +67,9 @@ impl<'a> RadioTable<'a> {
         let kind = ["terminal", "station"].contains(&base_name.as_str()) && !base.contains('*');
         if direction.is_empty() && (base == "all" || CLASSES.contains(&base)) || kind || is_node {
             if direction == ".down" && !self.per_link {
-                let why = "no effect: with ground_ports = \"per-node\" a satellite has one radio for all that it serves";
+                let why = "no effect: with ground_ports = \"per-node\" a satellite has one radio for all its links to the ground";
                 return Err(Problem::new(key, why).hint(
-                    "say [port.satellite], or give each link a radio of its own: source.constellation.ground_ports = \"per-link\"",
+                    "use [port.satellite], or set source.constellation.ground_ports = \"per-link\" for one radio per link",
                 ));
             }
             return Ok(true);
@@ -79,7 +79,7 @@ impl<'a> RadioTable<'a> {
                 let why =
                     "no effect: with ground_ports = \"per-link\" radios belong to links, not to satellites";
                 return Err(
-                    Problem::new(key, why).hint("name the node on the ground, as in [port.NODE.down]")
+                    Problem::new(key, why).hint("use the name of the ground node, as in [port.NODE.down]")
                 );
             }
             return Ok(false);

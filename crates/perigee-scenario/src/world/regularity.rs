@@ -27,8 +27,8 @@ pub fn warnings(scenario: &Scenario, seed: u64, header: &Header, flows: &[Offere
     let compares = scenario.run.runs > 1 && seed == scenario.run.seed;
     if compares && !draws_packets(scenario, header, flows) && has_one_network(scenario, seed) {
         out.push(format!(
-            "all {} seeds give the same network and traffic: runs differ at most by draws of the schemes themselves (BBR's \
-             phases), and intervals over them state no uncertainty; set run.host_jitter or run.rtt_spread",
+            "all {} seeds give the same network and traffic: runs differ at most by random draws of the congestion controls (BBR's \
+             phases), so that intervals over them are not meaningful; set run.host_jitter or run.rtt_spread",
             scenario.run.runs
         ));
     }
@@ -105,7 +105,7 @@ fn locked_phases(scenario: &Scenario, header: &Header, flows: &[Offered]) -> Opt
     let (shared, load) = loads.iter().find(|(_, l)| l.capacity_bps.is_some_and(|c| l.bps > c as f64))?;
     Some(format!(
         "{} flows at constant rates offer {:.3} Mbit/s to {} of {:.3} Mbit/s: a drop-tail queue locks their phases, so that \
-         the same flows lose all the time; set run.host_jitter to one packet's service time there",
+         losses always affect the same flows; set run.host_jitter to the service time of one packet at this port",
         load.flows,
         load.bps / 1e6,
         shared.name(header),

@@ -30,7 +30,7 @@ fn read(key: &str, file: &Named) -> Result<String, ScenarioError> {
 /// # Errors
 /// A damaged file, or one too short for the run.
 pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, ScenarioError> {
-    refuse_changes(scenario, "a recorded path changes by itself")?;
+    refuse_changes(scenario, "no effect: a recorded path has its own changes")?;
     let key = "source.path_log.file";
     let text = read(key, &p.file)?;
     let wrong =
@@ -64,7 +64,7 @@ pub(crate) fn of_log(
     let at_start = log.seconds.get(first).is_some_and(Option::is_some);
     let hops = path.map_or(0, |path| path.delays.len());
     let table = PortTable::new(&scenario.ports, &["hop", "dish", "host"], &[]).map_err(Unfit::Scenario)?;
-    table.refuse_loss("a recorded path loses nothing at random").map_err(Unfit::Scenario)?;
+    table.refuse_loss("no effect: a recorded path has no random loss").map_err(Unfit::Scenario)?;
     let hop = table.settled("hop", "");
     let given = |class| table.names(class).then(|| table.settled(class, ""));
     let (dish, host) = (given("dish"), given("host"));
@@ -178,7 +178,9 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
         if length < duration {
             let times = duration.as_secs_f64() / length.as_secs_f64();
             let file = file.path.display();
-            net.warnings.push(format!("{file} lasts {length}, the run {duration}: it is played {times:.1} times, from its beginning each time"));
+            net.warnings.push(format!(
+                "{file} lasts {length}, the run {duration}: the file is repeated {times:.1} times"
+            ));
         }
     }
     let mean = mean_rate(&rates);

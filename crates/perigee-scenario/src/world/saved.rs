@@ -22,9 +22,9 @@ const PACKET_BYTES: [u64; 2] = [1500, 52];
 /// # Errors
 /// A damaged file, one too short for the run, or settings that the file determines.
 pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, ScenarioError> {
-    refuse_changes(scenario, "a saved timeline has its changes already")?;
+    refuse_changes(scenario, "no effect: a saved timeline contains its changes")?;
     if let Some((name, section)) = scenario.ports.first() {
-        let why = "a saved timeline has its ports already; set them where it is made";
+        let why = "no effect: a saved timeline contains its ports; set them in its scenario";
         return Err(Problem::new(format!("port.{name}"), why).at(section.place()).into());
     }
     let wrong = |why: String| Problem::new("source.timeline.file", why).at(&s.file.place);
@@ -70,8 +70,8 @@ pub fn ways(pairs: &[Pair]) -> Result<Vec<[PairId; 2]>, String> {
         }
     }
     match waiting.into_values().flatten().min() {
-        Some(i) => Err(format!("pair {i} has no way back")),
-        None if found.is_empty() => Err("there are no pairs: nothing can be sent".into()),
+        Some(i) => Err(format!("pair {i} has no reverse pair")),
+        None if found.is_empty() => Err("the timeline has no pairs".into()),
         None => {
             found.sort_unstable_by_key(|way| way[0]);
             Ok(found)

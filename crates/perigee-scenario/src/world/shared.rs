@@ -159,7 +159,9 @@ fn make(mut source: Box<dyn ChunkSource>, board: &Board) {
 
 fn next_of(source: &mut dyn ChunkSource) -> Result<Option<Arc<Chunk>>, String> {
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| source.next_chunk()));
-    made.unwrap_or_else(|_| Err("the source of the timeline broke down (a bug: please report it)".into()))
+    made.unwrap_or_else(|_| {
+        Err("internal error in the source of the timeline (a bug: please report it)".into())
+    })
 }
 
 /// Reader of a [`SharedTimeline`] from its beginning.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// # Errors
 /// Unknown places and nodes, damaged element sets, traffic that can never flow.
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
-    refuse_changes(scenario, "changes of links belong to the small networks; a sky changes by itself")?;
+    refuse_changes(scenario, "no effect: a constellation has its own changes; [[change]] and [schedule] require a network with fixed links")?;
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(c.place()));
     let pairs = pairs(scenario)?;
@@ -74,7 +74,11 @@ fn leoem(
     let wrong =
         |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(c.place()));
     let &[(from, to)] = pairs else {
-        return Err(wrong(format!("{}: a path log has one pair of nodes, not {}", LEOEM, pairs.len())));
+        return Err(wrong(format!(
+            "{}: a path log has exactly one pair of nodes, not {}",
+            LEOEM,
+            pairs.len()
+        )));
     };
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = sources::PathLog {
@@ -155,7 +159,8 @@ fn directions(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError>
     let mut pairs = Vec::new();
     for flow in &scenario.flows {
         let Some((from, to)) = &flow.ends else {
-            let p = Problem::new("flow.from", "must be given: a constellation has no natural pairs");
+            let p =
+                Problem::new("flow.from", "required key is missing: a constellation has no default pairs");
             return Err(p.at(&flow.place).into());
         };
         let pair = (node(scenario, from, flow)?, node(scenario, to, flow)?);
@@ -169,7 +174,7 @@ fn directions(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError>
 fn node(scenario: &Scenario, name: &str, flow: &crate::file::flow::FlowSpec) -> Result<usize, ScenarioError> {
     let names = || scenario.nodes.iter().map(|n| n.name.as_str());
     names().position(|n| n == name).ok_or_else(|| {
-        let mut p = Problem::new("flow", format!("no node is called {name:?}")).at(&flow.place);
+        let mut p = Problem::new("flow", format!("no such node: {name:?}")).at(&flow.place);
         p.allowed = Some(names().collect::<Vec<_>>().join(", "));
         p.hint = suggestions::hint(name, names());
         p.into()

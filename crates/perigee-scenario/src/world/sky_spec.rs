@@ -105,7 +105,9 @@ fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
         Some(f) => {
             let why = format!("the function {} of {} is not loaded", f.name, f.file.display());
             let p = Problem::new(format!("source.constellation.{}", f.key), why).at(&f.place);
-            Err(p.hint("name a function of a .py file, or hand one over with perigee.load(FILE, {KEY: function})").into())
+            Err(p
+                .hint("name a function of a .py file, or pass one with perigee.load(FILE, {KEY: function})")
+                .into())
         }
     }
 }
@@ -256,7 +258,7 @@ fn link_list(file: &Path, place: &Place) -> Result<Vec<(u32, u32)>, ScenarioErro
         match numbers[..] {
             [Some(a), Some(b)] => Ok((a, b)),
             _ => {
-                let why = format!("{}: line {}: two satellite numbers are expected", file.display(), n + 1);
+                let why = format!("{}: line {}: expected two satellite numbers", file.display(), n + 1);
                 Err(Problem::new(key, why).at(place).found(format!("{line:?}")).into())
             }
         }
@@ -277,8 +279,7 @@ fn handover(spec: &OutageKeys) -> Result<Handover, ScenarioError> {
 
 fn recorded(file: &Path, place: &Place) -> Result<Vec<Nanos>, ScenarioError> {
     let wrong = |n: usize, line: &str| {
-        let why =
-            format!("{}: line {}: seconds from 0 to {MAX_OUTAGE_S} are expected", file.display(), n + 1);
+        let why = format!("{}: line {}: expected seconds from 0 to {MAX_OUTAGE_S}", file.display(), n + 1);
         Problem::new("handover.file", why).at(place).found(format!("{line:?}"))
     };
     let text = read("handover.file", file, place)?;
@@ -312,8 +313,8 @@ pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundN
                     .at(&n.place)
                     .found(format!("{city:?}"));
                 p.hint = Some(match perigee_orbit::sky::cities::nearest_spelling(city) {
-                    Some(near) => format!("did you mean {near:?}? Else give lat and lon in degrees"),
-                    None => "give lat and lon in degrees instead".into(),
+                    Some(near) => format!("did you mean {near:?}? Otherwise set lat and lon in degrees"),
+                    None => "set lat and lon in degrees instead".into(),
                 });
                 return Err(p.into());
             };

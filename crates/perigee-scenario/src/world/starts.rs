@@ -45,7 +45,7 @@ fn contradictory(spec: &FlowSpec, id: &str, given: Option<&Given>, why: String) 
 }
 
 fn unsuitable(spec: &FlowSpec, id: &str, scheme: Option<&SchemeInfo>) -> Problem {
-    let why = format!("{} has its own start, which cannot be replaced by {id:?}", spec.cc);
+    let why = format!("{} has its own slow start, which cannot be replaced by {id:?}", spec.cc);
     let allowed: Vec<_> =
         std::iter::once("own").chain(scheme.map(SchemeInfo::starts).unwrap_or_default()).collect();
     let p = Problem::new("flow.slow_start", why).at(&spec.place).found(format!("{id:?}"));

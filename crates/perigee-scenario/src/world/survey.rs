@@ -58,14 +58,18 @@ pub fn look(
     alone: bool,
 ) -> Result<Look, ScenarioError> {
     let Source::Constellation(c) = &scenario.source else {
-        let p = Problem::new("source", "there are no satellites in it");
+        let p = Problem::new("source", "this source has no satellites");
         return Err(p
-            .hint("skies need a [source.constellation]; perigee paths follows the routes of other networks")
+            .hint("use a [source.constellation], or `perigee paths` for routes of other networks")
             .into());
     };
     if c.is_leoem() {
-        let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(c.place());
-        return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
+        let p = Problem::new(
+            "source.constellation.preset",
+            "this preset generates a path log, not a constellation",
+        )
+        .at(c.place());
+        return Err(p.hint("use `perigee export leoem SCENARIO FILE` to write the log").into());
     }
     let mut scenario = Scenario::clone(&traffic::expand(&Arc::new(scenario.clone()), seed));
     if !c.fibres.is_empty() {
@@ -196,7 +200,7 @@ impl Look {
         let found = self.sky.shared_choices().map_err(|e| e.to_string())?;
         let mut lines: Vec<String> = found.iter().take(REMARKS).map(ToString::to_string).collect();
         if found.len() > REMARKS {
-            lines.push(format!("… and {} more terminals like this", found.len() - REMARKS));
+            lines.push(format!("… and {} similar terminals", found.len() - REMARKS));
         }
         Ok(lines)
     }
@@ -210,7 +214,7 @@ impl Look {
             "attachment": match (self.alone, self.own[i]) {
                 (true, _) => "these pairs alone",
                 (false, true) => "as in the scenario",
-                (false, false) => "beside the scenario's flows",
+                (false, false) => "alongside the scenario's flows",
             },
             "from_place": degrees(self.place(from)),
             "to_place": degrees(self.place(to)),

@@ -79,7 +79,7 @@ fn courses(world: &World, ends: &[(String, String)]) -> Result<Vec<Course>, Scen
         let (there, back) = (pair(from, to), pair(to, from));
         there.zip(back).map(|(a, b)| course(from, to, [a, b])).ok_or_else(|| {
             let known = || world.header.pairs.iter().flat_map(|p| [name(p.from), name(p.to)]);
-            let mut p = Problem::new("from", "the network has no pair of nodes with these names");
+            let mut p = Problem::new("from", "the network has no such pair of nodes");
             p = p.found(format!("{from:?} to {to:?}"));
             let some: Vec<String> = world
                 .header

@@ -15,16 +15,16 @@ const VIA: &[Only] = &[Only::Given(&["via"])];
 
 parameters! {
     /// `app = "bulk"`.
-    Bulk = "bulk", "As much as the transport takes.";
-    bytes: Option<Bytes> = optional(Notation::Data, "amount to transfer; default: no limit"), only NO_ARRIVALS;
+    Bulk = "bulk", "Bulk transfer, limited only by the transport.";
+    bytes: Option<Bytes> = optional(Notation::Data, "amount to transfer; default: unlimited"), only NO_ARRIVALS;
     arrivals: Option<Law> = optional(
         Notation::TimeLaw,
-        "time between arrivals instead of one flow: each is a connection of its own that transfers one object from start to stop (exponential: a Poisson process)",
+        "time between arrivals, for many transfers in place of one: each is a separate connection that transfers one object; they arrive from start to stop (exponential: a Poisson process)",
     );
-    object: Option<Law> = optional(Notation::DataLaw, "size of a transfer that arrives"), only ARRIVALS;
+    object: Option<Law> = optional(Notation::DataLaw, "size of each arriving transfer"), only ARRIVALS;
     via: Option<Vec<String>> = optional(
         Notation::OneOrMany(&Notation::Text),
-        "nodes on its way with a proxy that splits it, from sender to receiver: a connection of its own for each leg, named \"NAME leg 1\" and so on; the last leg's goodput is what arrives",
+        "nodes with a proxy that splits the connection, from sender to receiver: each leg is a separate connection, named \"NAME leg 1\" and so on; the receiver's goodput is that of the last leg",
     );
     via_cc: Option<Vec<String>> = optional(
         Notation::OneOrMany(&Notation::Scheme("*")),
@@ -33,17 +33,17 @@ parameters! {
     via_buffer: Bytes = key(
         Notation::Data,
         "4 MB",
-        "what a proxy may hold that the next leg has not acknowledged; the leg before it is offered the rest as receive window",
+        "buffer of a proxy for data that the next leg has not acknowledged; its free space is the receive window of the preceding leg",
     ), only VIA;
     via_standing: bool = key(
         Notation::Bool,
         "false",
-        "legs between two proxies are standing connections: no handshake, and their RTT is known",
+        "legs between two proxies are persistent connections: no handshake, RTT known in advance",
     ), only VIA;
     via_spoof: bool = key(
         Notation::Bool,
         "true",
-        "a proxy answers a SYN at once, not when the next leg is established",
+        "a proxy answers a SYN immediately, before the next leg is established",
     ), only VIA;
 }
 
@@ -53,10 +53,10 @@ impl Bulk {
             return App::Bulk { bytes: self.bytes.map(|b| b.0) }.into();
         };
         if matches!(gap, Law::Fixed(g) if g < 1e-6) {
-            problems.push(self.written.problem("arrivals", "arrivals without time between them never end"));
+            problems.push(self.written.problem("arrivals", "the time between arrivals must be at least 1 us"));
         }
         let object = self.object.unwrap_or_else(|| {
-            let p = self.written.problem("object", "the size of the transfers that arrive must be given");
+            let p = self.written.problem("object", "required with arrivals");
             problems.push(p.hint("write object = \"pareto(100 kB, 1.3)\""));
             Law::Fixed(1.0)
         });

@@ -14,9 +14,9 @@ const SHORTEST: Nanos = Nanos::from_micros(100);
 
 parameters! {
     /// `app = "on-off"`.
-    OnOff = "on-off", "As much as the transport takes, silence, and so on, over one connection.";
-    on: Law = key(Notation::TimeLaw, "exponential(1 s)", "time of sending");
-    off: Law = key(Notation::TimeLaw, "exponential(1 s)", "time of silence");
+    OnOff = "on-off", "Alternating periods of bulk transfer and silence over one connection.";
+    on: Law = key(Notation::TimeLaw, "exponential(1 s)", "duration of a period of transfer");
+    off: Law = key(Notation::TimeLaw, "exponential(1 s)", "duration of a period of silence");
 }
 
 impl OnOff {
@@ -24,9 +24,9 @@ impl OnOff {
         for (key, law) in [("on", &self.on), ("off", &self.off)] {
             // With zero the source would switch forever at one instant.
             if law.mean() < SHORTEST.as_secs_f64() {
-                let why = "sending and silence would follow each other without end";
-                let p = self.written.problem(key, why).allowed(format!("times of {SHORTEST} and more in the mean"));
-                problems.push(p.hint("app = \"bulk\" sends all the time"));
+                let why = "the mean duration is too short";
+                let p = self.written.problem(key, why).allowed(format!("a mean of at least {SHORTEST}"));
+                problems.push(p.hint("use app = \"bulk\" to send continuously"));
             }
         }
         App::OnOff { on: self.on, off: self.off }.into()

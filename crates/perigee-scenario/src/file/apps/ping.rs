@@ -11,9 +11,9 @@ use perigee_units::Nanos;
 
 parameters! {
     /// `app = "ping"`.
-    Ping = "ping", "A small UDP packet that is echoed: measures the path without load.";
-    interval: Nanos = key(SOME_TIME, "100 ms", "time between pings");
-    size: u32 = key(Notation::Int(28, 1500), "64", "bytes of the IP packet, both ways");
+    Ping = "ping", "Small UDP packets that the receiver echoes, to measure the RTT of the path with negligible load.";
+    interval: Nanos = key(SOME_TIME, "100 ms", "interval between pings");
+    size: u32 = key(Notation::Int(28, 1500), "64", "size of the IP packet in bytes, in both directions");
 }
 
 impl Ping {

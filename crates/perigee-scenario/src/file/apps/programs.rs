@@ -8,7 +8,7 @@ use perigee_timeline::App;
 
 parameters! {
     /// `app = "programs"`.
-    Programs = "programs", "Whatever the programs between its nodes send, both ways, with real hosts: see [[program]]. Its cc is what their connections use, unless they choose.";
+    Programs = "programs", "Traffic of programs on real hosts between its nodes, in both directions (see [[program]]). Its cc is the default of their connections; programs may select another.";
 }
 
 impl Programs {

@@ -11,11 +11,11 @@ use perigee_units::Nanos;
 
 parameters! {
     /// `app = "request"`.
-    Request = "request", "The receiver asks for one object after the other over one connection.";
+    Request = "request", "The receiver requests one object after another over one connection.";
     object: Law = required(Notation::DataLaw, "size of an object");
-    think: Law = key(Notation::TimeLaw, "0 s", "time from the end of an object to the next request");
-    period: Nanos = key(ANY_TIME, "0 s", "shortest time between two requests (video segments)");
-    objects: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "how many; default: until the flow stops");
+    think: Law = key(Notation::TimeLaw, "0 s", "think time: from the end of an object to the next request");
+    period: Nanos = key(ANY_TIME, "0 s", "minimum interval between two requests (as for video segments)");
+    objects: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "number of objects; default: unlimited");
 }
 
 impl Request {

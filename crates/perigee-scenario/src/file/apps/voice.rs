@@ -15,19 +15,19 @@ const PACKET: Notation = Notation::Time(SHORTEST, Nanos::from_millis(200));
 
 parameters! {
     /// `app = "voice"`.
-    Voice = "voice", "One direction of a call: RTP packets of speech while somebody talks, silence, and so on (talk spurts and pauses of ITU-T P.59); its mean opinion score follows from delay and loss.";
+    Voice = "voice", "One direction of a voice call: RTP packets in talk spurts, with pauses in between (ITU-T P.59); the mean opinion score is computed from delay and loss.";
     codec: String = key(
         Notation::Word(&Codec::NAMES),
         "g711",
-        "g711: 64 kbit/s with loss concealment; g729: 8 kbit/s (Annex A, with voice activity detection)",
+        "g711 = 64 kbit/s with loss concealment; g729 = 8 kbit/s (Annex A, with voice activity detection)",
     );
-    packet: Nanos = key(PACKET, "20 ms", "speech in a packet, and time between packets");
-    talk: Law = key(Notation::TimeLaw, "exponential(1004 ms)", "length of a talk spurt");
-    silence: Law = key(Notation::TimeLaw, "exponential(1587 ms)", "length of a pause");
+    packet: Nanos = key(PACKET, "20 ms", "speech per packet, and interval between packets");
+    talk: Law = key(Notation::TimeLaw, "exponential(1004 ms)", "duration of a talk spurt");
+    silence: Law = key(Notation::TimeLaw, "exponential(1587 ms)", "duration of a pause");
     playout: Nanos = key(
         Notation::Time(Nanos::ZERO, Nanos::from_secs(10)),
         "60 ms",
-        "how much longer than that of the first packet of its talk spurt the delay of one may be; later ones are not played",
+        "playout margin: maximum delay of a packet in excess of that of the first packet of its talk spurt; later packets are discarded",
     );
 }
 
@@ -35,9 +35,9 @@ impl Voice {
     pub(super) fn spec(self, problems: &mut Vec<Problem>) -> Spec {
         for (key, law) in [("talk", &self.talk), ("silence", &self.silence)] {
             if law.mean() < SHORTEST.as_secs_f64() {
-                let p = self.written.problem(key, "talk and silence would follow each other without end");
-                let p = p.allowed(format!("times of {SHORTEST} and more in the mean"));
-                problems.push(p.hint("app = \"cbr\" sends all the time"));
+                let p = self.written.problem(key, "the mean duration is too short");
+                let p = p.allowed(format!("a mean of at least {SHORTEST}"));
+                problems.push(p.hint("use app = \"cbr\" to send continuously"));
             }
         }
         App::Voice(perigee_timeline::Voice {

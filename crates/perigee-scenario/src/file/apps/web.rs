@@ -9,12 +9,12 @@ use perigee_timeline::{App, Law};
 
 parameters! {
     /// `app = "web"`.
-    Web = "web", "Pages, one after the other over one connection: the receiver asks for a document, then for all objects that it names at once (as with HTTP/2), and is done with the last byte of the last.";
+    Web = "web", "Web pages, one after another over one connection: the receiver requests a document, then all objects of the page at once (as with HTTP/2); a page is complete with the last byte of its last object.";
     document: Law = key(Notation::DataLaw, "30 kB", "size of the document");
-    objects: u64 = key(Notation::Int(1, 1000), "70", "objects of a page beside its document");
-    object: Law = key(Notation::DataLaw, "pareto(28 kB, 1.5)", "size of each");
-    think: Law = key(Notation::TimeLaw, "exponential(5 s)", "time from the end of a page to the next");
-    pages: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "how many; default: until the flow stops");
+    objects: u64 = key(Notation::Int(1, 1000), "70", "number of objects of a page, in addition to its document");
+    object: Law = key(Notation::DataLaw, "pareto(28 kB, 1.5)", "size of an object");
+    think: Law = key(Notation::TimeLaw, "exponential(5 s)", "think time: from the end of a page to the next request");
+    pages: Option<u64> = optional(Notation::Int(1, 1_000_000_000), "number of pages; default: unlimited");
 }
 
 impl Web {

@@ -26,41 +26,41 @@ const BOUNDS: [&str; 4] = ["at_least", "at_most", "near", "order"];
 
 parameters! {
     /// `[[expect]]`.
-    Expect = "expect", "What must hold of the results: `perigee run`, `sweep` and `judge` report it and end with code 4 where it does not.", kinds Kinds { by: By::Word("metric"), of: metrics::METRICS };
-    metric: String = required(Notation::Word(metrics::NAMES), "what is bounded; each metric has keys of its own, below");
-    title: Option<String> = optional(Notation::Text, "one line for tables; default: made from the keys");
-    source: Option<String> = optional(Notation::Text, "where the bound is from: a document's section, a derivation, or \"ours\"");
-    cc: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "schemes that it holds for; default: all that are compared");
-    flow: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "flows by name; default: all flows over TCP together"), only OF_FLOWS;
-    group: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "groups of flows by name (`group` of a [[flow]]); of a column, one"), only WITHOUT_FLOW;
-    from: Option<Nanos> = optional(ANY_TIME, "start of the window; default: the end of run.warmup, of states, rise and convergence the start of the run"), only IN_A_WINDOW;
+    Expect = "expect", "A bound on the results. `perigee run`, `sweep` and `judge` check it and exit with code 4 if it is not met.", kinds Kinds { by: By::Word("metric"), of: metrics::METRICS };
+    metric: String = required(Notation::Word(metrics::NAMES), "metric to bound; each has additional keys, below");
+    title: Option<String> = optional(Notation::Text, "one-line title for tables; default: derived from the keys");
+    source: Option<String> = optional(Notation::Text, "origin of the bound: the section of a document, a derivation, or \"ours\"");
+    cc: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "congestion controls to which it applies; default: all that are compared");
+    flow: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "names of flows; default: all TCP flows together"), only OF_FLOWS;
+    group: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "names of groups of flows (`group` of [[flow]]); for a column, one"), only WITHOUT_FLOW;
+    from: Option<Nanos> = optional(ANY_TIME, "start of the window; default: the end of run.warmup; for states, rise and convergence the start of the run"), only IN_A_WINDOW;
     until: Option<Nanos> = optional(ANY_TIME, "end of the window; default: the end of the run"), only IN_A_WINDOW;
-    within: Option<f64> = optional(Notation::Share(0.0, 1.0), "largest deviation from near, as a share of it"), only NEAR;
-    order: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "schemes from the largest value to the smallest, compared seed by seed");
-    seeds: String = key(Notation::Word(&["mean", "each"]), "mean", "mean = the 95 % interval of the mean over seeds must lie within the bounds, each = the value of every seed must");
+    within: Option<f64> = optional(Notation::Share(0.0, 1.0), "maximum deviation from near, as a fraction of it"), only NEAR;
+    order: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "congestion controls in descending order of the value, compared seed by seed");
+    seeds: String = key(Notation::Word(&["mean", "each"]), "mean", "mean = the 95 % confidence interval of the mean over seeds must lie within the bounds; each = the value of every seed must");
 }
 
 impl Expect {
     pub(crate) fn check(&self, duration: Nanos, problems: &mut Vec<Problem>) {
         let c = &self.written;
         if !BOUNDS.iter().any(|k| c.has(k)) {
-            let p = c.problem("metric", "nothing is required of it").found(format!("{:?}", self.metric));
+            let p = c.problem("metric", "no bound is given").found(format!("{:?}", self.metric));
             problems.push(p.hint(format!("give one of {}", BOUNDS.join(", "))));
         }
         if c.has("near") && self.within.is_none() {
-            let p = c.problem("near", "the largest deviation must be given");
+            let p = c.problem("near", "requires within");
             problems.push(p.hint("add within = \"2 %\""));
         }
         if let (Some(low), Some(high)) = (number(c, "at_least"), number(c, "at_most")) {
             if low > high {
-                let p = c.problem("at_least", "above at_most: nothing lies between");
-                problems.push(p.hint("exchange them, or raise at_most"));
+                let p = c.problem("at_least", "must not exceed at_most");
+                problems.push(p.hint("swap them, or increase at_most"));
             }
         }
         self.check_window(duration, problems);
         let distinct: BTreeSet<_> = self.order.iter().collect();
         if c.has("order") && (distinct.len() < 2 || distinct.len() < self.order.len()) {
-            let p = c.problem("order", "an order needs two schemes or more, each once");
+            let p = c.problem("order", "requires at least two congestion controls, each listed once");
             problems.push(p.found(format!("{:?}", self.order)));
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn errors_name_line_value_and_remedy() {
         let rejected = [
-            ("metric = \"goodput\"", "s:7: expect.0.metric: nothing is required of it"),
+            ("metric = \"goodput\"", "s:7: expect.0.metric: no bound is given"),
             ("metric = \"goodput\"\nat_least = 40", "s:8: expect.0.at_least: a bare number has no unit"),
             (
                 "metric = \"goodput\"\nat_least = \"1 Mbit\"\nquantile = 0.5",
@@ -190,12 +190,12 @@ mod tests {
                 "s:9: expect.0.within: no effect",
             ),
             ("metric = \"rtt\"\nnear = \"1 ms\"", "add within"),
-            ("metric = \"rtt\"\nat_least = \"2 ms\"\nat_most = \"1 ms\"", "exchange them"),
+            ("metric = \"rtt\"\nat_least = \"2 ms\"\nat_most = \"1 ms\"", "swap them"),
             ("metric = \"rtt\"\nat_most = \"2 ms\"\nfrom = \"11 s\"", "after the end of the run"),
             ("metric = \"rtt\"\nat_most = \"2 ms\"\nfrom = \"3 s\"\nuntil = \"2 s\"", "is empty"),
             ("metric = \"jain\"\nat_least = 0.9\nflow = \"a\"", "no effect"),
-            ("metric = \"rtt\"\norder = [\"cubic\"]", "two schemes or more"),
-            ("metric = \"visits\"\nat_least = 1", "expect.0.state: must be given"),
+            ("metric = \"rtt\"\norder = [\"cubic\"]", "at least two congestion controls"),
+            ("metric = \"visits\"\nat_least = 1", "expect.0.state: required key is missing"),
             ("metric = \"speed\"\nat_least = 1", "goodput"),
         ];
         for (keys, expected) in rejected {

@@ -10,13 +10,13 @@ use perigee_units::{BitRate, Nanos};
 
 parameters! {
     /// `[schedule] every`.
-    Every = "every", "Draws of its own, one after the other.";
-    every: Nanos = required(Notation::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes");
+    Every = "every", "Changes at a fixed interval, with values drawn independently.";
+    every: Nanos = required(Notation::Time(Nanos::from_millis(1), MAX_DURATION), "interval between changes");
     first: Nanos = key(ANY_TIME, "0 s", "time of the first change");
-    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new rate of the port");
+    rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new transmission rate of the port; 0 blocks it");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
     loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
-    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long, from the change on");
+    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "duration for which the link is down, from the change on");
 }
 
 impl Every {

@@ -9,8 +9,8 @@ use crate::file::parameters::parameters;
 
 parameters! {
     /// `[schedule] file`.
-    File = "file", "A line of a table for each change.";
-    file: Named = required(Notation::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them)");
+    File = "file", "Changes from a file, one per row.";
+    file: Named = required(Notation::File, "CSV with the column t_s and any of rate_mbps, rtt_ms, outage_ms, loss_pct");
 }
 
 impl File {

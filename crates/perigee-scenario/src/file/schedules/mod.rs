@@ -25,7 +25,7 @@ macro_rules! schedules {
                 $(name if name == $schedule::SECTION.name => Some($schedule::read(c).changes(problems)),)*
                 _ => {
                     let names: Vec<&str> = SCHEDULES.iter().map(|s| s.name).collect();
-                    problems.push(c.problem(names[0], format!("give one of {}", names.join(", "))));
+                    problems.push(c.problem(names[0], format!("one of {} is required", names.join(", "))));
                     None
                 }
             }
@@ -35,7 +35,7 @@ macro_rules! schedules {
 
 parameters! {
     /// `[schedule]`.
-    Schedule = "schedule", "Changes that repeat: drawn from the seed, read from a file, or drawn as a published study did.", kinds Kinds { by: By::Presence, of: SCHEDULES };
+    Schedule = "schedule", "Repeated changes: drawn at random, read from a file, or drawn as in a published study.", kinds Kinds { by: By::Presence, of: SCHEDULES };
     on: String = bottleneck();
     direction: Option<Direction> = direction();
     mode: OutageMode = outage_mode();

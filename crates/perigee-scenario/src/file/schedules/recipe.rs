@@ -8,9 +8,9 @@ use crate::file::parameters::parameters;
 
 parameters! {
     /// `[schedule] recipe`.
-    Recipe = "recipe", "The random schedule of a published study, drawn as it was; its run number is the seed.";
-    recipe: String = required(Notation::Word(&["leo-cc", "orbcc", "leotcp"]), "the study: of LEO congestion control in Mininet, of OrbCC, of LeoTCP");
-    loss: bool = key(Notation::Bool, "false", "its random losses are drawn, too");
+    Recipe = "recipe", "The random schedule of a published study, reproduced draw by draw; the seed is the study's run number.";
+    recipe: String = required(Notation::Word(&["leo-cc", "orbcc", "leotcp"]), "study: leo-cc = LEO congestion control in Mininet; orbcc = OrbCC; leotcp = LeoTCP");
+    loss: bool = key(Notation::Bool, "false", "include the random losses of the study");
 }
 
 impl Recipe {

@@ -14,10 +14,10 @@ const MAX_LINKS: usize = 1_000_000;
 
 parameters! {
     /// `[source.chain]`.
-    Chain = "chain", "Hosts s and d with routers r1, r2, … in a row between them. Ports: bottleneck (data direction), reverse.";
-    links: usize = key(Notation::Int(1, 10_000), "1", "links from host to host");
-    copies: usize = key(Notation::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)");
-    rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time, spread evenly");
+    Chain = "chain", "Hosts s and d, connected by routers r1, r2, … in a row. Ports: bottleneck (data direction), reverse.";
+    links: usize = key(Notation::Int(1, 10_000), "1", "number of links from host to host");
+    copies: usize = key(Notation::Int(1, 100_000), "1", "number of independent parallel chains (hosts s.1, d.1, s.2, …)");
+    rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time, distributed evenly over the links");
     loss: f64 = loss();
     reordering: LinkOrder = reordering();
 }
@@ -27,7 +27,7 @@ impl SourceSpec for Chain {
         let (links, copies) = (self.links, self.copies);
         if links * copies > MAX_LINKS {
             let p = self.written.problem("copies", format!("{copies} chains of {links} links are {} links", links * copies));
-            problems.push(p.allowed(format!("at most {MAX_LINKS} in all")));
+            problems.push(p.allowed(format!("at most {MAX_LINKS} in total")));
             return None;
         }
         Some(self)

@@ -10,12 +10,12 @@ use perigee_units::Nanos;
 
 parameters! {
     /// `[source.crossing]`.
-    Crossing = "crossing", "Two dumbbells, a1 -> a2 and b1 -> b2. Pairs s1, d1, … stay on the first; those that follow move between the second and the first, and nothing is lost. Ports: bottleneck, reverse, access.";
-    staying: usize = key(Notation::Int(1, 10_000), "2", "pairs that stay on the first");
-    moving: usize = key(Notation::Int(1, 10_000), "2", "pairs that start on the second");
-    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each; the same on both ways");
-    bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of each bottleneck");
-    moves: Vec<Nanos> = required(Notation::OneOrMany(&ANY_TIME), "times at which the moving pairs change sides: to the first, back, and so on");
+    Crossing = "crossing", "Two dumbbells, a1 -> a2 and b1 -> b2. The first pairs (s1, d1, …) stay on the first dumbbell; the others move between the second and the first, without loss. Ports: bottleneck, reverse, access.";
+    staying: usize = key(Notation::Int(1, 10_000), "2", "number of pairs that stay on the first dumbbell");
+    moving: usize = key(Notation::Int(1, 10_000), "2", "number of pairs that start on the second dumbbell");
+    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one value per pair; the same over both dumbbells");
+    bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of each bottleneck, part of the RTT");
+    moves: Vec<Nanos> = required(Notation::OneOrMany(&ANY_TIME), "times at which the moving pairs change dumbbells: to the first, back, and so on");
 }
 
 impl SourceSpec for Crossing {

@@ -30,7 +30,7 @@ macro_rules! sources {
 
         parameters! {
             /// `[source]`: exactly one of its sections is given.
-            Sources = "source", "Where the network comes from: exactly one of these sections.";
+            Sources = "source", "Origin of the network: exactly one of these sections.";
             $($module: Option<$source> = one();)*
         }
 
@@ -85,7 +85,7 @@ pub fn read(sources: Sources, problems: &mut Vec<Problem>) -> Option<Source> {
         let places = names.iter().map(|name| c.place_of(name));
         let place = places.max_by_key(|p| p.line.unwrap_or(usize::MAX)).unwrap_or(&c.place);
         let message = match names.len() {
-            0 => "there is no source: where does the network come from?".to_string(),
+            0 => "no source is given".to_string(),
             _ => format!("more than one source: {}", names.join(", ")),
         };
         problems
@@ -110,7 +110,7 @@ fn one_for_each(
         each if each.len() == pairs => Some(each.to_vec()),
         some => {
             let p = c.problem("rtt", format!("{} round-trip times for {pairs} pairs", some.len()));
-            problems.push(p.allowed("one, or one for each pair"));
+            problems.push(p.allowed("one, or one per pair"));
             None
         }
     }

@@ -13,10 +13,10 @@ use perigee_units::Nanos;
 parameters! {
     /// `[source.parking_lot]`.
     ParkingLot = "parking_lot", "Routers r0, r1, … in a row; pair s0, d0 crosses all bottlenecks, pair s1, d1 the first, and so on. Ports: bottleneck, reverse, access.";
-    bottlenecks: usize = key(Notation::Int(1, 10_000), "3", "links between the routers");
-    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each");
-    rtt_at: Placement = key(Notation::Word(&["access", "forward"]), "access", "which links hold it: the access links, or the first link of the data path");
-    bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of each bottleneck"), only ON_ACCESS;
+    bottlenecks: usize = key(Notation::Int(1, 10_000), "3", "number of links between the routers");
+    rtt: Vec<Nanos> = key(Notation::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one value per pair");
+    rtt_at: Placement = key(Notation::Word(&["access", "forward"]), "access", "placement of the RTT: access = on the access links; forward = on the first link of the data path");
+    bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of each bottleneck, part of the RTT"), only ON_ACCESS;
     reordering: LinkOrder = reordering();
 }
 

@@ -12,14 +12,14 @@ use std::path::PathBuf;
 
 parameters! {
     /// `[source.path_log]`.
-    PathLog = "path_log", "A recorded path, a line per second (LeoEM's format). Hosts: end1, end2. Ports: hop (all); dish (those of the ends into the sky, where [port.dish] says more than [port.hop]); host (with [port.host] hosts have a link of their own, without delay, to the ends of the path, as in LeoEM's emulator).";
-    file: Named = required(Notation::File, "the log");
-    hops: String = key(Notation::Word(&["chain", "nodes"]), "chain", "chain = hop k of the path is port k whoever sits there (queues survive a change of satellites); nodes = each recorded node is a node");
-    first: Nanos = key(ANY_TIME, "0 s", "skip this much of the log");
+    PathLog = "path_log", "A recorded path, one line per second (LeoEM's format). Hosts: end1, end2. Ports: hop (all); dish (uplinks of the ends; [port.dish] overrides keys of [port.hop]); host ([port.host] adds a link without delay between each host and its end of the path, as in LeoEM's emulator).";
+    file: Named = required(Notation::File, "path log");
+    hops: String = key(Notation::Word(&["chain", "nodes"]), "chain", "identity of hops: chain = hop k of the path is always port k (queues persist over handovers); nodes = each recorded node is a separate node");
+    first: Nanos = key(ANY_TIME, "0 s", "start of the run in the log");
     breaks: String = key(
         Notation::Word(&["none", "emulator"]),
         "none",
-        "what a change of satellites breaks: nothing, or what LeoEM's emulator does: links between satellites lose what they hold, those of the ends are down for the time of [handover]",
+        "outages at a change of satellites: none, or emulator = those of LeoEM's emulator: changed links between satellites lose their packets, and those of the ends are down for the time in [handover]",
     );
     reordering: LinkOrder = reordering();
 }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 parameters! {
     /// `[source.timeline]`.
-    Timeline = "timeline", "A timeline saved by `perigee timeline SCENARIO --out FILE`: nodes, ports, links and changes are as saved.";
-    file: Named = required(Notation::File, "the saved timeline");
+    Timeline = "timeline", "A timeline saved by `perigee timeline SCENARIO --out FILE`, with its nodes, ports, links and changes.";
+    file: Named = required(Notation::File, "saved timeline");
 }
 
 impl SourceSpec for Timeline {

@@ -16,12 +16,12 @@ const STEP: Notation = Notation::Time(Nanos::from_millis(1), Nanos::from_secs(60
 
 parameters! {
     /// `[source.trace]`.
-    Trace = "trace", "One link driven by recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.";
-    rate_file: Named = required(Notation::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start");
-    reverse_rate_file: Option<Named> = optional(Notation::File, "the same for the way back, d to s; default: as [port.reverse] says");
-    delay_file: Option<Named> = optional(Notation::File, "a line per step: one-way delay in milliseconds, with fractions if wanted");
-    delay_step: Nanos = key(STEP, "10 ms", "time between lines of the delay file"), only &[Only::Given(&["delay_file"])];
-    rate_step: Nanos = key(STEP, "100 ms", "delivery opportunities are counted over this time");
+    Trace = "trace", "A link with recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.";
+    rate_file: Named = required(Notation::File, "delivery opportunities of 1500 bytes, one per line: milliseconds since the start");
+    reverse_rate_file: Option<Named> = optional(Notation::File, "delivery opportunities of the reverse direction, d to s; default: constant rate of [port.reverse]");
+    delay_file: Option<Named> = optional(Notation::File, "one-way delays in milliseconds, one per line and step (fractions allowed)");
+    delay_step: Nanos = key(STEP, "10 ms", "interval between lines of delay_file"), only &[Only::Given(&["delay_file"])];
+    rate_step: Nanos = key(STEP, "100 ms", "interval over which delivery opportunities are counted");
     rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time"), only &[Only::Absent("delay_file")];
     loss: f64 = loss();
     reordering: LinkOrder = reordering();

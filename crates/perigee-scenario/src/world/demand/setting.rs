@@ -227,8 +227,8 @@ fn constellation(scenario: &Scenario) -> Result<&Constellation, ScenarioError> {
     match &scenario.source {
         Source::Constellation(c) if !c.is_leoem() => Ok(c),
         _ => {
-            let p = Problem::new("source", "there are no satellites in it");
-            Err(p.hint("a demand needs a [source.constellation]").into())
+            let p = Problem::new("source", "this source has no satellites");
+            Err(p.hint("[demand] requires a [source.constellation]").into())
         }
     }
 }
