@@ -15,6 +15,7 @@ use perigee_timeline::PortSpec;
 use perigee_timeline::{GeoPoint, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Satellites of a sky.
@@ -124,13 +125,21 @@ pub struct GroundNode {
     /// Maximum number of satellites in use at once, the nearest ones. `None` = no limit, as for
     /// most stations.
     pub dishes: Option<u32>,
+    /// Times during which it is out of service and has no satellite.
+    pub off: Vec<Range<Nanos>>,
 }
 
 impl GroundNode {
     /// A terminal or station with a minimum elevation of 25 degrees and the dishes of its kind, not
     /// a relay.
     pub fn new(name: impl Into<String>, kind: GroundKind, place: GeoPoint) -> Self {
-        GroundNode { name: name.into(), kind, place, mask: Mask::default(), relays: false, dishes: None }
+        let mask = Mask::default();
+        GroundNode { name: name.into(), kind, place, mask, relays: false, dishes: None, off: Vec::new() }
+    }
+
+    /// Whether it is out of service at `t`.
+    pub fn is_off(&self, t: Nanos) -> bool {
+        self.off.iter().any(|times| times.contains(&t))
     }
 }
 

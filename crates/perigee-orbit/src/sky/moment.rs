@@ -80,7 +80,7 @@ impl Sky {
         let mut m = Moment { t, positions, ..Moment::default() };
         m.visible.resize_with(self.ground.len(), Vec::new);
         for g in 0..self.ground.len() {
-            if !horizon.candidates[g].is_empty() {
+            if !horizon.candidates[g].is_empty() && !self.spec.ground[g].is_off(t) {
                 self.look(g, &m.positions, &horizon.candidates[g], &mut m.visible[g]);
             }
         }

@@ -53,6 +53,9 @@ impl Sky {
 
     fn why_blind(&self, g: usize) -> Result<String, SkyError> {
         let (node, latitude) = (&self.spec.ground[g], self.spec.ground[g].place.lat_deg.abs());
+        if !node.off.is_empty() {
+            return Ok("its outages leave it no time with a satellite in view: shorten them".into());
+        }
         let reach = self.reach_deg(node.mask)?;
         if latitude > reach {
             return Ok(format!(

@@ -7,7 +7,7 @@ use crate::file::field::FromPart;
 use crate::file::grammar::Only;
 use crate::file::notation::{Draw, Notation};
 use crate::file::parameters::parameters;
-use crate::file::rows::{ANY_TIME, SHORT_DRAW};
+use crate::file::rows::{ANY_TIME, LONG_DRAW, SHORT_DRAW};
 use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ parameters! {
     delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
     loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
-    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "duration for which the link is down");
+    outage: Option<Draw<Nanos>> = optional(LONG_DRAW, "length of an outage of the port; in a constellation, of the node `on`, which has no satellite during it");
     mode: OutageMode = outage_mode(), only &[Only::Given(&["outage"])];
 }
 

@@ -145,6 +145,7 @@ pub const MAX_FLOWS: i64 = 100_000;
 
 pub(crate) const ANY_TIME: Notation = Notation::Time(Nanos::ZERO, MAX_DURATION);
 pub(crate) const SOME_TIME: Notation = Notation::Time(Nanos(1_000), MAX_DURATION);
+pub(crate) const LONG_DRAW: Notation = Notation::TimeDraw(Nanos::ZERO, MAX_DURATION);
 pub(crate) const SHORT_DRAW: Notation = Notation::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
 pub(crate) const RTT: Notation = Notation::Time(Nanos::ZERO, Nanos::from_secs(100));
 

@@ -12,6 +12,7 @@
 //! * [`exchange`], [`survey`]: networks to and from the files of other tools, and views of a sky by
 //!   pairs ([`timeline_paths`]: of other networks).
 
+pub(crate) mod any_gateway;
 pub mod assembly;
 pub mod background;
 pub mod changes;
@@ -26,6 +27,7 @@ mod graph;
 pub mod jitter;
 pub mod legs;
 pub mod network;
+pub(crate) mod node_outages;
 mod own_network;
 pub mod ports;
 mod radio;

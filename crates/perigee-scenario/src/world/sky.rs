@@ -24,11 +24,11 @@ use std::sync::Arc;
 /// # Errors
 /// Unknown places and nodes, damaged element sets, traffic that can never flow.
 pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Network, ScenarioError> {
-    refuse_changes(scenario, "no effect: a constellation has its own changes; [[change]] and [schedule] require a network with fixed links")?;
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(c.place()));
     let pairs = pairs(scenario)?;
     if c.is_leoem() {
+        refuse_changes(scenario, "a recorded path has its changes already")?;
         return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;

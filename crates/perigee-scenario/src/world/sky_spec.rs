@@ -10,6 +10,7 @@ use crate::file::notation;
 use crate::file::scenario::Scenario;
 use crate::file::sources::{self, Constellation};
 use crate::file::vary::Varied;
+use crate::world::node_outages;
 use crate::world::radio::RadioTable;
 use perigee_orbit::interop;
 use perigee_orbit::links::isls::{Limits, Seam};
@@ -50,8 +51,9 @@ pub fn spec(
     loaded(scenario, c)?;
     let (satellites, own_mask) = satellites(c)?;
     let mask = c.mask_deg.unwrap_or(own_mask);
-    let ground =
+    let mut ground: Vec<GroundNode> =
         scenario.nodes.iter().map(|n| ground(n, mask, c.relay == "stations")).collect::<Result<_, _>>()?;
+    node_outages::apply(scenario, &mut ground)?;
     let start = c.start.as_deref().map(Epoch::parse).transpose();
     let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(c.place()))?;
     let mut spec = SkySpec {
@@ -329,6 +331,7 @@ pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundN
         mask: Mask::Elevation(n.mask_deg.unwrap_or(mask_deg)),
         relays: relay && kind == GroundKind::Station,
         dishes: n.dishes,
+        off: Vec::new(),
     })
 }
 

@@ -5,12 +5,10 @@
 
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::matrix::Demand;
-use crate::file::node::NodeSpec;
 use crate::file::rows::MAX_FLOWS;
 use crate::file::scenario::Scenario;
 use crate::file::vary::Varied;
-use crate::world::sky_spec;
-use perigee_orbit::frames::great_circle_m;
+use crate::world::any_gateway;
 use perigee_timeline::App;
 use perigee_units::draw::finalise;
 use perigee_units::Nanos;
@@ -19,18 +17,27 @@ use std::sync::Arc;
 /// The scenario with its traffic patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     let seed = scenario.run.vary.seed_of(Varied::Traffic, seed);
-    let plain = |f: &FlowSpec| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none() && !is_any(f);
+    let plain = |f: &FlowSpec| {
+        f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none() && !any_gateway::is_any(f)
+    };
     if scenario.flows.iter().all(plain) {
         return scenario.clone();
     }
+    let with_gateway =
+        |flows: Vec<FlowSpec>| flows.into_iter().flat_map(|flow| any_gateway::resolve(scenario, flow));
     let mut flows = Vec::new();
     for (i, flow) in scenario.flows.iter().enumerate() {
         match &flow.pattern {
-            None => flows.extend(arrivals(scenario, &settled(scenario, flow), seed, i as u64)),
+            None => flows.extend(with_gateway(arrivals(scenario, flow, seed, i as u64))),
             Some(Pattern::Matrix(rows)) => {
                 for (k, row) in rows.iter().enumerate() {
-                    let flow = settled(scenario, &of_row(flow, k, row));
-                    flows.extend(arrivals(scenario, &flow, seed, finalise(i as u64) ^ k as u64));
+                    let of_row = of_row(flow, k, row);
+                    flows.extend(with_gateway(arrivals(
+                        scenario,
+                        &of_row,
+                        seed,
+                        finalise(i as u64) ^ k as u64,
+                    )));
                 }
             }
             Some(pattern) => {
@@ -44,28 +51,6 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
         }
     }
     Arc::new(Scenario { flows: crate::world::legs::expand(flows), ..Scenario::clone(scenario) })
-}
-
-/// Names that mean the nearest station.
-const ANY: [&str; 2] = ["any gateway", "any station"];
-
-fn is_any(flow: &FlowSpec) -> bool {
-    flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY.contains(&n.as_str())))
-}
-
-/// The flow with "any" replaced by the nearest station on the ground.
-fn settled(scenario: &Scenario, flow: &FlowSpec) -> FlowSpec {
-    let Some((from, to)) = flow.ends.as_ref().filter(|_| is_any(flow)) else { return flow.clone() };
-    let place = |n: &NodeSpec| sky_spec::ground(n, 0.0, false).ok().map(|g| g.place);
-    let nearest = |name: &String, of: &String| {
-        let here = scenario.nodes.iter().find(|n| n.name == *of).and_then(place)?;
-        let stations = scenario.nodes.iter().filter(|n| n.kind == "station" && n.name != *of);
-        let far = |n: &&NodeSpec| place(n).map_or(u64::MAX, |p| great_circle_m(here, p) as u64);
-        ANY.contains(&name.as_str()).then(|| stations.min_by_key(far).map(|n| n.name.clone()))?
-    };
-    let ends =
-        (nearest(from, to).unwrap_or_else(|| from.clone()), nearest(to, from).unwrap_or_else(|| to.clone()));
-    FlowSpec { ends: Some(ends), ..flow.clone() }
 }
 
 /// Flow, or flows, of a row of a matrix.

@@ -187,6 +187,9 @@ impl Setting {
 
     /// Share of a gateway's capacity at an instant, after weather and failures.
     pub fn share_left(&self, gateway: usize, t: Nanos) -> f64 {
+        if self.sky.spec().ground[self.gateways[gateway].ground].is_off(t) {
+            return 0.0;
+        }
         let weather = &self.gateways[gateway].weather;
         let fade = weather[..weather.partition_point(|f| f.at <= t)].last();
         let dry = fade.map_or(1.0, |f| f.rate_share * (1.0 - f.loss));
@@ -350,5 +353,8 @@ mod tests {
             setting("[[demand.failure]]\ngateway = \"g\"\nat = \"10 s\"\nlength = \"5 s\"\nleft = 0.25\n");
         let at = |t| s.share_left(0, Nanos::from_secs(t));
         assert_eq!([9, 10, 14, 15].map(at), [1.0, 0.25, 0.25, 1.0]);
+        let s = setting("[[change]]\nat = \"10 s\"\non = \"g\"\noutage = \"5 s\"\n");
+        let at = |t| s.share_left(0, Nanos::from_secs(t));
+        assert_eq!([9, 10, 14, 15].map(at), [1.0, 0.0, 0.0, 1.0]);
     }
 }
