@@ -28,7 +28,7 @@ parameters! {
     Flow = "flow", "A flow, or several similar flows.", kinds Kinds { by: By::Word("app"), of: apps::APPS };
     name: Option<String> = optional(Notation::Text, "unique name; default: derived from the ends");
     from: Option<String> = optional(Notation::Text, "sending node; without from and to: one flow for each pair of the source");
-    to: Option<String> = optional(Notation::Text, "receiving node; in a constellation also \"any gateway\" = the station nearest on the ground");
+    to: Option<String> = optional(Notation::Text, "receiving node; in a constellation also \"any gateway\" = the nearest station on the ground that is in service");
     pattern: Option<String> = optional(Notation::Word(&["permutation", "all-to-one", "gravity"]), "several flows between the nodes of a constellation: permutation = a random permutation (each node sends to one and receives from one); all-to-one = all other nodes to the node `to`; gravity = `count` random pairs, with probabilities proportional to the product of the nodes' weights");
     matrix: Option<PathBuf> = optional(Notation::File, "several flows from a file, one row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (number of flows of this entry), and optionally start_s, stop_s");
     group: Option<String> = optional(Notation::Text, "group of flows, also evaluated separately in tables, report and comparisons; default: \"background\" with background = true, otherwise none");
