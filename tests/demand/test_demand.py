@@ -179,7 +179,7 @@ def test_maps_are_drawn_of_the_run_and_of_an_instant(cli: Cli, tmp_path: Path) -
     ("words", "says"),
     [
         (("map", "out", "--map", "speed"), "'speed' is none of rate, unserved, load, lost"),
-        (("map", "out", "--map", "lost"), "--map lost compares with a second record"),
+        (("map", "out", "--map", "lost"), "--map lost requires --beside OUT2"),
         (("map", "out", "--out", "x.bmp"), "the name must end in one of"),
         (("map", "out", "--time", "2h"), "the record ends at 600 s"),
         (("map", "out", "--map", "lost", "--beside", "out", "--out", "x.gif"), "a film shows one record"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Transfers of unmodified programs over an emulated network, whose ports stamp telemetry.
+"""Transfers of unmodified programs over an emulated network with ports that stamp telemetry.
 
 Hosts of the scenario are named namespaces, since BPF programs are loaded in the machine's user namespace.
 """

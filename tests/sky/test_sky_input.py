@@ -205,7 +205,7 @@ def test_a_map_beyond_the_run_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(PRESET, encoding="utf-8")
     done = cli("sky", "s.toml", "--time", "60s")
     assert done.returncode == 0, done.stderr
-    assert "60 s is behind the end of the run, 5 s" in done.stderr
+    assert "60 s is after the end of the run, 5 s" in done.stderr
     assert cli("sky", "s.toml", "--time", "5s").stderr == ""
 
 

@@ -157,7 +157,7 @@ schemes! {
         "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its former name, with the same options: the sources before both papers (Avian688/orbtcp 594be42 and 75bceed) differ only in a comment";
     }
     OrbCcNext(orbcc_next::OrbCcNext), orbcc_next::PARAMS => {
-        "orbcc-next", "OrbCC next", no_profile, "OrbCC with a gain per RTT, a start by the first records, and windows that follow rates and free capacity at once";
+        "orbcc-next", "OrbCC next", no_profile, "OrbCC with a gain per RTT, a start from the first record, and windows that follow rates and free capacity immediately";
     }
 }
 

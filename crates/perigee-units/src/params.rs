@@ -140,7 +140,8 @@ impl Domain {
             Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Domain::Time { min, max, .. } => format!("a time from {min} to {max}, such as \"50 ms\""),
             Domain::Data { .. } => {
-                "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as \"64 kB\"".into()
+                "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as \"64 kB\""
+                    .into()
             }
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
         }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TABLE = HERE / "real-hosts.toml"
 ORBCC_TABLE = HERE / "orbcc-hosts.toml"
-"""OrbCC, whose kernels' version is over the text of `orbcc/core`."""
+"""OrbCC; the version of its kernels is over the text of `orbcc/core`."""
 NEAR_PCT = 1.0
 """Tolerated difference of goodputs, in percent."""
 ALL = "all"

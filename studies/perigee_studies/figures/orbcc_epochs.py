@@ -46,7 +46,7 @@ def evidence(figure: Callable[[Ask], list[Case]]) -> Evidence:
 
 
 def nearest(day: pd.DataFrame, pair: str) -> tuple[str, ...]:
-    """The starts whose share is nearest to the printed one, by the rule of STARTS."""
+    """The starts with a share nearest to the printed one, by the rule of STARTS."""
     one = frames.pick(day, pair=pair)
     off = [
         (round(abs(share - PRINTED_SHARE[pair]), 6), str(start))

@@ -74,7 +74,7 @@ parameters! {
     delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
     rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
     loss: Option<Draw<f64>> = optional(Notation::LossDraw, "new probability of random loss");
-    outage: Option<Draw<Nanos>> = optional(LONG_DRAW, "length of an outage of the port; in a constellation, of the node `on`, which has no satellite during it");
+    outage: Option<Draw<Nanos>> = optional(LONG_DRAW, "duration of an outage of the port or, in a constellation, of the node `on`, which has no satellite during it");
     mode: OutageMode = outage_mode(), only &[Only::Given(&["outage"])];
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn read(table: &Table, path: &str, out: &mut Vec<Problem>) -> Sweep {
     Sweep { axes, zip }
 }
 
-/// Problem of the first key whose number of values differs from that of the first key.
+/// Problem of the first key with another number of values than the first one.
 fn unequal(axes: &[Axis], path: &str) -> Option<Problem> {
     let (first, others) = axes.split_first()?;
     let n = first.values.len();

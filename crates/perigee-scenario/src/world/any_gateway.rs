@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Gateway of flows whose end is "any gateway": the nearest station on the ground that is in
+//! Gateway of flows with the end "any gateway": the nearest station on the ground that is in
 //! service.
 //!
 //! A flow without end is divided where its gateway changes: its user connects again over another

@@ -30,7 +30,7 @@ pub(crate) fn apply(scenario: &Scenario, ground: &mut [GroundNode]) -> Result<()
         if change.direction.is_some() || change.mode != OutageMode::Flush {
             let why = "direction and mode have no effect on an outage of a node";
             return Err(problem("outage", why)
-                .hint("leave them out; [handover] mode applies to terminals")
+                .hint("remove them; [handover] mode applies to terminals")
                 .into());
         }
         let Some(length) = to.outage.and_then(|o| o.as_fixed()) else {

@@ -229,7 +229,7 @@ mod tests {
         World::build(Arc::new(s), 1).map_err(|e| e.to_string())
     }
 
-    /// Rates in Mbit/s of ports whose names start with `begin`.
+    /// Rates in Mbit/s of ports with names that start with `begin`.
     fn rates(world: &World, begin: &str) -> Vec<u64> {
         let t = world.whole_timeline().unwrap();
         let all = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));

@@ -179,7 +179,7 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
             let times = duration.as_secs_f64() / length.as_secs_f64();
             let file = file.path.display();
             net.warnings.push(format!(
-                "{file} lasts {length}, the run {duration}: the file is repeated {times:.1} times"
+                "{file} lasts {length}, the run {duration}: it is played {times:.1} times in succession"
             ));
         }
     }

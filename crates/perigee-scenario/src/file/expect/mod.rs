@@ -171,7 +171,9 @@ mod tests {
         assert_eq!(read(bound, web).unwrap().expect[0].as_json()["group"], json!(["web"]));
         assert!(read(bound, "").unwrap_err().contains("no flow is in such a group; found \"web\""));
         assert!(read(&bound.replace("web", "wed"), web).unwrap_err().contains("allowed: web"));
-        assert!(read(&format!("{bound}\nflow = \"a\""), web).unwrap_err().contains("no effect beside flow"));
+        assert!(read(&format!("{bound}\nflow = \"a\""), web)
+            .unwrap_err()
+            .contains("no effect together with flow"));
         let two = "metric = \"column\"\ncolumn = \"jain\"\nat_least = 0.5\ngroup = [\"web\", \"b\"]";
         assert!(read(two, &web.repeat(2).replacen("web", "b", 1)).unwrap_err().contains("for each group"));
     }
