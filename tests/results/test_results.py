@@ -247,8 +247,8 @@ def test_what_cannot_be_listed_is_said_in_a_line(cli: Cli, swept: Path, tmp_path
         (["absent"], "holds no results"),
         ([swept, "--columns", "nix"], "no column 'nix'"),
         ([swept, "--sort", "nix"], "no column 'nix'"),
-        ([swept, "--join"], "give two folders"),
-        ([swept, "--out", "x.doc"], ".csv, .parquet, .json"),
+        ([swept, "--join"], "--join needs at least two folders"),
+        ([swept, "--out", "x.doc"], ".csv, .parquet or .json"),
     ):
         done = cli("results", *words)
         assert done.returncode == 2, done.stderr

@@ -115,7 +115,7 @@ def test_schemes_with_only_their_own_start_keep_it() -> None:
     assert "slow_start" not in run.manifest["flows"][0]
     assert any("bbr3 keeps its own start" in warning for warning in run.manifest["warnings"])
     own = path.replace('cc = "*"', 'cc = "bbr3"\nslow_start = "search"')
-    with pytest.raises(_core.ScenarioError, match=r"bbr3 has its own start.*own, careful"):
+    with pytest.raises(_core.ScenarioError, match=r"bbr3 has its own slow start.*own, careful"):
         perigee.loads(own).run()
 
 

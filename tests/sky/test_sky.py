@@ -168,7 +168,7 @@ def test_names_on_a_crowded_map_do_not_cover_each_other() -> None:
         (["paths", "--from", "Atlantis", "--to", "London"], "Atlantis"),
         (["paths", "--from", "London"], "give --from and --to, or neither"),
         (["paths", "--from", "London", "--to", "London"], "both ends are the same"),
-        (["paths", "--attach", "luckiest"], "none of shortest-path"),
+        (["paths", "--attach", "luckiest"], "neither one of shortest-path"),
         (["sky", "--time", "soon"], "is not a time"),
         (["sky", "--out", "map.bmpx"], "cannot write"),
     ],

@@ -52,10 +52,10 @@ def of_places(error: Exception, origin: str | None, target: str | None) -> str:
     for option, place in (("--from", origin), ("--to", target)):
         for problem in problems if place is not None else []:
             if problem["key"] == f"node.{place}.place":
-                near, _, _ = (problem["hint"] or "").rpartition("Else give")
+                near, _, _ = (problem["hint"] or "").rpartition("Otherwise set")
                 return (
                     f"{option} {place}: neither a node of the scenario nor in the list of cities; "
-                    f"{near and near.strip() + ' '}{'Else write' if near else 'write'} "
+                    f"{near and near.strip() + ' '}{'Otherwise write' if near else 'write'} "
                     f'"lat, lon" in degrees, such as {option} "51.5, -0.1"'
                 )
             if problem["message"].startswith(f'"{place}" '):
