@@ -5,7 +5,7 @@
 //! Idea: OrbCC averages utilisation over a hundred ACKs, which are many RTTs for a flow with a small
 //! share; it starts with five packets, although the first record states what is free; and it adds
 //! 5 % of a share per RTT, whatever is free. Records carry enough for more. With the symbols of
-//! [`orbcc`](crate::orbcc), T: the flow's RTT without queueing, τ: time between two records,
+//! [`orbcc`], T: the flow's RTT without queueing, τ: time between two records,
 //! N: windows in use at the port:
 //!
 //! ```text
