@@ -455,6 +455,9 @@ impl CongestionControl for OrbCc {
                 let blank = port.is_some_and(|p| p.bw.0 == 0);
                 self.queue_delay_s = queueing_s.filter(|_| !blank).unwrap_or_default();
             }
+            if let (Some(f), Some(_)) = (&mut self.fallback, port) {
+                f.on_reading();
+            }
             // Shares are bandwidth times RTT: without an RTT sample there is no control.
             let can_steer = !fallback && self.rtt.smoothed_s > 0.0;
             if let Some(port) = port.filter(|_| can_steer) {

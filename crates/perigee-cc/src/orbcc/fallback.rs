@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fallback to Cubic, from the current window, while telemetry is missing or does not cover the
-//! queue.
+//! Fallback to Cubic while telemetry is missing or does not cover the queue: from the current
+//! window, and with slow start on connections that never had telemetry.
 //!
 //! ```text
 //!            ACKs without telemetry for 2 sRTT, or partial telemetry while the unexplained
@@ -88,6 +88,8 @@ struct Rise {
 pub(crate) struct Fallback {
     cubic: Cubic,
     active: bool,
+    /// Whether the window has been chosen by telemetry.
+    informed: bool,
     bare_since: Option<Nanos>,
     complete_since: Option<Nanos>,
     rise: Option<Rise>,
@@ -101,6 +103,7 @@ impl Fallback {
         Fallback {
             cubic: Cubic::new(&Params::defaults(cubic::PARAMS), init),
             active: false,
+            informed: false,
             bare_since: None,
             complete_since: None,
             rise: None,
@@ -181,11 +184,19 @@ impl Fallback {
         !longer_path
     }
 
-    /// Takes over, in congestion avoidance.
+    /// Telemetry described a port.
+    pub fn on_reading(&mut self) {
+        self.informed = true;
+    }
+
+    /// Takes over: in congestion avoidance from a window that telemetry has chosen. The first
+    /// window is no such window: Cubic then starts as on any new connection.
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window) {
         self.active = true;
         self.cubic.reset(cx);
-        w.ssthresh = w.cwnd;
+        if self.informed {
+            w.ssthresh = w.cwnd;
+        }
     }
 
     pub fn hand_back(&mut self, w: &mut Window) {

@@ -442,6 +442,19 @@ fn without_telemetry_cubic_takes_over_after_two_rtts_and_gives_back_after_one() 
 }
 
 #[test]
+fn without_any_telemetry_cubic_starts_as_on_a_new_connection() {
+    let mut l = Loop::new(&[], paper());
+    let first = l.w.cwnd;
+    let mut in_fallback = 0;
+    while in_fallback < 20 {
+        l.now += Nanos::from_millis(1);
+        l.ack(None);
+        in_fallback += u64::from(l.cc.mode(&l.w) == "fallback");
+    }
+    assert_eq!((l.w.cwnd, l.w.ssthresh), (first + 20 * MSS, INFINITE_SSTHRESH));
+}
+
+#[test]
 fn partial_telemetry_with_unexplained_delay_falls_back() {
     let mut l = Loop::new(&[], paper());
     let step = |l: &mut Loop, rtt_ms: u64| {
