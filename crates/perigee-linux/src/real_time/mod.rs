@@ -143,10 +143,10 @@ impl Records for RealTimeHosts {
         };
         let went = clocked.run(&mut |now| !sink_failed.get() && progress(now));
         let measured = clocked.measured();
-        let told = border::remarks(&plan, &clocked.strays).chain(clocked.carriers.remarks(&plan));
+        let notes = border::remarks(&plan, &clocked.strays).chain(clocked.carriers.remarks(&plan));
         let remarks = pinged
             .into_iter()
-            .chain(told)
+            .chain(notes)
             .chain(measured.remarks())
             .chain(clocked.programs.remarks())
             .collect();
@@ -219,14 +219,15 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             let now = self.live.now();
             self.note_stall(now.saturating_sub(due));
             self.let_packets_enter()?;
+            // Rows of instants up to `now` need the samples reported until then.
+            self.take_reports()?;
             // Packets that arrive from here on are not older than `now`.
             let until = now.min(self.end + Nanos(1));
             self.simulation.advance(until, &mut self.observer).map_err(failed)?;
             self.hand_over();
             self.set_carriers()?;
-            self.hear()?;
             if self.simulation.reached() > self.end {
-                self.hear_last_samples()?;
+                self.await_last_samples()?;
                 return Ok(false);
             }
             if !progress(self.simulation.reached()) {
@@ -279,26 +280,26 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
         Ok(())
     }
 
-    fn hear(&mut self) -> Result<(), BackendError> {
+    fn take_reports(&mut self) -> Result<(), BackendError> {
         for report in self.live.reports().map_err(|e| self.blamed(e))? {
-            if self.programs.hear(&report) {
+            if self.programs.update(&report) {
                 // No awaited program is left: the run ends now.
                 self.end = self.end.min(self.simulation.reached());
             }
-            self.observer.hear(report);
+            self.observer.take_report(report);
         }
         Ok(())
     }
 
     /// Waits for samples of the end, which may arrive late on a busy machine: without them the
     /// totals would be those of an earlier sample.
-    fn hear_last_samples(&mut self) -> Result<(), BackendError> {
+    fn await_last_samples(&mut self) -> Result<(), BackendError> {
         let until = self.live.now() + LAST_SAMPLES;
         while self.observer.awaits_last_samples() && self.live.now() < until {
             self.live.wait(self.live.now() + TOGETHER * 100).map_err(failed)?;
             // Packets that arrive now are irrelevant, but would end every wait.
             drop(self.live.receive().map_err(failed)?);
-            self.hear()?;
+            self.take_reports()?;
         }
         Ok(())
     }
