@@ -169,10 +169,11 @@ mod tests {
     fn goodput_beyond_what_was_carried_is_remarked() {
         let carried = |bits: f64| Carried { there: Nanos::from_secs(2), open: Nanos::from_secs(2), bits };
         assert_eq!(backlog(25_000_000, carried(200e6)), None);
-        let told = backlog(26_475_000, carried(192.2e6)).expect("a remark");
+        let remark = backlog(26_475_000, carried(192.2e6)).expect("a remark");
         assert!(
-            told.starts_with("goodput of 105.90 Mbit/s in a window in which the path carried at most 96.10"),
-            "{told}"
+            remark
+                .starts_with("goodput of 105.90 Mbit/s in a window in which the path carried at most 96.10"),
+            "{remark}"
         );
         assert_eq!(backlog(1, carried(0.0)), None, "a source that does not know capacities");
     }

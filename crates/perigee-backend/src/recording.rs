@@ -52,8 +52,8 @@ pub fn begin_record<'s, const PACKETS: bool>(
     let begin = run_header(backend, header, options);
     let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
     let infos = flow_infos(header, workload, setups);
-    let heard = (windows, Calls::new(workload));
-    let recorder = Recorder::new(&begin, infos, source.tables(), heard, sink).map_err(failed)?;
+    let observed = (windows, Calls::new(workload));
+    let recorder = Recorder::new(&begin, infos, source.tables(), observed, sink).map_err(failed)?;
     Ok(recorder.with_rtt_changes(options.rtt_changes))
 }
 

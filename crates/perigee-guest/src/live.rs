@@ -37,7 +37,7 @@ pub struct Live {
     child: Child,
     control: UnixStream,
     /// Bytes of incomplete reports.
-    told: Vec<u8>,
+    received: Vec<u8>,
     sockets: Vec<OwnedFd>,
     /// Per socket: hardware address of a device attached to an interface of the machine, if frames
     /// from it have arrived.
@@ -67,7 +67,7 @@ impl Live {
         let mut live = Live {
             child,
             control,
-            told: Vec::new(),
+            received: Vec::new(),
             sockets: Vec::new(),
             devices: vec![None; job.hosts.len()],
             lost: vec![0; job.hosts.len()],
@@ -212,14 +212,14 @@ impl Live {
         while !self.ended {
             match self.control.read(&mut part) {
                 Ok(0) => self.ended = true,
-                Ok(n) => self.told.extend(&part[..n]),
+                Ok(n) => self.received.extend(&part[..n]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.ended = true,
             }
         }
         let mut reports = Vec::new();
-        while let Some(frame) = next_report(&mut self.told)? {
+        while let Some(frame) = next_report(&mut self.received)? {
             reports.extend(report::read(&frame).map_err(GuestError::Protocol)?);
         }
         if self.ended && reports.is_empty() {
@@ -245,18 +245,18 @@ fn device(frame: &[u8], host: usize) -> Option<Mac> {
 }
 
 /// Removes and returns the first complete report.
-fn next_report(told: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
-    let Some(size) = told.first_chunk::<4>().map(|size| u32::from_ne_bytes(*size) as usize) else {
+fn next_report(received: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
+    let Some(size) = received.first_chunk::<4>().map(|size| u32::from_ne_bytes(*size) as usize) else {
         return Ok(None);
     };
     if size > MAX_REPORT {
         return Err(GuestError::Protocol(format!("a report of {size} bytes")));
     }
-    if told.len() < 4 + size {
+    if received.len() < 4 + size {
         return Ok(None);
     }
-    let frame = told[4..4 + size].to_vec();
-    told.drain(..4 + size);
+    let frame = received[4..4 + size].to_vec();
+    received.drain(..4 + size);
     Ok(Some(frame))
 }
 
@@ -309,15 +309,15 @@ mod tests {
 
     #[test]
     fn reports_are_cut_off_whole() {
-        let mut told = Vec::new();
+        let mut received = Vec::new();
         for part in [&[3, 0, 0, 0, 7][..], &[8], &[9, 1]] {
-            assert_eq!(next_report(&mut told).unwrap(), None);
-            told.extend(part);
+            assert_eq!(next_report(&mut received).unwrap(), None);
+            received.extend(part);
         }
-        assert_eq!(next_report(&mut told).unwrap(), Some(vec![7, 8, 9]));
-        assert_eq!(told, [1]);
-        told.extend([0xff; 3]);
-        assert!(next_report(&mut told).is_err(), "larger than any report");
+        assert_eq!(next_report(&mut received).unwrap(), Some(vec![7, 8, 9]));
+        assert_eq!(received, [1]);
+        received.extend([0xff; 3]);
+        assert!(next_report(&mut received).is_err(), "larger than any report");
     }
 
     #[test]

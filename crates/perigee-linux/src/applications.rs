@@ -21,7 +21,7 @@ pub fn of(app: &App, seed: u64, time: Nanos) -> Result<Application, String> {
             let last: Nanos = turns.iter().copied().fold(Nanos::ZERO, Nanos::saturating_add);
             if last < time {
                 return Err(format!(
-                    "it is switched on and off more than {MOST} times: real hosts cannot be told"
+                    "it is switched on and off more than {MOST} times, the limit of real hosts"
                 ));
             }
             Ok(Application::OnOff(turns))

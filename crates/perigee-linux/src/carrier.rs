@@ -196,7 +196,7 @@ mod tests {
     }
 
     /// Instants in ms and carriers of host 1, which is node 0.
-    fn heard(up: bool, changes: Vec<Timed>) -> Vec<(u64, bool)> {
+    fn states(up: bool, changes: Vec<Timed>) -> Vec<(u64, bool)> {
         let timeline = Timeline::single(header(up), changes);
         let mut listener = Listener::new(timeline.reader(), &timeline.header, &[NodeId(1), NodeId(0)], &[1]);
         let mut carriers = listener.carriers();
@@ -217,7 +217,7 @@ mod tests {
             note(60, OutageBegin, None),
             note(60, OutageEnd, None),
         ];
-        assert_eq!(heard(true, changes), [(10, false), (40, true)]);
+        assert_eq!(states(true, changes), [(10, false), (40, true)]);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         // Only the outcome at an instant counts; changes that leave the carrier as it is are not
         // reported.
         let changes = vec![down(10), up(10), down(20), down(25), up(30)];
-        assert_eq!(heard(true, changes), [(20, false), (30, true)]);
-        assert_eq!(heard(false, vec![up(5)]), [(0, false), (5, true)]);
+        assert_eq!(states(true, changes), [(20, false), (30, true)]);
+        assert_eq!(states(false, vec![up(5)]), [(0, false), (5, true)]);
     }
 }

@@ -379,8 +379,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
         // Notices are delivered when the network reaches them.
-        let told = if plan.job.commands.is_empty() { Nanos::MAX } else { simulation.next_notice() };
-        let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(told);
+        let notice = if plan.job.commands.is_empty() { Nanos::MAX } else { simulation.next_notice() };
+        let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(notice);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked, frame.telemetry.as_ref());
@@ -414,16 +414,16 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             Ok(()) => Ok(true),
             Err(GuestError::Stopped) => Ok(false),
             Err(e) => {
-                self.hear_the_last();
+                self.take_last_reports();
                 Err(self.blamed(e))
             }
         }
     }
 
     /// Drains pending agent reports; unreadable ones are dropped.
-    fn hear_the_last(&mut self) {
-        for told in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
-            let _ = self.hear(&told.bytes);
+    fn take_last_reports(&mut self) {
+        for frame in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
+            let _ = self.take_report(&frame.bytes);
         }
     }
 
@@ -468,7 +468,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         let mut sent = VecDeque::new();
         self.guests.run(EPOCH, &mut || true, &mut sent).map_err(guests::refused)?;
         for report in sent.iter().filter(|s| s.host.is_none()) {
-            self.hear(&report.bytes)?;
+            self.take_report(&report.bytes)?;
         }
         self.guests.unlink();
         Ok(())
@@ -523,7 +523,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Handles a frame of a host: a report of the agent, or a packet that enters the network.
     fn leave_host(&mut self, frame: &Sent) -> Result<(), BackendError> {
         match frame.host {
-            None => self.hear(&frame.bytes),
+            None => self.take_report(&frame.bytes),
             Some(host) => {
                 let Turns { plan, simulation, observer, strays, .. } = self;
                 let mut border = Border { plan, simulation, observer, strays };
@@ -540,14 +540,14 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
-    fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {
+    fn take_report(&mut self, frame: &[u8]) -> Result<(), BackendError> {
         let reports = report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))?;
         for report in reports {
-            if self.programs.hear(&report) {
+            if self.programs.update(&report) {
                 // No awaited program is left: the run ends now.
                 self.end = self.end.min(self.simulation.reached());
             }
-            self.observer.hear(report);
+            self.observer.take_report(report);
         }
         Ok(())
     }

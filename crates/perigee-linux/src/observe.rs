@@ -115,7 +115,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     }
 
     /// Processes a report of a host.
-    pub fn hear(&mut self, report: Report) {
+    pub fn take_report(&mut self, report: Report) {
         match report {
             Report::Sample(when, sample) if self.plan.is_real(sample.flow) => self.sampled(when, sample),
             Report::Started(at, flow) if self.plan.is_real(flow) => {

@@ -27,7 +27,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Processes a report of a host. True once all awaited programs have ended.
-    pub fn hear(&mut self, report: &Report) -> bool {
+    pub fn update(&mut self, report: &Report) -> bool {
         let (id, state) = match report {
             Report::Begun(_, id) => (*id, Some(State::Runs)),
             Report::Exited(_, id, exit) => (*id, Some(State::Ended(*exit))),
@@ -91,16 +91,16 @@ mod tests {
         let all = [program("server", false), program("one", true), program("two", true)];
         let mut programs = Programs::new(&all, None);
         let exited = |id, exit| Report::Exited(Nanos(5), id, exit);
-        (0..3).for_each(|id| assert!(!programs.hear(&Report::Begun(Nanos(1), id))));
-        assert!(!programs.hear(&exited(2, Exit::Signal(9))));
+        (0..3).for_each(|id| assert!(!programs.update(&Report::Begun(Nanos(1), id))));
+        assert!(!programs.update(&exited(2, Exit::Signal(9))));
         assert_eq!(programs.running(), ["server at a", "one at a"]);
         assert_eq!(
             programs.remarks(),
             ["program one at a: was still running at the end", "program two at a: was killed by signal 9"]
         );
         // A guest may send any value.
-        assert!(!programs.hear(&exited(7, Exit::Code(0))));
-        assert!(programs.hear(&exited(1, Exit::Code(0))));
-        assert!(!programs.hear(&exited(0, Exit::Code(0))), "nobody waits for it");
+        assert!(!programs.update(&exited(7, Exit::Code(0))));
+        assert!(programs.update(&exited(1, Exit::Code(0))));
+        assert!(!programs.update(&exited(0, Exit::Code(0))), "not awaited");
     }
 }

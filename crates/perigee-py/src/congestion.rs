@@ -373,7 +373,7 @@ impl Live {
 }
 
 /// Arguments common to all methods.
-struct Told<'py> {
+struct Arguments<'py> {
     py: Python<'py>,
     cx: Bound<'py, PyCx>,
     window: Bound<'py, PyWindow>,
@@ -392,7 +392,7 @@ impl PyScheme {
         method: Method,
         cx: &Cx,
         w: &mut Window,
-        how: impl for<'py> FnOnce(&Bound<'py, PyAny>, &Live, Told<'py>) -> PyResult<Bound<'py, PyAny>>,
+        how: impl for<'py> FnOnce(&Bound<'py, PyAny>, &Live, Arguments<'py>) -> PyResult<Bound<'py, PyAny>>,
         read: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
         if !self.class.defines[method as usize] || self.failure.happened() {
@@ -402,9 +402,10 @@ impl PyScheme {
         let answer = Python::attach(|py| -> PyResult<R> {
             live.cx.borrow_mut(py).0 = *cx;
             live.window.borrow_mut(py).0 = *w;
-            let told = Told { py, cx: live.cx.bind(py).clone(), window: live.window.bind(py).clone() };
+            let arguments =
+                Arguments { py, cx: live.cx.bind(py).clone(), window: live.window.bind(py).clone() };
             let callee = live.methods[method as usize].as_ref().expect("defined");
-            let answer = how(callee.bind(py), live, told)?;
+            let answer = how(callee.bind(py), live, arguments)?;
             *w = live.window.borrow(py).0;
             if let Some(at) = w.next_timer.filter(|&at| at <= cx.now) {
                 let why = format!("next_timer_ns must lie after now ({}), not {}", cx.now.0, at.0);
@@ -522,10 +523,10 @@ impl CongestionControl for PyScheme {
 
     fn mode(&self, w: &Window) -> &'static str {
         if let (true, false, Some(live)) = (self.class.states, self.failure.happened(), &self.live) {
-            let told = Python::attach(|py| -> PyResult<String> {
+            let state = Python::attach(|py| -> PyResult<String> {
                 live.instance.bind(py).call_method0("state")?.extract()
             });
-            match told {
+            match state {
                 Ok(name) => return interned(&name),
                 Err(e) => self.failure.note(&self.class.name, self.init.now, e),
             }
@@ -541,11 +542,11 @@ impl CongestionControl for PyScheme {
         let (true, false, Some(live)) = (self.class.internals, self.failure.happened(), &self.live) else {
             return;
         };
-        let told = Python::attach(|py| -> PyResult<Vec<(String, f64)>> {
-            let told = live.instance.bind(py).call_method0("internals")?;
-            told.cast::<PyDict>()?.iter().map(|(k, v)| Ok((k.extract()?, v.extract()?))).collect()
+        let internals = Python::attach(|py| -> PyResult<Vec<(String, f64)>> {
+            let found = live.instance.bind(py).call_method0("internals")?;
+            found.cast::<PyDict>()?.iter().map(|(k, v)| Ok((k.extract()?, v.extract()?))).collect()
         });
-        match told {
+        match internals {
             Ok(values) => values.into_iter().for_each(|(name, value)| out(interned(&name), value)),
             Err(e) => self.failure.note(&self.class.name, self.init.now, e),
         }

@@ -33,13 +33,13 @@ impl Kernels {
         for Sent { host, bytes, .. } in sent {
             match host {
                 Some(host) => seen.push(HostFrame { host, bytes }),
-                None => self.hear(&bytes)?,
+                None => self.take_report(&bytes)?,
             }
         }
         Ok(seen)
     }
 
-    fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {
+    fn take_report(&mut self, frame: &[u8]) -> Result<(), BackendError> {
         for report in report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))? {
             match report {
                 Report::Answered(_, number) => {
