@@ -173,7 +173,7 @@ fn what_would_fill_the_memory_is_refused_with_its_number() {
     assert!(e.contains("jitter.loss_every: about 20000000 loss events"), "{e}");
     let schedule = "schedule={every=\"1 ms\", rtt=\"uniform(30 ms, 50 ms)\"}";
     let e = refused(DUMBBELL, &["source.dumbbell.pairs=1000", schedule]);
-    assert!(e.contains("10000 steps on 4002 links are 40020000 changes"), "{e}");
+    assert!(e.contains("10000 steps on 4002 links make 40020000 changes"), "{e}");
 }
 
 #[test]
