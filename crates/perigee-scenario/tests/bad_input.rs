@@ -379,10 +379,13 @@ fn keys_that_wait_for_another_one_are_refused_without_it() {
     }
     no_effect(&sky, "source.constellation={preset=\"leoem-compat\", step=\"1 s\"}");
     no_effect(&sky, "node.a={place=\"London\", dishes=3}");
-    assert!(read(&sky, &["handover.every=15 s", "handover.first=12 s"]).is_ok());
-    no_effect(&sky, "handover.first=12 s");
+    assert!(read(&sky, &["handover.every=2 s", "handover.first=1 s"]).is_ok());
+    no_effect(&sky, "handover.first=1 s");
     let stations = sky.replace("place", "kind = \"station\"\nplace");
-    no_effect(&stations, "handover.every=15 s");
+    no_effect(&stations, "handover.every=2 s");
+    no_effect(&sky, "handover.every=15 min");
+    let e = read(&sky, &["node={\"any gateway\"={place=\"Paris\"}}"]).map(|_| ()).unwrap_err();
+    assert!(e.contains("any gateway") && e.contains("reserved"), "{e}");
     let e = read(&sky, &["handover.every=15.05 s"]).map(|_| ()).unwrap_err();
     assert!(e.contains("not a multiple of source.constellation.step (100 ms)"), "{e}");
     let e = no_effect(&GOOD.replace("cc = \"*\"", "cc = \"*\"\nrate = \"3 Mbit\""), "run.seed=1");

@@ -11,6 +11,7 @@ use crate::file::rows::{ANY_TIME, LONG_DRAW, SHORT_DRAW};
 use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Directions of a link affected by a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ parameters! {
     /// `[[change]]`.
     Change = "change", "A change of links at a given time. Absent keys leave their quantity unchanged.";
     at: Nanos = required(ANY_TIME, "time of the change");
-    on: String = bottleneck();
+    on: String = key(Notation::Text, "bottleneck", "affected port: bottleneck = all bottlenecks, or the name of one; in a constellation, the name of the node that is out of service (required there; the only other keys are then at and outage, multiples of source.constellation.step)");
     direction: Option<Direction> = direction();
     rate: Option<Draw<BitRate>> = optional(Notation::RateDraw, "new transmission rate of the port; 0 blocks it");
     delay: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new one-way propagation delay of the bottleneck");
@@ -88,6 +89,8 @@ pub struct ChangeSpec {
     pub to: Changes,
     pub mode: OutageMode,
     pub place: Place,
+    /// The section as it was written.
+    pub written: Arc<Checked>,
 }
 
 impl Change {
@@ -99,7 +102,7 @@ impl Change {
         some_effect(&self.written, problems, &["rate", "delay", "rtt", "loss", "outage"]);
         let Change { at, on, direction, rate, delay, rtt, loss, outage, mode, written } = self;
         let to = Changes { rate, delay, rtt, loss, outage };
-        ChangeSpec { when: When::At(at), on, direction, to, mode, place: written.place.clone() }
+        ChangeSpec { when: When::At(at), on, direction, to, mode, place: written.place.clone(), written }
     }
 }
 

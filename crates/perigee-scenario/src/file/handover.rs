@@ -18,7 +18,7 @@ parameters! {
     file: Option<Named> = optional(Notation::File, "recorded distribution of outage durations, in place of `outage`: seconds in the first column of each line");
     per_delay: f64 = key(Notation::Number(0.0, 1000.0), "0", "additional outage, as a multiple of the sum of the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")");
     every: Option<Nanos> = optional(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "interval of forced handovers of all terminals, in addition to those that follow from the selection of satellites: each has an outage, even if the satellite stays the same; a multiple of source.constellation.step; only for constellations");
-    first: Option<Nanos> = optional(Notation::Time(Nanos::ZERO, Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
+    first: Option<Nanos> = optional(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(604_800)), "time of the first forced handover, a multiple of source.constellation.step; default: `every`"), only &[Only::Given(&["every"])];
 }
 
 impl Handover {
@@ -33,12 +33,24 @@ impl Handover {
     }
 
     /// Checks the times of forced handovers against the time between steps of the constellation.
-    pub(crate) fn check_forced(&self, step: Nanos, terminals: bool, problems: &mut Vec<Problem>) {
+    pub(crate) fn check_forced(
+        &self,
+        (step, duration): (Nanos, Nanos),
+        terminals: bool,
+        problems: &mut Vec<Problem>,
+    ) {
         for (key, value) in [("every", self.every), ("first", self.first)] {
             let Some(time) = value.filter(|t| t.0 % step.0 != 0) else { continue };
             let why = format!("{time} is not a multiple of source.constellation.step ({step})");
             let hint = format!("use a multiple of {step}, or change source.constellation.step");
             problems.push(self.written.problem(key, why).hint(hint));
+        }
+        let first = self.first.or(self.every);
+        if let Some(time) = first.filter(|&t| t >= duration) {
+            let key = if self.first.is_some() { "first" } else { "every" };
+            let why =
+                format!("no effect: the first forced handover is at {time}, the run ends at {duration}");
+            problems.push(self.written.problem(key, why));
         }
         if self.every.is_some() && !terminals {
             let p = self.written.problem("every", "no effect: no node is a terminal");

@@ -2,6 +2,7 @@
 //! `[node.NAME]`: a place on the ground.
 
 use crate::file::error::{Place, Problem};
+use crate::file::flow::ANY_GATEWAY;
 use crate::file::grammar::Only;
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
@@ -67,6 +68,10 @@ impl Node {
                 return None;
             }
         };
+        if ANY_GATEWAY.contains(&name) {
+            let p = self.written.problem("", "reserved for the nearest station of flows");
+            problems.push(p.hint("choose another name"));
+        }
         let Node { kind, height_m, mask_deg, dishes, weight, weather, written, .. } = self;
         let (name, place) = (name.into(), written.place.clone());
         Some(NodeSpec { name, kind, position, height_m, mask_deg, dishes, weight, weather, place })

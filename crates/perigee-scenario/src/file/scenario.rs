@@ -30,6 +30,7 @@ use crate::file::unused_starts;
 use crate::file::validate::check;
 use crate::file::vary::Varied;
 use perigee_units::params::Value;
+use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -225,7 +226,7 @@ impl Reader<'_> {
         let mut changes: Vec<_> = changes.collect();
         changes.extend(top.schedule.and_then(|s| s.spec(self.problems)));
         let jitter = self.jitter(top.jitter, source.as_ref());
-        self.check_handover(&top.handover, &top.written, source.as_ref(), &nodes);
+        self.check_handover((&top.handover, &top.written), run.duration, source.as_ref(), &nodes);
         let schedule_files = changes.iter().filter_map(|c| match &c.when {
             When::File(path) => Some(path.clone()),
             _ => None,
@@ -290,8 +291,8 @@ impl Reader<'_> {
 
     fn check_handover(
         &mut self,
-        handover: &Handover,
-        top: &Checked,
+        (handover, top): (&Handover, &Checked),
+        duration: Nanos,
         source: Option<&Source>,
         nodes: &[NodeSpec],
     ) {
@@ -309,7 +310,7 @@ impl Reader<'_> {
         match source {
             Some(Source::Constellation(c)) => {
                 let terminals = nodes.iter().any(|n| n.kind == "terminal");
-                handover.check_forced(c.step, terminals, self.problems);
+                handover.check_forced((c.step, duration), terminals, self.problems);
             }
             Some(_) => handover.refuse_forced(self.problems),
             None => {}

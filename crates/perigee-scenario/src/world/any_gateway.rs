@@ -6,7 +6,7 @@
 //! station. A transfer of a given size keeps the gateway that it started with.
 
 use crate::file::change::When;
-use crate::file::flow::FlowSpec;
+use crate::file::flow::{FlowSpec, ANY_GATEWAY};
 use crate::file::node::NodeSpec;
 use crate::file::scenario::Scenario;
 use crate::world::sky_spec;
@@ -16,12 +16,9 @@ use perigee_units::Nanos;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Names that stand for the nearest station.
-const ANY: [&str; 2] = ["any gateway", "any station"];
-
 /// Whether an end of the flow is any gateway.
 pub(crate) fn is_any(flow: &FlowSpec) -> bool {
-    flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY.contains(&n.as_str())))
+    flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY_GATEWAY.contains(&n.as_str())))
 }
 
 /// The flow with the nearest station in place of "any gateway", or a flow for each station in turn.
@@ -72,7 +69,7 @@ fn ends_at(
         let far = |n: &&NodeSpec| place(n).map_or(u64::MAX, |p| great_circle_m(here, p) as u64);
         // Where no station is in service, the flow waits for its nearest one.
         let chosen = || stations().filter(|n| !off(n)).min_by_key(far).or_else(|| stations().min_by_key(far));
-        ANY.contains(&name.as_str()).then(|| chosen().map(|n| n.name.clone()))?
+        ANY_GATEWAY.contains(&name.as_str()).then(|| chosen().map(|n| n.name.clone()))?
     };
     let (from, to) = flow.ends.as_ref()?;
     Some((nearest(from, to).unwrap_or_else(|| from.clone()), nearest(to, from).unwrap_or_else(|| to.clone())))

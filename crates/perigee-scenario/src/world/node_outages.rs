@@ -1,53 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[change]]` in a constellation: outages of nodes.
 
-use crate::file::change::When;
+use crate::file::change::{ChangeSpec, When};
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::suggestions;
 use perigee_orbit::GroundNode;
-use perigee_timeline::OutageMode;
+use perigee_units::Nanos;
 
-/// Sets the outages of the ground points.
+/// Sets the outages of the ground points; `step` is the time between computations of routes.
 ///
 /// # Errors
-/// A change of anything else, or of an unknown node.
-pub(crate) fn apply(scenario: &Scenario, ground: &mut [GroundNode]) -> Result<(), ScenarioError> {
+/// A change of anything else, one between two steps, or of an unknown node.
+pub(crate) fn apply(
+    scenario: &Scenario,
+    step: Nanos,
+    ground: &mut [GroundNode],
+) -> Result<(), ScenarioError> {
     for change in &scenario.changes {
-        let problem = |key: &str, why: &str| Problem::new(format!("change.{key}"), why).at(&change.place);
+        let problem = |key: &str, why: &str| change.written.problem(key, why);
         let When::At(at) = change.when else {
             let why = "no effect: the links of a constellation change with its satellites";
-            return Err(Problem::new("schedule", why)
-                .at(&change.place)
-                .hint("use [handover] every, or [[change]]")
-                .into());
+            let p = Problem::new("schedule", why).at(&change.place);
+            return Err(p.hint("use [handover] every, or [[change]]").into());
         };
-        let to = &change.to;
-        if to.rate.is_some() || to.delay.is_some() || to.rtt.is_some() || to.loss.is_some() {
-            let why = "only outages of nodes can be set here: rates, delays and losses of a constellation follow from it";
-            return Err(problem("outage", why).hint("use [port.NAME] or the weather of a node").into());
+        for key in ["rate", "delay", "rtt", "loss", "direction", "mode"] {
+            if change.written.has(key) {
+                let p = problem(key, "no effect in a constellation: only outages of nodes can be set");
+                return Err(p.hint("use [port.NAME], [handover] or the weather of a node").into());
+            }
         }
-        if change.direction.is_some() || change.mode != OutageMode::Flush {
-            let why = "direction and mode have no effect on an outage of a node";
-            return Err(problem("outage", why)
-                .hint("remove them; [handover] mode applies to terminals")
-                .into());
-        }
-        let Some(length) = to.outage.and_then(|o| o.as_fixed()) else {
+        let Some(length) = change.to.outage.and_then(|o| o.as_fixed()) else {
             return Err(problem("outage", "must be a fixed time at a node of a constellation").into());
         };
+        for (key, time) in [("at", at), ("outage", length)] {
+            if time.0 % step.0 != 0 {
+                let why = format!("{time} is not a multiple of source.constellation.step ({step})");
+                let p = change.written.problem(key, why);
+                return Err(p.hint("routes are computed at steps only; use a multiple").into());
+            }
+        }
         let Some(node) = ground.iter_mut().find(|g| g.name == change.on) else {
-            let names: Vec<&str> = ground.iter().map(|g| g.name.as_str()).collect();
-            let p = problem("on", "must be a node of the constellation").found(format!("{:?}", change.on));
-            let p = p.allowed(names.iter().take(5).copied().collect::<Vec<_>>().join(", "));
-            return Err(match suggestions::hint(&change.on, names) {
-                Some(near) => p.hint(near).into(),
-                None => p.into(),
-            });
+            return Err(unknown(change, ground).into());
         };
         node.off.push(at..at + length);
     }
     Ok(())
+}
+
+fn unknown(change: &ChangeSpec, ground: &[GroundNode]) -> Problem {
+    const SHOWN: usize = 5;
+    if !change.written.has("on") {
+        let p = change.written.problem("on", "required in a constellation: the name of the node");
+        return p.hint("ports of a constellation have no outages");
+    }
+    let names: Vec<&str> = ground.iter().map(|g| g.name.as_str()).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    let some = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    let p = change.written.problem("on", "must be a node of the constellation");
+    let p = p.found(format!("{:?}", change.on)).allowed(format!("{some}{more}"));
+    match suggestions::hint(&change.on, names) {
+        Some(near) => p.hint(near),
+        None => p,
+    }
 }
 
 #[cfg(test)]
@@ -91,11 +106,12 @@ mod tests {
     fn what_cannot_be_changed_in_a_constellation_is_refused() {
         for (change, says) in [
             ("on = \"gatewy\"\noutage = \"5 s\"", "did you mean \"gateway\""),
-            ("on = \"gateway\"\nrate = \"5 Mbit\"", "only outages of nodes"),
+            ("on = \"gateway\"\nrate = \"5 Mbit\"", "change.0.rate: no effect"),
             ("on = \"gateway\"\noutage = \"uniform(1 s, 2 s)\"", "a fixed time"),
             ("on = \"gateway\"\noutage = \"5 s\"\nmode = \"hold\"", "no effect"),
             ("on = \"gateway\"\noutage = \"5 s\"\ndirection = \"forward\"", "no effect"),
-            ("outage = \"5 s\"", "must be a node"),
+            ("outage = \"5 s\"", "required in a constellation"),
+            ("on = \"gateway\"\noutage = \"40 ms\"", "change.0.outage: 40 ms is not a multiple"),
         ] {
             let e = notes(&format!("[[change]]\nat = \"10 s\"\n{change}\n")).unwrap_err();
             assert!(e.contains(says), "{change}: {e}");

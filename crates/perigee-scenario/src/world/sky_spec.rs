@@ -53,7 +53,7 @@ pub fn spec(
     let mask = c.mask_deg.unwrap_or(own_mask);
     let mut ground: Vec<GroundNode> =
         scenario.nodes.iter().map(|n| ground(n, mask, c.relay == "stations")).collect::<Result<_, _>>()?;
-    node_outages::apply(scenario, &mut ground)?;
+    node_outages::apply(scenario, c.step, &mut ground)?;
     let start = c.start.as_deref().map(Epoch::parse).transpose();
     let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(c.place()))?;
     let mut spec = SkySpec {

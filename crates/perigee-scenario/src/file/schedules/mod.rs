@@ -45,7 +45,7 @@ impl Schedule {
     pub(crate) fn spec(self, problems: &mut Vec<Problem>) -> Option<ChangeSpec> {
         let (when, to) = read(&self.written, problems)?;
         let Schedule { on, direction, mode, written } = self;
-        Some(ChangeSpec { when, on, direction, to, mode, place: written.place.clone() })
+        Some(ChangeSpec { when, on, direction, to, mode, place: written.place.clone(), written })
     }
 }
 
