@@ -152,8 +152,8 @@ def test_an_error_of_the_system_names_file_and_remedy(tmp_path: Path) -> None:
 def test_errors_of_users_have_one_base() -> None:
     """Covers all exceptions with a text for users; the others are for code, and are listed here."""
     inner = {"RemoteError", "Interrupted", "StrangerError", "CaptureStopped", "UnreadableError", "WorkerError"}
-    # The process that creates namespaces imports only modules next to it (`hosts/ports.py`).
-    inner |= {"BrokenRunError", "NamespaceError"}
+    # The process that drops rights imports only modules next to it (`hosts/ports.py`).
+    inner |= {"BrokenRunError"}
     found: dict[str, type] = {}
     for m in pkgutil.walk_packages(perigee_lab.__path__, "perigee_lab."):
         if m.name in PROGRAMS or m.name.endswith("_core"):

@@ -136,7 +136,7 @@ def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> Non
         (["--rates", "words", "--delays", delay], 'line 2: the time "x" is not a whole number of milliseconds'),
         (["--rates", "back", "--rtt", "50ms"], "line 3: time 7 comes after 9"),
         (["--rates", "table", "--rtt", "50ms"], "line 1: the time"),
-        (["--rates", "noise", "--rtt", "50ms"], "--rates: cannot read noise: it is not text"),
+        (["--rates", "noise", "--rtt", "50ms"], "--rates: cannot read noise: it is not UTF-8 text"),
         (["--rates", "half.gz", "--rtt", "50ms"], "its compression is damaged"),
         (["--rates", "nowhere", "--rtt", "50ms"], "nowhere: there is no such file"),
         (["--rates", delay, "--rtt", "50ms"], "--rates: "),
@@ -235,7 +235,7 @@ def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> N
     again = ["fit", "pings.txt.gz", capture, "--out", "fit", "--no-score"]
     done = cli(*again)
     assert done.returncode == 2
-    assert "--force replaces it" in done.stderr.replace("\n", " ")
+    assert "pass --force to replace it" in done.stderr.replace("\n", " ")
     assert edited.read_text(encoding="utf-8").endswith("# mine\n")
     assert cli(*again, "--force").returncode == 0
     assert edited.read_text(encoding="utf-8") == text

@@ -346,7 +346,7 @@ def test_keys_are_needed_and_long_enough(cli: Cli, tmp_path: Path) -> None:
     assert cli("measure", "key", "new").returncode == 0
     assert (tmp_path / "new").stat().st_mode & 0o77 == 0
     again = cli("measure", "key", "new")
-    assert (again.returncode, "new exists, and a key is never replaced" in again.stderr) == (2, True)
+    assert (again.returncode, "new exists, and keys are never replaced" in again.stderr) == (2, True)
     done = cli("measure", "run", "127.0.0.1", "--pings", "1s", "--key-file", "nowhere")
     assert (done.returncode, "there is no such file (perigee measure key FILE" in done.stderr) == (2, True)
     done = cli("measure", "run", "127.0.0.1", "--key-file", "new")

@@ -115,7 +115,7 @@ def test_orbcc_has_one_colour_in_reports_and_figures_of_studies() -> None:
     The variants differ in dashes and markers.
     """
     forms = [s["id"] for s in schemes() if s["id"].startswith("orbcc")]
-    assert len(forms) == 4
+    assert len(forms) == 5
     assert len({looks.of([cc])[cc].colour for cc in forms} | {style.look(cc)["color"] for cc in forms}) == 1
     # Bars have neither dashes nor markers.
     bars = [(style.bar(s["id"])["color"], style.bar(s["id"])["hatch"]) for s in schemes() if s["id"] != "policy"]

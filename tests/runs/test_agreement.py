@@ -153,5 +153,5 @@ def test_damage_is_described_in_words(records: Path, tmp_path: Path) -> None:
             open_archive(bad)
         assert name in str(refused.value)
         rebuilt(source, bad, {name: b"\xff"})
-        with pytest.raises(ArchiveError, match="no UTF-8"):
+        with pytest.raises(ArchiveError, match="not valid UTF-8"):
             open_archive(bad)

@@ -67,7 +67,7 @@ def command(
     junit: JunitOption = None,
     tap: TapOption = None,
 ) -> int:
-    """Run every combination of some values, or with --zip their n-th values together.
+    """Run every combination of some values.
 
     Values of keys (--set KEY=A,B,C) and of the scenario's [sweep]. An interrupted sweep resumes. Exit codes
     4 and 5: an expectation of the scenario has failed, or is undecided.

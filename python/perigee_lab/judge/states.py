@@ -68,6 +68,8 @@ VARIABLES = frozenset(
         "start_left_in_flight_bytes",
         "start_left_s",
         "trigger",
+        "window_bytes",
+        "windows",
         "u",
         "useful",
         "velocity",

@@ -72,7 +72,7 @@ BUILT_IN = {
     "orbcc-repro": Look("#E69F00", "*", SOLID),
     "orbcc-head": Look("#E69F00", "1", DASHED),
     "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
-    "orbcc-next": Look("#E69F00", "2", (6.0, 2.0, 2.0, 2.0)),
+    "orbcc-next": Look("#E69F00", "$N$", (6.0, 2.0, 2.0, 2.0)),
     "leotcp": Look("#E69F00", "4", DOTTED),
 }
 # Colours of schemes that are not built in, in order; no built-in scheme has one of these colours.
