@@ -134,10 +134,16 @@ def test_a_class_that_raises_fails_its_cases_only(tmp_path: Path, cli: Cli) -> N
     for name in ("one", "two"):
         (tmp_path / f"cases/{name}.toml").write_text(CASE.format(0.5), encoding="utf-8")
     (tmp_path / "mine.py").write_text(MINE.replace("slow = ", "slow = 1 / 0 or "), encoding="utf-8")
-    done = cli("judge", "mine.py:Mine", "--catalogue", "cases", "--out", "o")
-    assert done.returncode == 1
+    done = cli("judge", "mine.py:Mine", "--catalogue", "cases", "--out", "o", "--junit", "j.xml", "--tap", "t.tap")
+    assert done.returncode == 4
     assert "2 failed" in done.stdout
     assert "ZeroDivisionError" in done.stdout + (tmp_path / "o/judge.html").read_text(encoding="utf-8")
+    suites = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert [(s.get("tests"), s.get("errors")) for s in suites] == [("1", "1")] * 2
+    assert all("ZeroDivisionError" in str(e.get("message")) for e in suites.iter("error"))
+    lines = (tmp_path / "t.tap").read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "1..2"
+    assert sum(line.startswith("not ok") for line in lines) == 2
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,17 @@ def test_files_for_ci_and_runs_that_are_not_repeated(tmp_path: Path, cli: Cli) -
     assert [e["verdict"] for e in told["expectations"]].count("not observable") == 2
 
 
+def test_files_for_ci_have_the_error_of_a_class_that_raises(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "s.toml").write_text(SMALL + MET, encoding="utf-8")
+    text = "import perigee_lab as p\nclass Bad(p.CongestionControl):\n    def on_ack(self, *_):\n        1 / 0\n"
+    (tmp_path / "bad.py").write_text(text, encoding="utf-8")
+    done = cli("run", "s.toml", "--cc", "bad.py:Bad", "--out", "o", "--junit", "j.xml", "--tap", "t.tap")
+    assert done.returncode == 1, done.stdout + done.stderr
+    [suite] = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert "not ok 1 - s: run" in (tmp_path / "t.tap").read_text(encoding="utf-8")
+
+
 def test_cells_of_a_sweep_have_verdicts(tmp_path: Path, cli: Cli) -> None:
     scenario = tmp_path / "s.toml"
     scenario.write_text(SMALL + MISSED.replace("100 Mbit", "5 Mbit"), encoding="utf-8")

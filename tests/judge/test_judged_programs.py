@@ -10,14 +10,17 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from conftest import Cli
+from perigee_lab.cli.judge import _code as exit_code_of
 from perigee_lab.cli.judge import release_pair
 from perigee_lab.common.errors import CommandError
 from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, UNDECIDED, UNMET
+from perigee_lab.common.files import RecordError
 from perigee_lab.hosts import real_time
 from perigee_lab.judge import catalogue, observed, programs, releases
 from perigee_lab.judge.programs import Pair, ProgramError
@@ -129,7 +132,7 @@ def test_slow_and_broken_programs_fail(tmp_path: Path, cli: Cli) -> None:
     broken = cli(
         "judge", "--program", SERVER, CLIENT.replace("{seconds}", "nonsense"), *words, "--out", tmp_path / "broken"
     )
-    assert broken.returncode == FAILED
+    assert broken.returncode == UNMET
     assert "the client of flow 's1->d1' ended: exit code 1" in broken.stdout
 
 
@@ -157,6 +160,40 @@ def test_programs_run_in_real_time_without_a_kernel(tmp_path: Path, cli: Cli) ->
     done = cli(*words, "--backend", "emulation", "--out", tmp_path / "o")
     assert done.returncode in (0, UNMET), done.stdout + done.stderr
     assert verdicts(tmp_path / "o")["done"] == "passed"
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [("exit 3; {port}", "the server of flow 's1->d1' ended: exit code 3"), ("/nowhere/server-{port}", "the server of")],
+)
+def test_a_case_that_failed_by_a_problem_is_in_the_files_for_ci(
+    tmp_path: Path, cli: Cli, server: str, expected: str
+) -> None:
+    words = ["--catalogue", cases(tmp_path), "--set", "run.duration=1s", "--set", "run.warmup=0s"]
+    files = ["--junit", tmp_path / "j.xml", "--tap", tmp_path / "t.tap"]
+    done = cli("judge", "--program", server, CLIENT, *words, "--backend", "emulation", "--out", tmp_path / "o", *files)
+    assert done.returncode == UNMET, done.stdout + done.stderr
+    [suite] = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {"tests": "1", "failures": "0", "errors": "1"}
+    [error] = suite.iter("error")
+    assert expected in str(error.get("message"))
+    lines = (tmp_path / "t.tap").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["TAP version 13", "1..1"]
+    assert lines[2].startswith("not ok 1 - ")
+    assert lines[2].endswith("cases.programs.one: run")
+    assert expected in lines[4]
+
+
+def test_a_run_that_perigee_cannot_make_is_no_failed_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise RecordError("no space left")
+
+    monkeypatch.setattr(programs.hosts, "run", full)
+    [case] = catalogue.load(str(cases(tmp_path)))
+    done = programs.run("cases", [case], Pair(SERVER, CLIENT), tmp_path / "o", backend=SIMULATOR)
+    assert [(o.problem, o.unable) for o in done.outcomes] == [("seed 1: no space left", True)]
+    assert exit_code_of([done]) == FAILED
 
 
 @real
@@ -191,6 +228,8 @@ def test_a_quic_program_is_judged_by_its_qlog(tmp_path: Path, cli: Cli) -> None:
         (["--program", SERVER, CLIENT, "--sends", "both"], "neither client nor server"),
         (["--program", SERVER, CLIENT, "--backend", "simulator"], "has no hosts for programs"),
         (["cubic", "--sends", "server"], "belongs to --program"),
+        (["--program", SERVER, CLIENT, "--catalogue", "starts"], "--catalogue starts tests parameters of Perigee's"),
+        (["quinn@0.11.9", "--catalogue", "bbr", "--catalogue", "starts"], "give bbr, rfc9743, satellite or a folder"),
         (["quinn@0.11.9:reno"], "has no congestion control 'reno'; it has cubic, newreno, bbr"),
         (["msquic@2.5.0"], "there is no adapter for msquic"),
     ],

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perigee_lab import _core
 from perigee_lab.cli.expectations import Outlets, conclude_expectations
 from perigee_lab.cli.options import count
 from perigee_lab.cli.tables import scheme_table
@@ -168,7 +169,11 @@ def _run(made: Callable[[], Plan], options: Options, expectations: Sequence[Expe
             try:
                 results = _execute(plan, options.machines, quiet=as_json)
             except work.BrokenRunError as error:
+                _write_problem(plan, error, options)
                 return _broken(error, folder, options)
+            except _core.RunError as error:
+                _write_problem(plan, error, options)
+                raise
             strangers = conclude(folder, results[-1], report=report)
     except Interrupted as stopped:
         return _interrupted(stopped, folder)
@@ -191,6 +196,12 @@ def _name_unchecked(expectations: Sequence[Expectation], compared: Sequence[str]
         if missing and len(missing) == len(e.keys["cc"]):
             who = ", ".join(missing)
             print(f"{e.place}: not checked, as {who} is not compared: {e.title} {e.bound()}", file=sys.stderr)
+
+
+def _write_problem(plan: Plan, error: Exception, options: Options) -> None:
+    """The files for CI, with the error in place of verdicts."""
+    name = plan.jobs[0].scenario
+    options.outlets.write({name: []}, {name: str(error)})
 
 
 def _broken(error: work.BrokenRunError, folder: Path, options: Options) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,15 +43,21 @@ class Outlets:
             if file is not None and file.is_dir():
                 stop(f"{file} is a folder: give a file")
 
+    def write(self, groups: Mapping[str, Sequence[Finding]], problems: Mapping[str, str]) -> None:
+        """Writes the files. Groups with a problem did not run to their end."""
+        from perigee_lab.judge.formats import write
+
+        if self.junit is not None:
+            with writing(self.junit):
+                write(groups, self.junit, None, problems)
+        if self.tap is not None:
+            with writing(self.tap):
+                write(groups, None, self.tap, problems)
+
 
 def conclude_expectations(name: str, findings: Sequence[Finding], outlets: Outlets, *, quiet: bool) -> int:
     """Prints and writes the findings. Returns the exit code."""
-    from perigee_lab.judge.formats import write
-
-    for file in (outlets.junit, outlets.tap):
-        if file is not None:
-            with writing(file):
-                write({name: findings}, *((file, None) if file is outlets.junit else (None, file)))
+    outlets.write({name: findings}, {})
     if not findings:
         if not quiet and (outlets.junit or outlets.tap):
             print("the scenario has no [[expect]]: the files contain no tests", file=sys.stderr)

@@ -75,22 +75,29 @@ def command(
     """Check a congestion control, or programs, against test cases.
 
     A page with verdicts, and a line for CI. Exit code 0: cases passed, and others are not observable;
-    4: one has failed; 5: one is undecided, or none is observable. Completed runs in --out are reused.
+    4: one has failed, also by an error of what is judged; 5: one is undecided, or none is observable;
+    1: Perigee could not run one. Completed runs in --out are reused.
     """
     from perigee_lab.common import names
     from perigee_lab.common.interrupt import announce
     from perigee_lab.judge import catalogue as catalogues
-    from perigee_lab.judge.formats import write
     from perigee_lab.judge.page import write_page
     from perigee_lab.runs.runner import Interrupted
 
     _refuse_archives([*(what.split(",") if what else []), *(catalogue or [])])
-    Outlets(junit, tap).check()
+    outlets = Outlets(junit, tap)
+    outlets.check()
     if out is not None:
         refuse_file(out)
+    of_programs = program is not None or "@" in (what or "")
+    if of_programs and OF_SCHEMES in (catalogue or []):
+        others = ", ".join(n for n in catalogues.names() if n != OF_SCHEMES)
+        stop(
+            f"--catalogue {OF_SCHEMES} tests parameters of Perigee's transport, which programs do not have: "
+            f"give {others} or a folder"
+        )
     given = list(sets or [])
     run, label = _runner(what, program, sends, backend, kernel, machines_of(jobs, None, None), trust=trust)
-    of_programs = program is not None or "@" in (what or "")
     known = [n for n in catalogues.names() if n != OF_SCHEMES or not of_programs]
     loaded = {n: catalogues.load(n, given, quick=quick, trust=trust) for n in dict.fromkeys(catalogue or known)}
     with writing(out or RUNS):
@@ -107,16 +114,11 @@ def command(
     except (Interrupted, KeyboardInterrupt):
         announce(f"complete runs are in {folder}; the same call with --out {folder} resumes")
         return INTERRUPTED
-    for file in (junit, tap):
-        if file is not None:
-            with writing(file):
-                write(catalogues.groups(done), *((file, None) if file is junit else (None, file)))
+    outlets.write(catalogues.groups(done), catalogues.problems(done))
     if as_json:
         print(json.dumps({"out": str(folder), **_as_data(done, given)}, indent=1))
     else:
         _print(done, folder)
-    if any(o.problem for j in done for o in j.outcomes):
-        return FAILED
     return _code(done)
 
 
@@ -203,6 +205,10 @@ def _code(done: Sequence[Judgement]) -> int:
     from perigee_lab.judge.verdicts import Verdict
 
     outcomes = [o for j in done for o in j.outcomes]
+    if any(o.unable for o in outcomes):
+        return FAILED
+    if any(o.problem for o in outcomes):
+        return UNMET
     if all(f.verdict is Verdict.NOT_OBSERVABLE for o in outcomes for f in o.findings):
         return UNDECIDED
     codes = {exit_code(o.findings, strict=False) for o in outcomes}

@@ -60,6 +60,8 @@ class Outcome:
     findings: list[Finding]
     problem: str = ""
     folder: Path | None = None
+    unable: bool = False
+    """Whether the problem is one of Perigee or of the machine, not of what is judged."""
 
     @property
     def verdict(self) -> Verdict:
@@ -220,21 +222,22 @@ def run(
     judgements = {label: Judgement(catalogue, label, [], unavailable) for label in labels}
     for case in cases:
         if case.name in plans:
-            for label, outcome in _outcomes(case, out / CELLS / case.name, labels, sweep.failed).items():
+            for label, outcome in _outcomes(case, out / CELLS / case.name, labels, sweep).items():
                 judgements[label].outcomes.append(outcome)
     return list(judgements.values())
 
 
-def _outcomes(case: Case, folder: Path, labels: Sequence[str], failed: Sequence[str]) -> dict[str, Outcome]:
+def _outcomes(case: Case, folder: Path, labels: Sequence[str], sweep: SweepPlan) -> dict[str, Outcome]:
     """The outcome of a case for each scheme."""
     every = find_records(folder) if record_folders(folder) else []
     found = {}
     for label in labels:
         own = folder / as_folder(label)
-        problem = next((line for line in failed if line.startswith(f"{own}/")), "")
+        problem = next((line for line in sweep.failed if line.startswith(f"{own}/")), "")
         runs = [r for r in every if r.cc == label]
         if problem or not runs:
-            found[label] = Outcome(case, [], problem or "no run was completed", own)
+            unable = not problem or problem in sweep.unable
+            found[label] = Outcome(case, [], problem or "no run was completed", own, unable)
         else:
             found[label] = Outcome(case, evaluate(case.expectations, runs), "", own)
     return found
@@ -243,3 +246,8 @@ def _outcomes(case: Case, folder: Path, labels: Sequence[str], failed: Sequence[
 def groups(judgements: Sequence[Judgement]) -> Mapping[str, list[Finding]]:
     """The findings by catalogue and case, for files of CI."""
     return {f"{j.catalogue}.{j.cc}.{name}": found for j in judgements for name, found in j.findings().items()}
+
+
+def problems(judgements: Sequence[Judgement]) -> Mapping[str, str]:
+    """The problems of the cases that did not run to their end, with the keys of `groups`."""
+    return {f"{j.catalogue}.{j.cc}.{o.case.name}": o.problem for j in judgements for o in j.outcomes if o.problem}

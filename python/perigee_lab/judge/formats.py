@@ -11,32 +11,49 @@ from perigee_lab.common import names
 from perigee_lab.common.files import write_text
 from perigee_lab.judge.verdicts import Finding, Verdict
 
+NO_PROBLEMS: Mapping[str, str] = {}
+RUN = "run"
+"""Name of the test that stands for a group without findings because of a problem."""
 
-def write(groups: Mapping[str, Sequence[Finding]], junit: Path | None, tap: Path | None) -> None:
-    """Writes findings, grouped by scenario or case, into the requested files."""
+
+def write(
+    groups: Mapping[str, Sequence[Finding]],
+    junit: Path | None,
+    tap: Path | None,
+    problems: Mapping[str, str] = NO_PROBLEMS,
+) -> None:
+    """Writes findings, grouped by scenario or case, into the requested files.
+
+    `problems` has the reason for each group that did not run to its end.
+    """
     if junit is not None:
-        write_text(junit, as_junit(groups))
+        write_text(junit, as_junit(groups, problems))
     if tap is not None:
-        write_text(tap, as_tap(groups))
+        write_text(tap, as_tap(groups, problems))
 
 
-def as_junit(groups: Mapping[str, Sequence[Finding]]) -> str:
-    """JUnit XML: a test suite per group, a test case per finding.
+def as_junit(groups: Mapping[str, Sequence[Finding]], problems: Mapping[str, str] = NO_PROBLEMS) -> str:
+    """JUnit XML: a test suite per group, a test case per finding or problem.
 
-    Undecided findings are errors, and those that cannot be observed are skipped.
+    Problems and undecided findings are errors, and those that cannot be observed are skipped.
     """
     root = ElementTree.Element("testsuites", name="perigee")
     for group, findings in groups.items():
-        counts = {v: str(sum(f.verdict is v for f in findings)) for v in Verdict}
+        counts = {v: sum(f.verdict is v for f in findings) for v in Verdict}
+        problem = problems.get(group)
+        broken = int(problem is not None)
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=names.visible(group),
-            tests=str(len(findings)),
-            failures=counts[Verdict.FAILED],
-            errors=counts[Verdict.UNDECIDED],
-            skipped=counts[Verdict.NOT_OBSERVABLE],
+            tests=str(len(findings) + broken),
+            failures=str(counts[Verdict.FAILED]),
+            errors=str(counts[Verdict.UNDECIDED] + broken),
+            skipped=str(counts[Verdict.NOT_OBSERVABLE]),
         )
+        if problem is not None:
+            case = ElementTree.SubElement(suite, "testcase", classname=names.visible(group), name=RUN)
+            ElementTree.SubElement(case, "error", message=names.visible(problem))
         for f in findings:
             case = ElementTree.SubElement(suite, "testcase", classname=names.visible(f"{group}.{f.cc}"), name=_name(f))
             tag = {Verdict.FAILED: "failure", Verdict.UNDECIDED: "error", Verdict.NOT_OBSERVABLE: "skipped"}.get(
@@ -49,11 +66,18 @@ def as_junit(groups: Mapping[str, Sequence[Finding]]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def as_tap(groups: Mapping[str, Sequence[Finding]]) -> str:
-    """TAP version 13: a line per finding; not observable ones have the directive SKIP."""
-    findings = [(group, f) for group, every in groups.items() for f in every]
+def as_tap(groups: Mapping[str, Sequence[Finding]], problems: Mapping[str, str] = NO_PROBLEMS) -> str:
+    """TAP version 13: a line per finding or problem; not observable ones have the directive SKIP."""
+    findings: list[tuple[str, Finding | str]] = []
+    for group, every in groups.items():
+        findings += [(group, problems[group])] if group in problems else []
+        findings += [(group, f) for f in every]
     lines = ["TAP version 13", f"1..{len(findings)}"]
     for n, (group, f) in enumerate(findings, start=1):
+        if isinstance(f, str):
+            name = f"{names.visible(group)}: {RUN}".replace("#", "\\#")
+            lines += [f"not ok {n} - {name}", "  ---", f"  message: {_quoted(f)}", "  ..."]
+            continue
         bad = f.verdict in (Verdict.FAILED, Verdict.UNDECIDED)
         name = f"{names.visible(group)}: {names.visible(f.cc)}: {_name(f)}".replace("#", "\\#")
         skip = " # SKIP " + _result(f) if f.verdict is Verdict.NOT_OBSERVABLE else ""

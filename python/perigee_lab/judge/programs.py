@@ -185,10 +185,13 @@ def run(
     for case in chosen:
         core = case.scenario.core
         runs: list[Run] = []
-        problem = ""
+        problem, unable = "", False
         for seed in range(core.seed, core.seed + core.runs):
             folder = run_folder(out / case.name, SCHEME, seed)
-            found, problem = _one(case, seed, pair, folder, backend=backend, force=force, command=command)
+            try:
+                found, problem = _one(case, seed, pair, folder, backend=backend, force=force, command=command)
+            except (RecordError, _core.RunError) as error:
+                found, problem, unable = None, f"seed {seed}: {error}", True
             done += 1
             if progress is not None:
                 progress(done / total)
@@ -197,14 +200,14 @@ def run(
             assert found is not None
             runs.append(found)
         findings = [] if problem else evaluate(case.expectations, runs)
-        judgement.outcomes.append(Outcome(case, findings, problem, out / case.name / SCHEME))
+        judgement.outcomes.append(Outcome(case, findings, problem, out / case.name / SCHEME, unable))
     return judgement
 
 
 def _one(
     case: Case, seed: int, pair: Pair, folder: Path, *, backend: Backend, force: bool, command: Sequence[str]
 ) -> tuple[Run | None, str]:
-    """The observed run of one seed, or the reason for which there is none."""
+    """The observed run of one seed, or the reason for which there is none. Raises RecordError, RunError."""
     key = _key(case, seed, pair, backend)
     if (kept := observed.kept(folder, key)) is not None and not force:
         return kept, ""
@@ -231,13 +234,11 @@ def _one(
             sent = [_sent(t, stories[2 * k], stories[2 * k + 1], pair, qlogs) for k, t in enumerate(found)]
             observed.keep(folder, key, sent, case.scenario.core.duration_ns)
             return observed.kept(folder, key), ""
-    except (RecordError, _core.RunError) as error:
-        problem = f"seed {seed}: {error}"
+        return None, problem
     finally:
         shutil.rmtree(qlogs, ignore_errors=True)
         for capture in folder.glob("*.pcapng"):
             capture.unlink()
-    return None, problem
 
 
 def _ignored(_program: int, _kind: str, _data: bytes) -> None:

@@ -50,6 +50,8 @@ class SweepPlan:
     cores: list[_core.Scenario] = field(default_factory=list)
     """The scenario of each cell as it was loaded, with the places of the file."""
     failed: list[str] = field(default_factory=list)
+    unable: set[str] = field(default_factory=set)
+    """Those of `failed` whose cause is the machine: a record that cannot be written, a worker that ended."""
 
     @property
     def size(self) -> int:
@@ -221,10 +223,15 @@ def _in_workers(plan: SweepPlan, machines: Machines, progress: Callable[[float],
         return
     before = plan.size - len(tasks)
 
+    # Imported on use, as elsewhere: it is not needed to plan.
+    from perigee_lab.runs.executor import WorkerError
+
     def on_outcome(outcome: Outcome) -> None:
         if outcome.error is not None:
             task = outcome.task
             plan.failed.append(f"{task.sink.arguments['folder']}: {outcome.error}")
+            if isinstance(outcome.error, (RecordError, WorkerError, OSError)):
+                plan.unable.add(plan.failed[-1])
 
     first = plan.plans[0]
     on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
