@@ -99,6 +99,54 @@ def test_a_unit_has_the_options_of_attach() -> None:
     assert "[Install]" in lines
 
 
+def unit(*words: str) -> subprocess.CompletedProcess[str]:
+    """Calls `perigee orbcc unit`."""
+    done = [*PERIGEE, "orbcc", "unit", *words]
+    return subprocess.run(done, check=False, capture_output=True, text=True, timeout=60)
+
+
+def test_a_unit_quotes_every_word_of_a_command() -> None:
+    odd = ["printf", "", ";", "100%", "$HOME", 'a"b', "it's", "back\\slash", "a b", "--flag", "ü"]
+    done = unit("--dev", "eth0", "--fallback", "bbr", "--report", "/r.json", "--", *odd)
+    assert done.returncode == 0, done.stderr
+    [start] = [line for line in done.stdout.splitlines() if line.startswith("ExecStart=")]
+    options, _, command = start.partition(" -- ")
+    assert options.endswith("orbcc attach --dev eth0 --fallback bbr --report /r.json")
+    quoted = '"" ";" 100%% $$HOME "a\\"b" "it\'s" "back\\\\slash" "a b" --flag ü'
+    assert command == f"printf {quoted}"
+    assert "ExecStop" not in done.stdout, "OrbCC ends with the command"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "nothing to attach to"),
+        (["--foo"], "--foo"),
+        (["--dev"], "--dev"),
+        (["--dev", "eth0", "--fallback", "foo"], "--fallback 'foo' is unknown"),
+        (["--dev", "eth0", "--carrier", "udp"], "--carrier 'udp' is unknown"),
+        (["--pid", "1"], "does not outlive a boot"),
+        (["--dev", "eth0", "--report", "F"], "--report needs a command"),
+        (["--cgroup", "/a", "--", "true"], "excludes --cgroup"),
+        (["--dev", "eth0\nExecStartPre=/bin/evil"], "no name of a device"),
+        (["--cgroup", "/a\nExecStartPre=/bin/evil"], "control character"),
+        (["--dev", "eth0", "--", "echo", "\x1b[31m"], "control character"),
+    ],
+)
+def test_a_unit_has_no_wrong_option_and_no_further_line(words: list[str], expected: str) -> None:
+    done = unit(*words)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert expected in done.stderr
+
+
+def test_statistics_have_one_format() -> None:
+    words = [*PERIGEE, "port", "stats", "--json", "--prometheus"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "exclude each other" in done.stderr
+
+
 def test_statistics_in_the_format_of_prometheus() -> None:
     counters = {"packets": 9, "blocks": 7, "options": 0, "no_room": 1, "intervals": 2}
     port = {"counters": counters, "bytes": 12_000, "rate_kbit": 20_000, "utilisation": 0.98, "wait_us": 1500}

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from perigee_lab.cli.options import JsonOption
+from perigee_lab.common import names, quoting
 from perigee_lab.common.errors import stop
 
 command = typer.Typer(name="orbcc", help="Attach OrbCC to this machine's TCP.", no_args_is_help=True)
@@ -17,37 +18,69 @@ CARRIERS = ["auto", "ip6", "tcp"]
 FALLBACKS = ["cubic", "bbr", "leocc"]
 
 
-def _one_of(option: str, word: str, words: list[str]) -> str:
+def _one_of(option: str, word: str, words: list[str]) -> None:
     if word not in words:
         stop(f"{option} {word!r} is unknown: give one of {', '.join(words)}")
-    return word
+
+
+ProgramArg = Annotated[
+    list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Only its connections, until it ends.")
+]
+DevOption = Annotated[
+    list[str] | None, typer.Option("--dev", metavar="DEV", help="Carry telemetry at a device; repeatable.")
+]
+CgroupOption = Annotated[
+    Path | None, typer.Option("--cgroup", metavar="PATH", help="New connections of a control group (version 2).")
+]
+CarrierOption = Annotated[
+    str, typer.Option("--carrier", help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
+]
+FallbackOption = Annotated[
+    str, typer.Option("--fallback", help="Fallback scheme without telemetry: cubic, bbr or leocc.")
+]
+TrustPathOption = Annotated[
+    bool, typer.Option("--trust-path", help="The path has a single administration: raise the rate immediately.")
+]
+ReceiverOption = Annotated[bool, typer.Option("--receiver", help="Only echo telemetry of other senders.")]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="With a command: write counters and connections as JSON."),
+]
+
+
+def _check(
+    program: list[str] | None, dev: list[str] | None, cgroup: Path | None, pid: int | None, report: Path | None
+) -> None:
+    """Ends the command for options that exclude each other, or that lack another."""
+    from perigee_lab.orbcc import programs
+
+    for name in dev or []:
+        programs.check_device(name)
+    if program:
+        if cgroup or pid:
+            stop("a command excludes --cgroup and --pid: it runs in a separate control group")
+        return
+    if report:
+        stop("--report needs a command; use `perigee orbcc status` otherwise")
+    if cgroup and pid:
+        stop("--cgroup and --pid exclude each other: give one")
+    if not dev and not cgroup and not pid:
+        stop("nothing to attach to: give --dev, --cgroup, --pid or -- COMMAND")
 
 
 @command.command()
 def attach(
-    program: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Only its connections, until it ends.")
-    ] = None,
-    dev: Annotated[
-        list[str] | None, typer.Option(metavar="DEV", help="Carry telemetry at a device; repeatable.")
-    ] = None,
-    cgroup: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="New connections of a control group (version 2).")
-    ] = None,
+    program: ProgramArg = None,
+    dev: DevOption = None,
+    cgroup: CgroupOption = None,
     pid: Annotated[
         int | None, typer.Option(min=2, metavar="N", help="New connections of a running process, and of its children.")
     ] = None,
-    carrier: Annotated[
-        str, typer.Option(help="ip6: extension headers; tcp: a TCP option; auto: by address family.")
-    ] = "auto",
-    fallback: Annotated[str, typer.Option(help="Fallback scheme without telemetry: cubic, bbr or leocc.")] = "cubic",
-    trust_path: Annotated[
-        bool, typer.Option("--trust-path", help="The path has a single administration: raise the rate immediately.")
-    ] = False,
-    receiver: Annotated[bool, typer.Option("--receiver", help="Only echo telemetry of other senders.")] = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With a command: write counters and connections as JSON.")
-    ] = None,
+    carrier: CarrierOption = "auto",
+    fallback: FallbackOption = "cubic",
+    trust_path: TrustPathOption = False,
+    receiver: ReceiverOption = False,
+    report: ReportOption = None,
 ) -> int:
     """Attach OrbCC to a command, a process, a control group or devices.
 
@@ -55,23 +88,17 @@ def attach(
     """
     from perigee_lab.orbcc import groups, programs
 
+    _one_of("--carrier", carrier, CARRIERS)
+    _one_of("--fallback", fallback, FALLBACKS)
+    _check(program, dev, cgroup, pid, report)
     words = ["--object", str(programs.folder() / programs.HOST_PROGRAMS)]
-    words += ["--carrier", _one_of("--carrier", carrier, CARRIERS)]
-    words += ["--fallback", _one_of("--fallback", fallback, FALLBACKS)]
+    words += ["--carrier", carrier, "--fallback", fallback]
     words += ["--trust-path"] if trust_path else []
     words += ["--receiver"] if receiver else []
     words += [word for name in dev or [] for word in ("--dev", name)]
     if program:
-        if cgroup or pid:
-            stop("a command excludes --cgroup and --pid: it runs in a separate control group")
         words += ["--report", str(report)] if report else []
         return programs.run(["run", *words, "--", *program])
-    if report:
-        stop("--report needs a command; use `perigee orbcc status` otherwise")
-    if cgroup and pid:
-        stop("--cgroup and --pid exclude each other: give one")
-    if not dev and not cgroup and not pid:
-        stop("nothing to attach to: give --dev, --cgroup, --pid or -- COMMAND")
     programs.require()
     if pid:
         cgroup = groups.enclose(pid)
@@ -101,14 +128,14 @@ def status(as_json: JsonOption = False) -> None:
 
 def table(flows: list[dict[str, Any]]) -> str:
     """Connections as text."""
-    names = ["remote", "window kB", "sRTT ms", "U", "bottleneck Mbit/s", "flows", "path changes", "scheme"]
-    rows = [names]
+    headings = ["remote", "window kB", "sRTT ms", "U", "bottleneck Mbit/s", "flows", "path changes", "scheme"]
+    rows = [headings]
     for f in flows:
         numbers = [f["window_bytes"] / 1e3, f["srtt_us"] / 1e3, f["utilisation"] / 1e3, f["bottleneck_kbit"] / 1e3]
         shown = [f"{numbers[0]:.1f}", f"{numbers[1]:.1f}", f"{numbers[2]:.3f}", f"{numbers[3]:g}"]
         scheme = "fallback" if f["fallback"] else "orbcc"
         rows.append([f["remote"], *shown, str(f["bottleneck_flows"]), str(f["path_changes"]), scheme])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(headings))]
     return "\n".join("  ".join(word.ljust(w) for word, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
@@ -129,34 +156,61 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={attach}
-ExecStop={perigee} orbcc detach
+{service}
 
 [Install]
 WantedBy=multi-user.target
 """
+UNTIL_STOPPED = (
+    "Type=oneshot\nRemainAfterExit=yes\nExecStart={perigee} orbcc attach {words}\nExecStop={perigee} orbcc detach"
+)
+WITH_COMMAND = "Type=exec\nExecStart={perigee} orbcc attach {words}"
+"""Service of a command: OrbCC is attached until it ends."""
 
 
-@command.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def unit(context: typer.Context) -> None:
+@command.command()
+def unit(
+    program: ProgramArg = None,
+    dev: DevOption = None,
+    cgroup: CgroupOption = None,
+    pid: Annotated[str | None, typer.Option(hidden=True)] = None,
+    carrier: CarrierOption = "auto",
+    fallback: FallbackOption = "cubic",
+    trust_path: TrustPathOption = False,
+    receiver: ReceiverOption = False,
+    report: ReportOption = None,
+) -> None:
     """Print a unit of systemd that attaches OrbCC with the given options at start-up.
 
     perigee orbcc unit --dev eth0 --cgroup /sys/fs/cgroup/system.slice > /etc/systemd/system/orbcc.service
     """
+    if pid is not None:
+        stop("--pid is not for units, as a process does not outlive a boot: give the --cgroup of its service")
+    _one_of("--carrier", carrier, CARRIERS)
+    _one_of("--fallback", fallback, FALLBACKS)
+    _check(program, dev, cgroup, None, report)
+    words = [word for name in dev or [] for word in ("--dev", name)]
+    # The folder in which systemd starts a service is the root.
+    words += ["--cgroup", str(cgroup.absolute())] if cgroup else []
+    words += ["--carrier", carrier] if carrier != "auto" else []
+    words += ["--fallback", fallback] if fallback != "cubic" else []
+    words += ["--trust-path"] if trust_path else []
+    words += ["--receiver"] if receiver else []
+    words += ["--report", str(report.absolute())] if report else []
+    words += ["--", *program] if program else []
+    for word in words:
+        if names.visible(word) != word:
+            stop(f"{word!r} has a control character, which a unit cannot hold: leave it out")
+    service = WITH_COMMAND if program else UNTIL_STOPPED
+    line = " ".join(quoting.systemd(word) for word in words)
+    print(UNIT.format(service=service.format(perigee=_perigee(), words=line)), end="")
+
+
+def _perigee() -> str:
+    """The start of a line of systemd that calls this program."""
     import shutil
     import sys
 
-    if not context.args:
-        stop("a unit needs the options of `perigee orbcc attach`, such as --dev eth0")
     beside = Path(sys.executable).with_name("perigee")
     found = str(beside) if beside.exists() else shutil.which("perigee")
-    perigee = _for_systemd(found) if found else f"{_for_systemd(sys.executable)} -m perigee_lab"
-    words = [_for_systemd(word) for word in context.args]
-    print(UNIT.format(attach=" ".join([perigee, "orbcc", "attach", *words]), perigee=perigee), end="")
-
-
-def _for_systemd(word: str) -> str:
-    escaped = word.replace("%", "%%").replace("$", "$$")
-    return escaped if not set(escaped) & set(" \"'\\") else json.dumps(escaped)
+    return quoting.systemd(found) if found else f"{quoting.systemd(sys.executable)} -m perigee_lab"

@@ -63,6 +63,8 @@ def stats(
     """Print counters and load of the ports that stamp."""
     from perigee_lab.orbcc import ports
 
+    if as_json and prometheus:
+        stop("--json and --prometheus exclude each other: give one")
     found = {device: ports.stats(device) for device in devices or ports.attached()}
     if as_json:
         print(json.dumps(found, indent=1))

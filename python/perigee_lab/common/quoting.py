@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Characters that spreadsheets interpret as the start of a formula (OWASP, CSV injection).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
+# A word of a unit that means itself; others, such as "" and ;, are quoted.
+_UNIT_WORD = re.compile(r"[\w@%$+=:,./-]+")
 # Ends a script element, opens a comment in it, or is invalid in a script's string.
 _IN_SCRIPT = re.compile("[<>&\u2028\u2029]")
 # Characters to escape on a terminal; lines and columns of a message are preserved.
@@ -40,6 +42,14 @@ def shell_words(words: Iterable[str]) -> str:
 def shell_comment(text: str) -> str:
     """The remainder of a line that starts with #."""
     return visible(text)
+
+
+def systemd(word: str) -> str:
+    """One word of a command in a unit (systemd.syntax(7), systemd.service(5)); it has no control character."""
+    escaped = word.replace("%", "%%").replace("$", "$$")
+    if _UNIT_WORD.fullmatch(escaped):
+        return escaped
+    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def html(text: object) -> str:

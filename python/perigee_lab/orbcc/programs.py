@@ -65,10 +65,15 @@ def require() -> Path:
     return built
 
 
-def port_pin(device: str) -> Path:
-    """Where a port's links are pinned. Raises OrbccError for what is no name of a device."""
+def check_device(device: str) -> None:
+    """Raises OrbccError for what is no name of a device."""
     if not re.fullmatch(r"[^/\s\x00-\x1f]{1,15}", device) or device in (".", ".."):
         raise OrbccError(f"{device!r} is no name of a device: `ip link` lists them")
+
+
+def port_pin(device: str) -> Path:
+    """Where a port's links are pinned. Raises OrbccError for what is no name of a device."""
+    check_device(device)
     return PINS / f"perigee-port-{device}"
 
 
