@@ -225,6 +225,7 @@ def test_a_quic_program_is_judged_by_its_qlog(tmp_path: Path, cli: Cli) -> None:
         ([], "give what to judge"),
         (["--program", "server", CLIENT], "server has no {port}"),
         (["--program", SERVER, "client {port}"], "client has no {host}"),
+        (["--program", SERVER, CLIENT + " {second}"], "{second} in the command of the client is no placeholder"),
         (["--program", SERVER, CLIENT, "--sends", "both"], "neither client nor server"),
         (["--program", SERVER, CLIENT, "--backend", "simulator"], "has no hosts for programs"),
         (["cubic", "--sends", "server"], "belongs to --program"),
@@ -252,6 +253,11 @@ def test_cases_that_programs_cannot_run_are_not_available(tmp_path: Path) -> Non
     for command in ("", " "):
         with pytest.raises(ProgramError, match="is empty"):
             Pair(command, "c {host} {port}").check()
+
+
+@pytest.mark.parametrize("braces", ["${x}", "{1..3}", "{a,b}", "{{x}}", "{ x; }", "{X}", "{}"])
+def test_braces_of_the_shell_are_no_placeholders(braces: str) -> None:
+    Pair(SERVER, f"{CLIENT} {braces}").check()
 
 
 def test_each_flow_has_a_port_and_the_sender_is_where_the_data_is_from(tmp_path: Path) -> None:

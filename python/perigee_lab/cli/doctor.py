@@ -149,8 +149,10 @@ def _folders() -> Finding:
 def _kernels() -> Finding:
     from perigee_lab.hosts import kernels
 
-    names = [k.manifest.name for k in kernels.sound()]
-    said = (
-        f"kernels {', '.join(names)}; perigee kernel doctor boots one" if names else "no kernel: perigee kernel build"
-    )
-    return Finding("real hosts", bool(names), said, optional=True)
+    found = kernels.sound()
+    names = list(dict.fromkeys(k.manifest.name for k in found if k.foreign is None))
+    old = list(dict.fromkeys(k.manifest.name for k in found if k.foreign is not None and k.manifest.name not in names))
+    remedy = f"{kernels.BUILD} builds them again" if names else kernels.BUILD
+    parts = [f"kernels {', '.join(names)}; perigee kernel doctor boots one"] if names else []
+    parts += [f"out of date: {', '.join(old)}: {remedy}"] if old else []
+    return Finding("real hosts", bool(names), "; ".join(parts) or f"no kernel: {kernels.BUILD}", optional=True)

@@ -181,6 +181,7 @@ def release_pair(release: Release, *, trust: bool) -> Pair:
 
 def _with_hosts(name: str | None, kernel: str | None) -> Backend:
     """The backend of programs: virtual time where a kernel is built, else real time."""
+    from perigee_lab.hosts import kernels
     from perigee_lab.hosts.kernels import KernelError
 
     if name is not None or kernel is not None:
@@ -190,7 +191,8 @@ def _with_hosts(name: str | None, kernel: str | None) -> Backend:
     try:
         return chosen("linux", None)
     except KernelError:
-        complain("no kernel is built (perigee kernel build): programs run in real time, one case after the other")
+        there = "every kernel is out of date" if kernels.sound() else "no kernel is built"
+        complain(f"{there} ({kernels.BUILD}): programs run in real time, one case after the other")
         return _in_part(chosen("emulation", None))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -43,6 +44,8 @@ GRACE_S = 2
 HEAD_START_NS = {False: 100_000_000, True: 1_000_000_000}
 """Time from the start of the servers to that of the first clients; True: in real time."""
 PLACEHOLDERS = ("host", "port", "seconds", "bytes", "qlog")
+IN_BRACES = re.compile(r"(?<![${])\{([a-z]+)\}(?!\})")
+"""What looks like a placeholder; variables and lists of the shell (`${x}`, `{1..3}`) do not."""
 CLIENT, SERVER = "client", "server"
 
 
@@ -62,17 +65,23 @@ class Pair:
     """Name in tables and files."""
 
     def check(self) -> None:
-        """Raises ProgramError if a command lacks a placeholder that it needs."""
-        for name, command in ((SERVER, self.server), (CLIENT, self.client)):
+        """Raises ProgramError if a command lacks a placeholder that it needs, or has an unknown one."""
+        for role, command in ((SERVER, self.server), (CLIENT, self.client)):
             if not command.strip():
-                raise ProgramError(f"--program: the command of the {name} is empty: give SERVER and CLIENT")
+                raise ProgramError(f"--program: the command of the {role} is empty: give SERVER and CLIENT")
         if self.sends not in (CLIENT, SERVER):
             raise ProgramError(f"--sends {self.sends!r} is neither {CLIENT} nor {SERVER}")
-        for name, command, needed in ((SERVER, self.server, ["port"]), (CLIENT, self.client, ["host", "port"])):
+        for role, command, needed in ((SERVER, self.server, ["port"]), (CLIENT, self.client, ["host", "port"])):
+            unknown = [name for name in IN_BRACES.findall(command) if name not in PLACEHOLDERS]
+            if unknown:
+                raise ProgramError(
+                    f"--program: {{{unknown[0]}}} in the command of the {role} is no placeholder: Perigee fills in "
+                    f"{', '.join(f'{{{p}}}' for p in PLACEHOLDERS)}; write {{ {unknown[0]}; }} for braces of the shell"
+                )
             missing = [f"{{{p}}}" for p in needed if f"{{{p}}}" not in command]
             if missing:
                 raise ProgramError(
-                    f"--program: the command of the {name} has no {' and no '.join(missing)}: "
+                    f"--program: the command of the {role} has no {' and no '.join(missing)}: "
                     f"Perigee fills in {', '.join(f'{{{p}}}' for p in PLACEHOLDERS)}"
                 )
 

@@ -51,7 +51,7 @@ class SweepPlan:
     """The scenario of each cell as it was loaded, with the places of the file."""
     failed: list[str] = field(default_factory=list)
     unable: set[str] = field(default_factory=set)
-    """Those of `failed` whose cause is the machine: a record that cannot be written, a worker that ended."""
+    """Those of `failed` caused by the machine: a record that cannot be written, a worker that ended."""
 
     @property
     def size(self) -> int:
