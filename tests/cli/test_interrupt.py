@@ -20,6 +20,7 @@ from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wai
 from perigee_lab import CongestionControl, load
 from perigee_lab.common import files
 from perigee_lab.common.errors import CommandError
+from perigee_lab.hosts import real_time
 from perigee_lab.runs import runner
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.runner import Interrupted, Plan
@@ -36,6 +37,17 @@ class Forever(CongestionControl):
         pathlib.Path("asked").touch()
         while True:
             pass
+"""
+
+SMALL = """
+[run]
+[source.dumbbell]
+rtt = "20 ms"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
 """
 
 HANGING = """
@@ -305,6 +317,28 @@ def test_a_full_disk_names_the_file(cli: Cli, small: Path, tmp_path: Path) -> No
         assert "Traceback" not in done.stderr
     for words in (("trace", "out", "--out"), ("report", "out", "--out")):
         assert "cannot write small.toml/x: " in cli(*words, "small.toml/x").stderr
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.skipif(real_time.why_not() is not None, reason=f"{real_time.why_not()}")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["run", "judge"])
+def test_hosts_in_real_time_leave_no_partial_record(name: str, sign: int, begin: Begin, tmp_path: Path) -> None:
+    text = SMALL.replace("[run]\n", '[run]\nduration = "60 s"\n')
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/one.toml").write_text(
+        text + '[case]\nsource = "ours"\n[[expect]]\nmetric = "share"\nat_least = 0.1\n', encoding="utf-8"
+    )
+    programs = ("--program", "touch begun; sleep 100; {port}", "sleep 100; {host} {port}", "--catalogue", "cases")
+    words = ("run", "cases/one.toml", "--cc", "cubic") if name == "run" else ("judge", *programs)
+    process = begin(*words, "--backend", "emulation", "--out", "out")
+    begun = "begun" if name == "judge" else "*.partial"
+    wait_for(lambda: bool(list(tmp_path.rglob(begun))), process)
+    process.send_signal(sign)
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "perigee: interrupted" in errors
     assert not list(tmp_path.rglob("*.partial"))
 
 

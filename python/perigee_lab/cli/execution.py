@@ -18,7 +18,7 @@ from perigee_lab.common.credentials import recorded
 from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
 from perigee_lab.common.files import claimed, fresh_folder, refuse_file, removed, writing
-from perigee_lab.common.interrupt import announce
+from perigee_lab.common.interrupt import announce, on_termination
 from perigee_lab.common.messages import complain
 from perigee_lab.common.terminal import table_console
 from perigee_lab.extensions.trust import Permission
@@ -162,7 +162,7 @@ def _run(made: Callable[[], Plan], options: Options, expectations: Sequence[Expe
         plan = made()
         folder, fresh = _folder(plan.jobs, options)
     try:
-        with writing(folder), claimed(folder, fresh=fresh):
+        with writing(folder), claimed(folder, fresh=fresh), on_termination():
             plan = plan.into(folder, force=options.force)
             if (there := plan.resumed()) and not as_json:
                 print(f"resuming: {there} of {count(plan.size, 'run')} already complete in {folder}", file=sys.stderr)

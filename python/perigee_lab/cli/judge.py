@@ -79,7 +79,7 @@ def command(
     1: Perigee could not run one. Completed runs in --out are reused.
     """
     from perigee_lab.common import names
-    from perigee_lab.common.interrupt import announce
+    from perigee_lab.common.interrupt import announce, on_termination
     from perigee_lab.judge import catalogue as catalogues
     from perigee_lab.judge.page import write_page
     from perigee_lab.runs.runner import Interrupted
@@ -104,7 +104,7 @@ def command(
         folder = out or fresh_folder(f"judge-{names.as_folder(label)}", RUNS)
     done: list[Judgement] = []
     try:
-        with writing(folder), claimed(folder, fresh=out is None):
+        with writing(folder), claimed(folder, fresh=out is None), on_termination():
             for name, cases in loaded.items():
                 keys: dict[str, Any] = {"force": force, "command": recorded(sys.argv)}
                 make = partial(run, name, cases, folder / names.as_folder(name), **keys)

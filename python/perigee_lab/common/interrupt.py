@@ -17,12 +17,14 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 # Not from `typing`: see `perigee_lab/__init__.py`.
 from perigee_lab.common.exit_codes import INTERRUPTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 MESSAGE = "perigee: interrupted"
@@ -66,6 +68,19 @@ def raised(*_: Any) -> None:
         raise KeyboardInterrupt
     if _counts():
         leave()
+
+
+@contextmanager
+def on_termination() -> Iterator[None]:
+    """Handles SIGTERM as Ctrl-C within the block, unless the caller of this program handles it."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, raised)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _counts() -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
-from perigee_lab.common.files import PARTIAL, RecordError, fresh, is_claimed, make_ready
+from perigee_lab.common.files import PARTIAL, RecordError, forget_empty, fresh, is_claimed, make_ready, removed
 from perigee_lab.common.messages import complain
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.extensions.congestion import file_of, named, with_params
@@ -364,6 +364,7 @@ def _here(
     except BaseException as error:
         stop.set()
         _give_up(thread)
+        _forget_partial(plan, todo)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(Results(list(done.values()), plan.out)) from None
         raise
@@ -392,6 +393,16 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn, threads: int) -
     finally:
         if capture is not None:
             shutil.rmtree(capture, ignore_errors=True)
+
+
+def _forget_partial(plan: Plan, todo: Sequence[tuple[Job, str]]) -> None:
+    """Removes what an abandoned run has written: hosts in real time may not return in time."""
+    for j, cc in todo if plan.out is not None else []:
+        assert plan.out is not None
+        folder = run_folder(plan.out, cc, j.seed)
+        for left in (capture_of(folder), partial_of(folder)):
+            removed(left)
+        forget_empty(folder.parent)
 
 
 def _give_up(thread: threading.Thread) -> None:
