@@ -19,7 +19,7 @@ from perigee_studies.kinds import PUBLISHED, Read, kind_of, split
 from perigee_studies.model import Size
 from perigee_studies.origins import Origin
 from perigee_studies.registry import STUDIES, experiments
-from perigee_studies.verdicts import ANY, DIFFERS, MISSING, MODES, REPRODUCED, TIE
+from perigee_studies.verdicts import ANY, DIFFERS, MODES, REPRODUCED, TIE, VERDICT_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -53,6 +53,12 @@ LEOTCP = (
     "LeoTCP's paper is an earlier version of OrbCC's with the same runs: findings that both have are OrbCC's, and "
     "counted once."
 )
+FINDING = (
+    "A finding is the reason why one or more published claims are not reproduced; claims that fail for the same reason "
+    "are one finding."
+)
+# Pages of the documentation that texts name, relative to the repository or to the pages of studies.
+NAMED = re.compile(r"\((?P<page>(?:docs|design)/[\w/-]+\.md|[\w-]+\.md)\)")
 THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
 
 
@@ -61,24 +67,33 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
 
     The pages of experiments without results, or with damaged results, are kept; README.md includes
     them.
+
+    Raises:
+        ConcludeError: the saved claims of a page that is kept are damaged or missing.
     """
+    saved = {name: None if name in damaged else _saved(results / name) for name in experiments()}
+    # Before the first page is written, since claims of pages that are kept may be damaged.
+    claims = {
+        name: published.claims(e, docs)
+        for name, e in experiments().items()
+        if saved[name] is None and published.page_of(e, docs).exists()
+    }
     docs.mkdir(parents=True, exist_ok=True)
     written, lines, theirs = [], [], []
-    claims: dict[str, list[dict[str, Any]]] = {}
     for study in STUDIES:
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
-            page = docs / f"{e.name.replace('/', '-')}.md"
-            saved = None if e.name in damaged else _saved(results / e.name)
-            if saved is not None:
-                verdicts, about = saved
+            page = published.page_of(e, docs)
+            if (ours := saved[e.name]) is not None:
+                verdicts, about = ours
                 tables = published.save(e, results, docs, about, verdicts)
                 about["made"] = made.read(results / e.name)
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
                 written.append(page)
+                claims[e.name] = published.claims(e, docs)
             if page.exists():
                 text = read_text(page)
-                mine = claims[e.name] = published.claims(e, docs)
+                mine = claims[e.name]
                 theirs += [tuple(map(int, found)) for found in THEIRS_PATTERN.findall(text)]
                 counts = " | ".join(map(str, (*_counts(mine, published=True), *_counts(mine, published=False))))
                 rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
@@ -113,7 +128,7 @@ def _findings_in_all(every: Sequence[causes.Found], claims: Mapping[str, Sequenc
     if unnamed:
         words += f"; {len(unnamed)} more have no known cause"
     lines = [
-        *textwrap.wrap(f"{words}. A finding is a cause with its consequences: the claims that hang on it.", WIDTH),
+        *textwrap.wrap(f"{words}. {FINDING}", WIDTH),
         "",
         f"| study | findings | {' | '.join(o.value for o in Origin)} | claims |",
         "|---" * (len(Origin) + 3) + "|",
@@ -130,9 +145,22 @@ def _findings_in_all(every: Sequence[causes.Found], claims: Mapping[str, Sequenc
             pages = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in f.cause.pages)
             lines.append(
                 f"| {f.cause.title} | {TITLES[study].split(' (')[0]} | {f.cause.origin.value} | "
-                f"{len(f.consequences)} | {f.cause.support} {pages} |"
+                f"{len(f.consequences)} | {_linked(f.cause.support)} {pages} |"
             )
     return lines
+
+
+def _linked(text: str) -> str:
+    """The text with named pages, such as (docs/explanation/limits.md), as links from a page of studies."""
+
+    def link(found: re.Match[str]) -> str:
+        page = found["page"]
+        target = (
+            page.replace("docs/", "../", 1) if page.startswith("docs/") else page.replace("design/", "../../design/")
+        )
+        return f"([{page.rsplit('/', 1)[-1].removesuffix('.md')}]({target}))"
+
+    return NAMED.sub(link, text)
 
 
 def _anchor(title: str) -> str:
@@ -155,7 +183,7 @@ def _split(claims: list[dict[str, str]]) -> list[str]:
         "|---|---|---|---|---|---|---|---|",
     ]
     for kind, n in split(claims).items():
-        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, MODES, ANY, MISSING))
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in VERDICT_WORDS)
         name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
         rows.append(f"| {name} | {counts} | {kind.meaning} |")
     return rows
@@ -265,7 +293,9 @@ def findings(name: str, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
         claims = list(dict.fromkeys(words[key] for _, key in f.consequences))
         number = f"{len(f.consequences)} claim{'s' * (len(f.consequences) > 1)}"
         said = "; ".join(claims[:SHOWN]) + (f"; and {len(claims) - SHOWN} more" if len(claims) > SHOWN else "")
-        lines.append(_item(f"**{f.cause.title}** ({f.cause.origin.value}; {number}). {f.cause.support} ({said}.)"))
+        lines.append(
+            _item(f"**{f.cause.title}** ({f.cause.origin.value}; {number}). {_linked(f.cause.support)} ({said}.)")
+        )
     return [*lines, ""] if lines else []
 
 

@@ -8,14 +8,18 @@ is not published (time series over recorded paths) are not redrawn; the existing
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.files import copied, fresh, inner, write_text
 from perigee_lab.common.reading import read_text
+from perigee_lab.common.structures import Reader, json_problem
 from perigee_studies import made
 from perigee_studies.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum
+from perigee_studies.kinds import Kind, Read
 from perigee_studies.model import Size
 from perigee_studies.registry import experiments
+from perigee_studies.verdicts import VERDICT_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,14 +31,39 @@ TABLES = "data"
 """Folder with the tables of the pages."""
 CLAIMS = "claims.json"
 """The claims of a page next to its tables, from which the front page counts."""
-_OF_CLAIM = ("key", "kind", "read", "verdict", "cause")
+_REMEDY = "bring it back, as by git checkout"
 # Values that are computed from the tables are not stored.
 _KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a page: the keys of a saved verdict from which the front page counts."""
+
+    key: str
+    kind: str
+    read: str
+    verdict: str
+    cause: str
+    """Name of the cause of a miss; empty for others, and without a known cause."""
+
+
+_ALLOWED = {
+    "kind": tuple(kind.value for kind in Kind),
+    "read": tuple(read.value for read in Read),
+    "verdict": VERDICT_WORDS,
+}
+"""The words of the fields that have a fixed set."""
 
 
 def word_of(experiment: Experiment) -> str:
     """Prefix of an experiment's page, figures and folder of tables."""
     return experiment.name.replace("/", "-")
+
+
+def page_of(experiment: Experiment, docs: Path) -> Path:
+    """The page of an experiment."""
+    return docs / f"{word_of(experiment)}.md"
 
 
 def tables_of(experiment: Experiment, docs: Path) -> Path:
@@ -62,7 +91,7 @@ def size_of(name: str, docs: Path) -> Size | None:
     try:
         about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
         return Size(about["size"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -86,19 +115,39 @@ def save(
     kept = {name: about[name] for name in _KEPT if name in about}
     sums = {path.name: checksum(folder / path.name) for path in chosen}
     write_text(folder / ABOUT, json.dumps(kept | {"tables": sums, "made": made.read(source)}, indent=1) + "\n")
-    rows = [{name: row.get(name, "") for name in _OF_CLAIM} for row in verdicts]
+    rows = [{field.name: row.get(field.name, "") for field in fields(Claim)} for row in verdicts]
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     write_text(folder / CLAIMS, f"[\n{lines}\n]\n" if rows else "[]\n")
     return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
 
 
 def claims(experiment: Experiment, docs: Path) -> list[dict[str, Any]]:
-    """The claims of a page as they were saved with its tables; empty if there are none."""
+    """The claims of a page as they were saved with its tables; empty if there is no page yet.
+
+    Raises:
+        ConcludeError: the file is damaged, or missing although the page exists.
+    """
+    path = tables_of(experiment, docs) / CLAIMS
     try:
-        found = json.loads(read_text(tables_of(experiment, docs) / CLAIMS))
-    except (OSError, ValueError):
-        return []
-    return found if isinstance(found, list) else []
+        return [asdict(claim) for claim in _read_claims(path)]
+    except FileNotFoundError as error:
+        if not page_of(experiment, docs).exists():
+            return []
+        raise ConcludeError(f"{path} is missing: {_REMEDY}") from error
+    except OSError as error:
+        raise ConcludeError(f"{path} cannot be read ({error.strerror or error}): {_REMEDY}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConcludeError(f"{path} is damaged ({json_problem(error)}): {_REMEDY}") from error
+
+
+def _read_claims(path: Path) -> tuple[Claim, ...]:
+    reader = Reader(path, lambda text: ConcludeError(f"{text}: it is damaged, {_REMEDY}"))
+    found: tuple[Claim, ...] = reader.value(tuple[Claim, ...], json.loads(read_text(path)), "claims")
+    for i, claim in enumerate(found):
+        for name, words in _ALLOWED.items():
+            if (word := getattr(claim, name)) not in words:
+                raise reader.wrong(f"claims.{i}.{name}", word, f"one of {', '.join(words)}")
+    return found
 
 
 def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[str, dict[str, Any]]:
@@ -140,13 +189,13 @@ def _checked(folder: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(read_text(path))
         sums = dict(about.get("tables", {}))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ConcludeError(f"{path} is damaged: bring it back, as by git checkout") from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ConcludeError(f"{path} is damaged: {_REMEDY}") from error
     for name, expected in sums.items():
         if not (folder / name).is_file():
-            raise ConcludeError(f"{folder / name} is missing: bring it back, as by git checkout")
+            raise ConcludeError(f"{folder / name} is missing: {_REMEDY}")
         if checksum(folder / name) != expected:
-            raise ConcludeError(f"{folder / name} is not as it was saved: bring it back, as by git checkout")
+            raise ConcludeError(f"{folder / name} is not as it was saved: {_REMEDY}")
     return about
 
 

@@ -21,6 +21,8 @@ ANY = "any scheme"
 """The claim holds, but also with the results of other schemes (`perigee_studies.exchanged`)."""
 MODES = "two modes"
 """The runs have two modes on both sides of a bound, so that their mean carries no verdict (`modes`)."""
+VERDICT_WORDS = (REPRODUCED, DIFFERS, TIE, MODES, ANY, MISSING)
+"""All verdicts, in the order of tables."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,20 @@ def test_a_page_begins_with_its_findings() -> None:
     assert "a claim that holds" not in " ".join(lines)
     text = (DOCS / "orbcc-intermittent.md").read_text(encoding="utf-8")
     assert text.index("* **") < text.index("published claims are reproduced") < text.index("![")
+
+
+def test_pages_that_a_cause_names_are_links() -> None:
+    named = [name for name, cause in causes.causes().items() if ".md)" in cause.support]
+    assert len(named) == 4
+    rows = [row(name, cause=name) for name in named]
+    text = " ".join(" ".join(pages.findings("orbcc/parking-lot", rows)).split())
+    assert "([limits](../explanation/limits.md))" in text
+    assert "([misses](misses.md))" in text
+    front = (DOCS / "README.md").read_text(encoding="utf-8")
+    for where in (text, front):
+        assert not re.search(r"(?<!\])\([\w/-]+\.md\)", where), "a page that is named, not linked"
+        for target in re.findall(r"\]\(([^)#]+\.md)\)", where):
+            assert (DOCS / target).is_file(), target
 
 
 def test_a_published_number_was_printed_or_read_off() -> None:

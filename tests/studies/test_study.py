@@ -25,7 +25,7 @@ from perigee_lab.runs.scenario import load, schemes
 from perigee_studies import beside, causes, kinds, pages, published
 from perigee_studies.cache import Cache
 from perigee_studies.commands import Screen
-from perigee_studies.conclude import read_csv, why
+from perigee_studies.conclude import ConcludeError, read_csv, why
 from perigee_studies.digest import Digest
 from perigee_studies.exchanged import Power, power, weighed
 from perigee_studies.execute import Plan, Progress, Runner, outcomes
@@ -242,7 +242,7 @@ def test_bad_names_end_with_a_message(cli: Cli) -> None:
 
 def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None:
     rows = [
-        {"key": key, "kind": kind.value, "verdict": verdict, "cause": ""}
+        {"key": key, "kind": kind.value, "read": "printed", "verdict": verdict, "cause": ""}
         for key, kind, verdict in (
             ("a", Kind.NUMBER, REPRODUCED),
             ("b", Kind.STATEMENT, DIFFERS),
@@ -262,6 +262,62 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
     assert "| **published number** | 2 | 0 | 0 | 1 | 0 | 0 |" in front
     assert "| **published order or statement** | 0 | 1 | 0 | 0 | 0 | 0 |" in front
     assert "1 more have no known cause" in front
+
+
+CLAIM = {"key": "a", "kind": Kind.NUMBER.value, "read": "printed", "verdict": REPRODUCED, "cause": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "is missing"),
+        ("[", "is damaged (Expecting value"),
+        ("[" * 1_000_000, "is damaged (it is nested too deeply)"),
+        ("{}", "claims is {}, must be a list"),
+        ("[1, 2]", "claims.0 is 1, must be an object"),
+        (json.dumps([{k: v for k, v in CLAIM.items() if k != "verdict"}]), "claims.0.verdict is missing"),
+        (json.dumps([CLAIM | {"key": 1}]), "claims.0.key is 1, must be text"),
+        (json.dumps([CLAIM, CLAIM | {"kind": "rumour"}]), 'claims.1.kind is "rumour", must be one of published number'),
+        (json.dumps([CLAIM | {"read": "heard"}]), 'claims.0.read is "heard", must be one of printed'),
+        (json.dumps([CLAIM | {"verdict": "maybe"}]), 'claims.0.verdict is "maybe", must be one of reproduced'),
+    ],
+    ids=["missing", "cut", "deep", "object", "numbers", "no-verdict", "key", "kind", "read", "verdict"],
+)
+def test_damaged_claims_of_a_page_are_named_before_anything_is_written(
+    text: str | None, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "pages/data/orbcc-inter-rtt/claims.json"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "pages/orbcc-inter-rtt.md").write_text("# Title\n", encoding="utf-8")
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConcludeError) as caught:
+        pages.write(tmp_path / "nothing", tmp_path / "pages")
+    assert str(caught.value).startswith(f"{file}")
+    assert says in str(caught.value)
+    assert str(caught.value).endswith("bring it back, as by git checkout")
+    assert not (tmp_path / "pages/README.md").exists()
+
+
+def test_a_folder_in_place_of_claims_is_an_error_and_an_experiment_without_a_page_has_none(tmp_path: Path) -> None:
+    experiment = experiments()["orbcc/inter-rtt"]
+    assert published.claims(experiment, tmp_path) == []
+    (tmp_path / "data/orbcc-inter-rtt/claims.json").mkdir(parents=True)
+    why_not = r"claims\.json cannot be read \(it is a folder, not a file\): bring it back"
+    with pytest.raises(ConcludeError, match=why_not):
+        published.claims(experiment, tmp_path)
+
+
+def test_a_report_over_damaged_claims_fails(cli: Cli, tmp_path: Path) -> None:
+    docs, name = Path(__file__).parents[2] / "docs/studies", "hypatia-rtts"
+    for copied in (name, "hypatia-vegas"):
+        shutil.copytree(docs / "data" / copied, tmp_path / "pages/data" / copied)
+        shutil.copyfile(docs / f"{copied}.md", tmp_path / f"pages/{copied}.md")
+    (tmp_path / "pages/data/hypatia-vegas/claims.json").write_text("{}")
+    done = cli("study", "report", "hypatia/rtts", "--from", "pages", "--docs", "pages", "--out", "o")
+    assert done.returncode == 2
+    assert "perigee: pages/data/hypatia-vegas/claims.json: claims is {}, must be a list: it is damaged" in done.stderr
+    assert not (tmp_path / "pages/README.md").exists()
 
 
 PAGES = Path(__file__).parents[2] / "docs/studies"
