@@ -22,6 +22,7 @@ from perigee_lab.common.files import LOCK, PARTIAL, RecordError, appended, claim
 from perigee_lab.common.files import fresh as fresh_folder
 from perigee_lab.common.reading import UnreadableError, opened, read_text
 from perigee_lab.measure.journal import JOURNAL, read_lines
+from perigee_lab.runs.scenario import load
 
 SHORT = """
 title = "echo pwned"
@@ -359,6 +360,34 @@ def test_readers_refuse_what_is_no_file(tmp_path: Path, make: Callable[[Path], N
             read(path)
         assert isinstance(found.value, UnreadableError)
         assert str(path) in str(found.value)
+
+
+def test_a_pipe_in_a_folder_is_no_scenario(cli: Cli, short: Path, tmp_path: Path) -> None:
+    """Reading would wait for a writer for ever; the pipes of a shell's `<(command)` have one."""
+    folder = tmp_path / "catalogue"
+    folder.mkdir()
+    shutil.copyfile(short, folder / "a.toml")
+    os.mkfifo(folder / "ff.toml")
+    (tmp_path / "link.toml").symlink_to(folder / "ff.toml")
+    for words in (
+        ("check", "catalogue/ff.toml"),
+        ("check", "link.toml"),
+        ("run", "catalogue/ff.toml", "--out", "o"),
+        ("sweep", "catalogue/ff.toml", "--set", "run.seed=1,2", "--out", "o"),
+    ):
+        done = cli(*words, timeout=60)
+        assert done.returncode == 2
+        assert f"cannot read {words[1]}: it is a pipe, not a file" in done.stderr
+    with (folder / "a.toml").open("a", encoding="utf-8") as file:
+        file.write('[[expect]]\nmetric = "share"\nat_least = 0.1\n')
+    done = cli("judge", "cubic", "--catalogue", "catalogue", "--out", "j", timeout=60)
+    assert done.returncode == 2
+    assert "catalogue/ff.toml: it is a pipe, not a file" in done.stderr
+    reader, writer = os.pipe()
+    os.write(writer, SHORT.encode())
+    os.close(writer)
+    assert load(Path(f"/dev/fd/{reader}")).title == "echo pwned"
+    os.close(reader)
 
 
 def test_a_file_without_a_size_is_read_up_to_the_bound() -> None:

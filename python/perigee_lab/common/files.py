@@ -157,6 +157,20 @@ def _is_stream(path: Path) -> bool:
     raise OSError(None, f"it is {kind}, not a file; remove it, or choose another name")
 
 
+def is_named_pipe(path: Path) -> bool:
+    """Whether a path is that of a pipe in a folder.
+
+    False for pipes of open descriptors, as shells make for `<(command)`: their writers exist.
+    """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    places = (Path(os.path.abspath(path)).parts, Path(os.path.realpath(path)).parts)
+    descriptor = any(place[1:2] in STREAMS and place[1:3] != SHARED for place in places)
+    return stat.S_ISFIFO(found.st_mode) and not descriptor
+
+
 class _Room:
     """An open folder: names resolve within this folder even if it is renamed or replaced."""
 

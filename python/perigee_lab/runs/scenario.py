@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common import names, quoting
+from perigee_lab.common.files import is_named_pipe
 from perigee_lab.extensions import plugins
 from perigee_lab.extensions import trust as trusts
 from perigee_lab.runs import shipped
@@ -49,6 +50,7 @@ def open_file(
     path = shipped.found(path)
     refuse_name(path.stem, str(path))
     _refuse_archive(path)
+    _refuse_pipe(path)
     permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
     with trusts.permitted(permission):
         return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
@@ -58,6 +60,13 @@ def _refuse_archive(path: Path) -> None:
     """Raises ScenarioError for an archive of runs, which is no scenario."""
     if is_archive(path):
         message = in_place_of_a_scenario(path)
+        raise _core.ScenarioError(message, json.dumps([{"key": "", "message": message}]))
+
+
+def _refuse_pipe(path: Path) -> None:
+    """Raises ScenarioError for a pipe in a folder: reading would wait for a writer."""
+    if is_named_pipe(path):
+        message = f"cannot read {names.visible(str(path))}: it is a pipe, not a file"
         raise _core.ScenarioError(message, json.dumps([{"key": "", "message": message}]))
 
 
