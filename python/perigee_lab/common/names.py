@@ -24,9 +24,8 @@ def problem(text: str) -> str | None:
     found = _ONE.search(text)
     if found is None:
         return None
-    return (
-        f"contains the control character U+{ord(found[0]):04X}; names must be one line of visible characters: remove it"
-    )
+    code = f"U+{ord(found[0]):04X}"
+    return f"contains the control character {code}; only one line of visible characters is allowed: remove it"
 
 
 def problem_in(data: Any) -> str | None:

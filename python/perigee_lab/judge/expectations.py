@@ -44,6 +44,12 @@ class Expectation:
     metric: str
     keys: Mapping[str, Any]
     place: str
+    number: int = 0
+    """Position among the expectations of the scenario, from 0."""
+
+    def wrong(self, key: str, why: str, hint: str) -> ExpectationError:
+        """The error for the value of a key, in the form of other errors of scenarios."""
+        return ExpectationError(f"{self.place}: expect.{self.number}.{key}: {why}; {hint}")
 
     @property
     def title(self) -> str:
@@ -125,7 +131,7 @@ class Expectation:
 
 def of(core: _core.Scenario) -> list[Expectation]:
     """The expectations of a scenario. Raises ExpectationError for unknown columns."""
-    found = [Expectation(k["metric"], k, k["place"]) for k in json.loads(core.expectations())]
+    found = [Expectation(k["metric"], k, k["place"], i) for i, k in enumerate(json.loads(core.expectations()))]
     for e in found:
         _check_column(e)
         _check_bounds(e)
@@ -156,10 +162,8 @@ def uncompared(e: Expectation, compared: Collection[str]) -> list[str]:
 def _refuse_uncompared(expectations: Collection[Expectation], compared: Collection[str]) -> None:
     for e in expectations:
         if missing := uncompared(e, compared):
-            raise ExpectationError(
-                f"{e.place}: expect.cc = {missing[0]!r} is not compared (compared: {', '.join(compared)}): "
-                "add it to run.cc, or correct it"
-            )
+            hint = f"compared: {', '.join(compared)}; add it to run.cc, or correct it"
+            raise e.wrong("cc", f"not compared; found {_text(missing[0])}", hint)
 
 
 def check_flows(expectations: Collection[Expectation], world: _core.World) -> None:
@@ -171,7 +175,7 @@ def check_flows(expectations: Collection[Expectation], world: _core.World) -> No
         missing = [name for name in e.keys.get("flow", ()) if name not in names]
         if missing:
             some = ", ".join(names[:10]) + (" and others" if len(names) > 10 else "")
-            raise ExpectationError(f"{e.place}: expect.flow = {missing[0]!r}: no such flow; there are {some}")
+            raise e.wrong("flow", f"no such flow; found {_text(missing[0])}", f"allowed: {some}")
 
 
 def check_schemes(expectations: Collection[Expectation], compared: Collection[str]) -> None:
@@ -180,16 +184,12 @@ def check_schemes(expectations: Collection[Expectation], compared: Collection[st
     for e in expectations:
         unknown = [cc for cc in e.keys.get("cc", ()) if cc not in names and cc not in scheme_order() and ":" not in cc]
         if unknown:
-            raise ExpectationError(
-                f"{e.place}: expect.cc = {unknown[0]!r} is no congestion control: `perigee schemes` lists them"
-            )
+            hint = "`perigee schemes` lists them"
+            raise e.wrong("cc", f"no such congestion control; found {_text(unknown[0])}", hint)
         missing = [cc for cc in e.keys.get("order", ()) if cc not in names]
         if missing:
-            there = ", ".join(compared)
-            raise ExpectationError(
-                f"{e.place}: expect.order names {missing[0]!r}, which is not compared (compared: {there}): "
-                "add it to run.cc or --cc, or leave it out"
-            )
+            hint = f"compared: {', '.join(compared)}; add it to run.cc or --cc, or remove it"
+            raise e.wrong("order", f"not compared; found {_text(missing[0])}", hint)
 
 
 def check_states(expectations: Collection[Expectation], compared: Collection[str]) -> None:
@@ -204,8 +204,8 @@ def check_states(expectations: Collection[Expectation], compared: Collection[str
             state = e.keys.get(key)
             if state is not None and state not in known:
                 near = difflib.get_close_matches(state.lower(), known, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
-                raise ExpectationError(f"{e.place}: expect.{key} = {state!r} is no state of a scheme{hint}")
+                hint = f"did you mean {_text(near[0])}?" if near else f"allowed: {', '.join(sorted(known))}"
+                raise e.wrong(key, f"no state of a scheme; found {_text(state)}", hint)
 
 
 def check_variables(expectations: Collection[Expectation], compared: Collection[str]) -> None:
@@ -224,16 +224,14 @@ def check_variables(expectations: Collection[Expectation], compared: Collection[
         name = str(e.keys.get("variable", ""))
         if name and "." not in name and name.removeprefix("cc_") not in known:
             near = difflib.get_close_matches(name, sorted(known), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
-            raise ExpectationError(f"{e.place}: expect.variable = {name!r} is no variable of a scheme; {hint}")
+            hint = f"did you mean {_text(near[0])}?" if near else f"allowed: {', '.join(sorted(known))}"
+            raise e.wrong("variable", f"no variable of a scheme; found {_text(name)}", hint)
 
 
 def _check_bounds(e: Expectation) -> None:
     idle = [name for name in ("at_least", "at_most") if name in e.keys]
     if "near" in e.keys and idle:
-        raise ExpectationError(
-            f"{e.place}: expect.{idle[0]} has no effect beside near: give near and within, or bounds"
-        )
+        raise e.wrong(idle[0], "no effect together with near", "give near and within, or bounds")
 
 
 def _check_column(e: Expectation) -> None:
@@ -242,5 +240,10 @@ def _check_column(e: Expectation) -> None:
         return
     if name not in BY_NAME or "run" not in BY_NAME[name].rows or name in WORDS:
         near = difflib.get_close_matches(name, [n for n, c in BY_NAME.items() if "run" in c.rows and n not in WORDS], 1)
-        hint = f"did you mean {near[0]!r}?" if near else "`perigee columns` lists them"
-        raise ExpectationError(f"{e.place}: expect.column = {name!r} is no column of numbers in rows of runs: {hint}")
+        hint = f"did you mean {_text(near[0])}?" if near else "`perigee columns` lists them"
+        raise e.wrong("column", f"no column of numbers in rows of runs; found {_text(name)}", hint)
+
+
+def _text(word: str) -> str:
+    """A value as written in a file."""
+    return json.dumps(word, ensure_ascii=False)
