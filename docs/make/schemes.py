@@ -101,7 +101,17 @@ def homes() -> dict[str, str]:
 def head(module: str) -> str:
     """The text of the module's head, without comment marks."""
     lines = (SOURCE / f"{module}.rs").read_text(encoding="utf-8").splitlines()
-    return "\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith("//!"))
+    return plain("\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith("//!")), set(homes()))
+
+
+def plain(text: str, schemes: set[str]) -> str:
+    """The text without links of rustdoc: those to schemes lead to their pages, others are code."""
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"[`{name}`]({name}.md)" if name in schemes else f"`{name}`"
+
+    return re.sub(r"\[`([^`]+)`\](?:\((?:crate|super|self)::[^)]*\))?(?!\()", link, text)
 
 
 def checked(name: str) -> list[str]:

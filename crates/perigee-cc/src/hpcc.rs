@@ -45,7 +45,7 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "base_rtt",
         domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
-        unit: "time",
+        unit: "",
         source: "choice",
         help: "T with reference = fixed; 0 = RTT of the handshake",
     },

@@ -36,7 +36,7 @@ pub const PARAMS: &[ParamSpec] = &[ParamSpec {
         min: Nanos::from_millis(1),
         max: Nanos::from_secs(1),
     },
-    unit: "time",
+    unit: "",
     source: "Linux; 50 ms in ns-3",
     help: "RTT of the reference Reno flow, whose rate growth is reproduced",
 }];

@@ -54,7 +54,7 @@ const fn time(
 ) -> ParamSpec {
     let ms = Nanos::from_millis;
     let domain = Domain::Time { default: ms(default), min: ms(min), max: ms(max) };
-    ParamSpec { name, domain, unit: "time", source, help }
+    ParamSpec { name, domain, unit: "", source, help }
 }
 
 /// Parameters; times with their defaults of the published module.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC next: OrbCC's law with the loop gain per RTT, a start from the first record, and windows
-//! that follow rates and free capacity at once.
+//! OrbCC next: further development of OrbCC.
 //!
 //! Idea: OrbCC averages utilisation over a hundred ACKs, which are many RTTs for a flow with a small
 //! share; it starts with five packets, although the first record states what is free; and it adds
@@ -31,9 +30,9 @@
 //! a rate alternates (more than twice within 8 RTTs) no loop can follow: the mean rate of 4 RTTs
 //! replaces bw, and only the queue that remains over 4 RTTs counts as an excess.
 //!
-//! Differs from OrbCC: each of the above, by the options in [`PARAMS`]; the SYN carries telemetry;
-//! one packet stands for up to `packets_per_record`. Headers have version 2, and ports report the
-//! windows in use: A/d of the sums that they have anyway.
+//! Differs from OrbCC: each of the above, by an option; the SYN carries telemetry; one packet stands
+//! for up to `packets_per_record`. Headers have version 2, and ports report the windows in use: A/d
+//! of the sums that they have anyway.
 
 mod options;
 mod rates;

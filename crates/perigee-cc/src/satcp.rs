@@ -46,7 +46,7 @@ const OWN: [ParamSpec; 3] = [
             min: Nanos::ZERO,
             max: Nanos::from_secs(3600),
         },
-        unit: "time",
+        unit: "",
         source: "XuyangCaoUCSD/LeoEM",
         help: "time for which a report applies",
     },

@@ -46,7 +46,7 @@ const OWN: [ParamSpec; 2] = [
     ParamSpec {
         name: "phase",
         domain: Domain::Time { default: Nanos::from_secs(12), min: Nanos::ZERO, max: Nanos::from_secs(15) },
-        unit: "time",
+        unit: "",
         source: "StarQUIC: seconds 12, 27, 42, 57 of the minute",
         help: "phase of the reallocation instants",
     },
@@ -57,7 +57,7 @@ const OWN: [ParamSpec; 2] = [
             min: Nanos::ZERO,
             max: Nanos::from_millis(7500),
         },
-        unit: "time",
+        unit: "",
         source: "StarQUIC",
         help: "half of the window around each instant",
     },

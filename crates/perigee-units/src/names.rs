@@ -21,7 +21,7 @@ pub fn check(text: &str) -> Result<(), String> {
     match text.chars().find(|&c| is_unfit(c)) {
         None => Ok(()),
         Some(c) => Err(format!(
-            "contains the control character U+{:04X}; names must be one line of visible characters: remove it",
+            "contains the control character U+{:04X}; only one line of visible characters is allowed: remove it",
             u32::from(c)
         )),
     }

@@ -79,6 +79,16 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
+const YEAR: Nanos = Nanos::from_secs(31_557_600);
+
+/// An upper bound as text; long ones in complete years.
+fn bound(max: Nanos) -> String {
+    match max.0 / YEAR.0 {
+        0 => max.to_string(),
+        years => format!("{years} years"),
+    }
+}
+
 /// A row of a parameter table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
@@ -86,7 +96,7 @@ pub struct ParamSpec {
     pub name: &'static str,
     /// Allowed values and default.
     pub domain: Domain,
-    /// Unit as text ("", "fraction", "segments", …).
+    /// Unit as text ("", "fraction", "segments", …); empty for times, which include theirs.
     pub unit: &'static str,
     /// Source of the default.
     pub source: &'static str,
@@ -138,7 +148,9 @@ impl Domain {
             Domain::Bool(_) => "true or false".into(),
             Domain::Int { min, max, .. } => format!("an integer from {min} to {max}"),
             Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
-            Domain::Time { min, max, .. } => format!("a time from {min} to {max}, such as \"50 ms\""),
+            Domain::Time { min, max, .. } => {
+                format!("a time from {min} to {}, such as \"50 ms\"", bound(max))
+            }
             Domain::Data { .. } => {
                 "an amount of data above zero with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as \"64 kB\""
                     .into()
@@ -386,11 +398,18 @@ mod tests {
                 min: Nanos(1),
                 max: Nanos::from_secs(9),
             },
-            unit: "time",
+            unit: "",
             source: "test",
             help: "",
         },
     ];
+
+    #[test]
+    fn long_bounds_are_in_years() {
+        let allowed = |max| Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max }.allowed();
+        assert_eq!(allowed(Nanos::from_secs(9)), "a time from 0 ns to 9 s, such as \"50 ms\"");
+        assert_eq!(allowed(Nanos::from_secs(1 << 30)), "a time from 0 ns to 34 years, such as \"50 ms\"");
+    }
 
     fn given(name: &str, v: Value) -> BTreeMap<String, Value> {
         BTreeMap::from([(name.to_string(), v)])

@@ -21,7 +21,7 @@ pub const PARAMS: &[ParamSpec] = &[
             min: Nanos::ZERO,
             max: Nanos::from_secs(10),
         },
-        unit: "time",
+        unit: "",
         source: "google/bbr v3",
         help: "maximum value of the minimum RTT at which ECN marks are used (with tcp.ecn); 0 = always",
     },
@@ -35,7 +35,7 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "refresh_skip",
         domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
-        unit: "time",
+        unit: "",
         source: "choice",
         help: "with on_notice = refresh: time for which samples are ignored, in addition to those of packets sent before",
     },

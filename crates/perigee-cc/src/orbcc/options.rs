@@ -42,7 +42,7 @@ const fn time(name: &'static str, default: Nanos, source: &'static str, help: &'
     ParamSpec {
         name,
         domain: Domain::Time { default, min: Nanos::ZERO, max: Nanos::from_secs(10) },
-        unit: "time",
+        unit: "",
         source,
         help,
     }

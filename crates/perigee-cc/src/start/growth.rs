@@ -7,7 +7,7 @@ use crate::{Cx, Domain, Nanos, ParamSpec, Params};
 pub(super) const REFERENCE_RTT: ParamSpec = ParamSpec {
     name: "reference_rtt",
     domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(10) },
-    unit: "time",
+    unit: "",
     source: "off; picoquic: 100 ms (PICOQUIC_TARGET_RENO_RTT)",
     help: "on paths with a longer RTT, an acknowledged byte counts RTT / reference_rtt times, so that growth per time equals that of a path with this RTT; 0 = off",
 };

@@ -28,14 +28,14 @@ pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "min_rtt_thresh",
         domain: time(4),
-        unit: "time",
+        unit: "",
         source: "RFC 9406 section 4.3",
         help: "minimum rise of the RTT that counts",
     },
     ParamSpec {
         name: "max_rtt_thresh",
         domain: time(16),
-        unit: "time",
+        unit: "",
         source: "RFC 9406 section 4.3",
         help: "rise of the RTT that always counts",
     },

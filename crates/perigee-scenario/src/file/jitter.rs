@@ -20,9 +20,9 @@ const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
 parameters! {
     /// `[jitter]`.
     JitterKeys = "jitter", "RTT of a path drawn repeatedly from a measured distribution, and rare loss events. Requires a chain, dumbbell or parking lot.";
-    preset: Option<String> = optional(Notation::Word(&["geo"]), "built-in distribution: geo = RTT of a geostationary service");
-    rtt: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of the RTT, in place of a preset: \"50 % 598 ms\", from 0 % to 100 %");
-    added: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of a delay added to the RTT of the path, in place of a preset");
+    preset: Option<String> = optional(Notation::Word(&["geo"]), "built-in distribution: geo = RTT of a geostationary service; exactly one of preset, rtt and added is required");
+    rtt: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of the RTT: \"50 % 598 ms\", from 0 % to 100 %; exactly one of preset, rtt and added is required");
+    added: Vec<String> = optional(Notation::OneOrMany(&Notation::Text), "quantiles of a delay added to the RTT of the path; exactly one of preset, rtt and added is required");
     on: String = key(Notation::Text, "bottleneck", "port with the jitter: bottleneck = the first bottleneck, or the name of one");
     direction: Direction = key(Notation::Word(&["forward", "reverse"]), "forward", "direction with the jitter (forward = data, reverse = ACKs)");
     step: Nanos = key(Notation::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "interval between draws");

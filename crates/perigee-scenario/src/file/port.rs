@@ -17,7 +17,7 @@ parameters! {
     queue: Option<Size> = optional(Notation::Queue, "queue capacity; bdp = rate x the largest base RTT of the flows that use the port, both at time zero");
     bdp_rate: Option<BitRate> = optional(Notation::Rate, "rate used for bdp; default: that of the port");
     bdp_rtt: Option<Nanos> = optional(RTT, "RTT used for bdp; default: the largest base RTT");
-    framing: Option<u32> = optional(Notation::Int(0, 256), "bytes added to each IP packet, in transmission times and in queues limited in bytes (PPP: 7, Ethernet: 14)");
+    framing: Option<u32> = optional(Notation::Int(0, 256), "bytes added to each IP packet, in transmission times and in queues limited in bytes (PPP: 7, Ethernet: 14); default: 0");
     burst: Option<Bytes> = optional(Notation::Data, "depth of a token bucket, framing included: data that passes at once after an idle period, as through Linux's tbf; default: no token bucket, each packet takes its transmission time");
     dama_delay: Option<Nanos> = optional(Notation::Time(Dama::DELAY[0], Dama::DELAY[1]), "enables demand assignment (DAMA, as on the return link of a geostationary terminal): the port sends in slots granted on request. Time from a request to its grant, rounded up to frames: a round trip to the hub, and scheduling. Packets wait for slots in the queue; base RTTs and queues in bdp do not include this time");
     dama_frame: Option<Nanos> = optional(Notation::Time(Dama::FRAME[0], Dama::FRAME[1]), "duration of a frame; one request per frame; default: 26.5 ms");
@@ -27,9 +27,9 @@ parameters! {
     dama_vbdc: Option<BitRate> = optional(Notation::Rate, "maximum rate granted on request of volume; default: the remainder of the port's rate");
     dama_fca: Option<BitRate> = optional(Notation::Rate, "maximum rate of free capacity, granted without requests from the remainder of each frame (FCA); default: none");
     discipline: Chosen = discipline("queue discipline: selects the packets to drop, or to mark in flows with tcp.ecn. Its parameters are keys of this section; those of other disciplines are rejected");
-    count_in_service: Option<bool> = optional(Notation::Bool, "count the packet in transmission against the queue limit");
-    probe_priority: Option<bool> = optional(Notation::Bool, "queue pings separately, with priority");
+    count_in_service: Option<bool> = optional(Notation::Bool, "count the packet in transmission against the queue limit; default: false");
+    probe_priority: Option<bool> = optional(Notation::Bool, "queue pings separately, with priority; default: false");
     loss: Option<f64> = optional(Notation::Number(0.0, 1.0), "loss probability on each link of this port; default: that of the source, usually 0");
-    metered: Option<bool> = optional(Notation::Bool, "run OrbCC's egress meter and write telemetry");
+    metered: Option<bool> = optional(Notation::Bool, "run OrbCC's egress meter and write telemetry; default: true, for ports of the class access false");
     meter: Option<String> = optional(Notation::Word(&["reference", "integer"]), "arithmetic of the meter: reference = floating point with an exact set of flows; integer = that of a P4 switch (docs/explanation/integer-meter.md); default: reference");
 }

@@ -76,6 +76,10 @@ mod tests {
                 format!("{base}{flow}name = \"a\\u001b[2J\"\n"),
                 "t.toml:9: flow.name: contains the control character U+001B",
             ),
+            (
+                format!("{base}{flow}[[expect]]\nmetric = \"share\"\nat_least = 0.5\nsource = \"a\\nb\"\n"),
+                "expect.source: contains the control character U+000A; only one line of visible characters is allowed",
+            ),
             (format!("{base}{flow}[port.\"x\\ny\"]\nrate = \"1 Mbit\"\n"), "port: a key contains"),
             (
                 format!("{base}{flow}[sweep]\n\"run.seed\" = [\"\\u202e\"]\n"),

@@ -171,11 +171,15 @@ fn key(k: &Key) -> Json {
 
 /// Meaning of a key, with its conditions.
 fn meaning(k: &Key) -> String {
-    let only: Vec<String> = k.only.iter().map(|only| only.to_string()).collect();
-    if only.is_empty() {
+    let (not, only): (Vec<&Only>, Vec<&Only>) = k.only.iter().partition(|o| matches!(o, Only::Without(..)));
+    let words = |of: &[&Only]| of.iter().map(|o| o.to_string()).collect::<Vec<_>>().join(", ");
+    let only = (!only.is_empty()).then(|| format!("only {}", words(&only)));
+    let not = (!not.is_empty()).then(|| words(&not));
+    let conditions: Vec<String> = only.into_iter().chain(not).collect();
+    if conditions.is_empty() {
         k.help.into()
     } else {
-        format!("{} (only {})", k.help, only.join(", "))
+        format!("{} ({})", k.help, conditions.join("; "))
     }
 }
 
@@ -360,6 +364,14 @@ mod tests {
             }
         }
         visit(&Top::SECTION);
+    }
+
+    #[test]
+    fn conditions_are_stated_in_brackets() {
+        let reference = reference();
+        assert!(reference.contains("number of identical flows (not with app = \"programs\")"));
+        assert!(reference.contains("maximum deviation from near, as a fraction of it (only with near)"));
+        assert!(!reference.contains("only not"));
     }
 
     #[test]

@@ -76,7 +76,7 @@ metrics! {
             state: String = required(Notation::Text, "name of the state");
             quantile: f64 = key(QUANTILE, "1", "quantile of the durations: 1 = longest, 0 = shortest");
         }
-    StayRounds = "stay_rounds", COUNT, f64, "As rise, in round trips of the empty path.";
+    StayRounds = "stay_rounds", COUNT, f64, "As stay, in round trips of the empty path.";
         {
             state: String = required(Notation::Text, "name of the state");
             quantile: f64 = key(QUANTILE, "1", "quantile of the durations: 1 = longest, 0 = shortest");
