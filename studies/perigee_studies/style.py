@@ -29,7 +29,7 @@ LABELS = {
     "vivace": "Vivace",
 }
 INK, SOFT = "#16202c", "#5b6876"
-HATCHES = ("", "////", "....", "xxxx", "----")
+HATCHES = ("", "////", "....", "xxxx", "----", "++++")
 LINE_IN = 0.16
 """Height of a line of a legend, in inches."""
 WIDTH_IN = 3.5

@@ -144,9 +144,9 @@ def test_what_is_wrong_with_a_recording_is_said(tmp_path: Path, cli: Cli) -> Non
         (["--rates", down, "--delays", "empty"], "--delays: empty: line 1: the file is empty"),
         (["--rates", "short", "--delays", delay], "rates: 0.9 s, delays: 30 s: what all files"),
         (["--rates", down], "--rtt 50ms"),
-        (["--rates-back", down], "give both"),
+        (["--rates-back", down], "--rates-back requires --rates"),
         (["--rates", down, "--rtt", "50"], "--rtt '50'"),
-        ([], "what shall be fitted?"),
+        ([], "nothing to fit"),
         ([delay], "--rates and --delays"),
     ]
     for words, what in wrong:

@@ -175,7 +175,7 @@ def read(path: Path) -> Manifest:
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror or error}: {REMEDY}") from None
     except UnicodeDecodeError as error:
-        raise ManifestError(f"{path} is damaged: byte {error.start} is no UTF-8: {REMEDY}") from None
+        raise ManifestError(f"{path} is damaged: byte {error.start} is not valid UTF-8: {REMEDY}") from None
     return of_text(text, path)
 
 

@@ -248,7 +248,7 @@ def _manifest(path: Path, name: str, data: bytes) -> manifests.Manifest:
     try:
         return manifests.of_text(data.decode(), Path(f"{path}/{name}"), "pack it again")
     except UnicodeDecodeError as error:
-        raise ArchiveError(f"{path} is damaged: {name}: byte {error.start} is no UTF-8") from None
+        raise ArchiveError(f"{path} is damaged: {name}: byte {error.start} is not valid UTF-8") from None
     except RecordError as error:
         raise ArchiveError(str(error)) from None
 

@@ -23,9 +23,6 @@ const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice"])];
 const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
 const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "programs"])];
 
-/// Names of an end that stand for the nearest station.
-pub(crate) const ANY_GATEWAY: [&str; 2] = ["any gateway", "any station"];
-
 parameters! {
     /// `[[flow]]`.
     Flow = "flow", "A flow, or several similar flows.", kinds Kinds { by: By::Word("app"), of: apps::APPS };

@@ -2,11 +2,13 @@
 //! `[node.NAME]`: a place on the ground.
 
 use crate::file::error::{Place, Problem};
-use crate::file::flow::ANY_GATEWAY;
 use crate::file::grammar::Only;
 use crate::file::notation::Notation;
 use crate::file::parameters::parameters;
 use std::path::PathBuf;
+
+/// Names of an end of a flow that stand for the nearest station.
+pub(crate) const ANY_GATEWAY: [&str; 2] = ["any gateway", "any station"];
 
 /// A terminal has one dish, so only stations have these keys.
 pub(crate) const STATION: &[Only] = &[Only::With("kind", &["station"])];

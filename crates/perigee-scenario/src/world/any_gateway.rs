@@ -6,8 +6,8 @@
 //! station. A transfer of a given size keeps the gateway that it started with.
 
 use crate::file::change::When;
-use crate::file::flow::{FlowSpec, ANY_GATEWAY};
-use crate::file::node::NodeSpec;
+use crate::file::flow::FlowSpec;
+use crate::file::node::{NodeSpec, ANY_GATEWAY};
 use crate::file::scenario::Scenario;
 use crate::world::sky_spec;
 use perigee_orbit::frames::great_circle_m;
