@@ -219,13 +219,12 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             let now = self.live.now();
             self.note_stall(now.saturating_sub(due));
             self.let_packets_enter()?;
-            // Rows of instants up to `now` need the samples reported until then.
-            self.take_reports()?;
             // Packets that arrive from here on are not older than `now`.
             let until = now.min(self.end + Nanos(1));
             self.simulation.advance(until, &mut self.observer).map_err(failed)?;
             self.hand_over();
             self.set_carriers()?;
+            self.take_reports()?;
             if self.simulation.reached() > self.end {
                 self.await_last_samples()?;
                 return Ok(false);
