@@ -13,7 +13,7 @@ use crate::world::sky_spec;
 use perigee_orbit::frames::great_circle_m;
 use perigee_timeline::App;
 use perigee_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Whether an end of the flow is any gateway.
@@ -21,26 +21,33 @@ pub(crate) fn is_any(flow: &FlowSpec) -> bool {
     flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY_GATEWAY.contains(&n.as_str())))
 }
 
-/// The flow with the nearest station in place of "any gateway", or a flow for each station in turn.
-pub(crate) fn resolve(scenario: &Scenario, flow: FlowSpec) -> Vec<FlowSpec> {
-    if !is_any(&flow) {
-        return vec![flow];
-    }
+/// The flows of one entry, each with the nearest station in place of "any gateway", or divided into
+/// a flow for each station in turn.
+pub(crate) fn resolve(scenario: &Scenario, flows: Vec<FlowSpec>) -> Vec<FlowSpec> {
+    let Some(entry) = flows.first().filter(|flow| is_any(flow)) else { return flows };
     let outages = outages(scenario);
-    let at = |t: Nanos| ends_at(scenario, &flow, &outages, t);
-    if matches!(flow.app, App::Bulk { bytes: Some(_) }) {
-        return vec![FlowSpec { ends: at(flow.start), ..flow }];
-    }
-    let stop = flow.stop.unwrap_or(scenario.run.duration);
     let times = outages.iter().flat_map(|(_, off)| [off.start, off.end]);
-    let changes: BTreeSet<Nanos> = times.filter(|&t| flow.start < t && t < stop).collect();
-    let mut found: Vec<FlowSpec> = vec![FlowSpec { ends: at(flow.start), ..flow.clone() }];
-    for t in changes {
-        let (ends, n) = (at(t), found.len());
-        let Some(last) = found.last_mut().filter(|last| last.ends != ends) else { continue };
+    let times: BTreeSet<Nanos> = times.chain([Nanos::ZERO]).collect();
+    let ends = times.into_iter().map(|t| (t, ends_at(scenario, entry, &outages, t))).collect();
+    flows.into_iter().flat_map(|flow| divided(flow, &ends, scenario.run.duration)).collect()
+}
+
+/// Ends of flows by the time from which they apply.
+type Ends = BTreeMap<Nanos, Option<(String, String)>>;
+
+fn divided(flow: FlowSpec, ends: &Ends, duration: Nanos) -> Vec<FlowSpec> {
+    let at_start = ends.range(..=flow.start).next_back().and_then(|(_, ends)| ends.clone());
+    if matches!(flow.app, App::Bulk { bytes: Some(_) }) {
+        return vec![FlowSpec { ends: at_start, ..flow }];
+    }
+    let stop = flow.stop.unwrap_or(duration);
+    let mut found: Vec<FlowSpec> = vec![FlowSpec { ends: at_start, ..flow.clone() }];
+    for (&t, ends) in ends.range(flow.start..).filter(|(&t, _)| flow.start < t && t < stop) {
+        let n = found.len();
+        let Some(last) = found.last_mut().filter(|last| last.ends != *ends) else { continue };
         last.stop = Some(t);
         let name = flow.name.as_ref().map(|name| format!("{name}.{}", n + 1));
-        found.push(FlowSpec { name, ends, start: t, ..flow.clone() });
+        found.push(FlowSpec { name, ends: ends.clone(), start: t, ..flow.clone() });
     }
     found
 }

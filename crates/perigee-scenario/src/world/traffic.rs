@@ -23,21 +23,15 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     if scenario.flows.iter().all(plain) {
         return scenario.clone();
     }
-    let with_gateway =
-        |flows: Vec<FlowSpec>| flows.into_iter().flat_map(|flow| any_gateway::resolve(scenario, flow));
     let mut flows = Vec::new();
     for (i, flow) in scenario.flows.iter().enumerate() {
         match &flow.pattern {
-            None => flows.extend(with_gateway(arrivals(scenario, flow, seed, i as u64))),
+            None => flows.extend(any_gateway::resolve(scenario, arrivals(scenario, flow, seed, i as u64))),
             Some(Pattern::Matrix(rows)) => {
                 for (k, row) in rows.iter().enumerate() {
                     let of_row = of_row(flow, k, row);
-                    flows.extend(with_gateway(arrivals(
-                        scenario,
-                        &of_row,
-                        seed,
-                        finalise(i as u64) ^ k as u64,
-                    )));
+                    let of_row = arrivals(scenario, &of_row, seed, finalise(i as u64) ^ k as u64);
+                    flows.extend(any_gateway::resolve(scenario, of_row));
                 }
             }
             Some(pattern) => {
