@@ -58,8 +58,8 @@ def main() -> int:
         done = subprocess.run([sys.executable, "-m", "perigee_lab", *words], check=False)
         if done.returncode not in (0, 4, 5):
             return done.returncode
-    told = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
-    PAGE.write_text(page(told["catalogues"]), encoding="utf-8")
+    results = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+    PAGE.write_text(page(results["catalogues"]), encoding="utf-8")
     return 0
 
 

@@ -225,7 +225,7 @@ with agent((*real_time.AS_ROOT, "a=interface:outer")) as made:
             break
     made.start()
     print(ask(bytes([10, 0, 0, 2])))
-    # Nobody answers for the device itself.
+    # The device itself has no address that answers.
     print(ask(own), ask(bytes([10, 0, 0, 9])))
 """
 

@@ -97,8 +97,8 @@ def cases(folder: Path, flow: str = "", share: float = 0.5) -> Path:
 
 def verdicts(folder: Path) -> dict[str, str]:
     """Verdicts by title, from the JSON of a call."""
-    told = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
-    [case] = told["catalogues"][0]["cases"]
+    results = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+    [case] = results["catalogues"][0]["cases"]
     return {e["title"]: e["verdict"] for e in case["expectations"]}
 
 

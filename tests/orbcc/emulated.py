@@ -271,7 +271,7 @@ def over_one_of_three(seconds: float, fallback: str, scheme: str = "orbcc") -> T
 
 
 def download(carrier: Carrier, seconds: float) -> Transfer:
-    """The same for curl, which downloads from a web server that knows nothing of OrbCC either; OrbCC only."""
+    """The same for curl, which downloads from an unmodified web server; OrbCC only."""
     with Emulation(SCENARIO, ["london", "new-york"], CHANGING) as e:
         with (e.folder / "file").open("wb") as file:
             file.truncate(int(seconds * 100e6 / 8 * 1.2))

@@ -129,8 +129,8 @@ def plan(release: Release) -> list[str]:
     folder = prepared(release)
     if binary_of(folder).exists():
         return []
-    told = _cargo(folder, "tree", "--prefix", "none", "--edges", "normal,build", *_features(release))
-    return sorted({" ".join(line.split()[:2]) for line in told.splitlines() if line and BINARY not in line})
+    tree = _cargo(folder, "tree", "--prefix", "none", "--edges", "normal,build", *_features(release))
+    return sorted({" ".join(line.split()[:2]) for line in tree.splitlines() if line and BINARY not in line})
 
 
 def build(release: Release) -> Path:

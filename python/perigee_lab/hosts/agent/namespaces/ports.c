@@ -135,18 +135,18 @@ void answer_for(const struct host *device, const char *address, const char *mac)
 	known[known_count++] = n;
 }
 
-static void answer(int s, const struct arp *asked, const uint8_t mac[6])
+static void answer(int s, const struct arp *request, const uint8_t mac[6])
 {
-	struct arp told = *asked;
+	struct arp reply = *request;
 
-	memcpy(told.ethernet.h_dest, asked->ethernet.h_source, 6);
-	memcpy(told.ethernet.h_source, mac, 6);
-	told.operation = htons(2);
-	memcpy(told.sender, mac, 6);
-	memcpy(told.sender_ip, asked->target_ip, 4);
-	memcpy(told.target, asked->sender, 6);
-	memcpy(told.target_ip, asked->sender_ip, 4);
-	send(s, &told, sizeof(told), MSG_DONTWAIT);
+	memcpy(reply.ethernet.h_dest, request->ethernet.h_source, 6);
+	memcpy(reply.ethernet.h_source, mac, 6);
+	reply.operation = htons(2);
+	memcpy(reply.sender, mac, 6);
+	memcpy(reply.sender_ip, request->target_ip, 4);
+	memcpy(reply.target, request->sender, 6);
+	memcpy(reply.target_ip, request->sender_ip, 4);
+	send(s, &reply, sizeof(reply), MSG_DONTWAIT);
 }
 
 static void on_arp(uint32_t device)
