@@ -570,8 +570,8 @@ def test_explanations_are_printed_on_request(cli: Cli, tmp_path: Path) -> None:
     command = ("study", "report", "orbcc/responsiveness", "--out", str(tmp_path))
     plain, explained = cli(*command), cli(*command, "--explain")
     assert plain.returncode == explained.returncode == 0
-    assert "why: Cubic: mean goodput" in explained.stdout
-    assert "with tail loss probes" in " ".join(explained.stdout.split())
+    assert "why: OrbCC retransmits less than any other" in explained.stdout
+    assert "per delivered bit (next row) the order is computed again" in " ".join(explained.stdout.split())
     assert "why:" not in plain.stdout
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,16 +107,23 @@ def mean(values: Values) -> Estimate:
 
 def median(values: Values) -> Estimate:
     """Median with a bootstrap interval (percentiles, fixed seed)."""
-    from scipy import stats
-
     x = known(values)
     if len(x) < 3:
         return Estimate(float(np.median(x)) if len(x) else math.nan, math.nan, math.nan, len(x))
     centre = Sample(float(np.median(x)), x.tolist(), of_median=True)
     if float(np.ptp(x)) == 0:
         return Estimate(centre, float(x[0]), float(x[0]), len(x))
+    low, high = _median_interval(tuple(x.tolist()))
+    return Estimate(centre, low, high, len(x))
+
+
+@lru_cache(maxsize=4096)
+def _median_interval(values: tuple[float, ...]) -> tuple[float, float]:
+    """Bootstrap interval of a median; kept, since one table's checks take the same medians often."""
+    from scipy import stats
+
     found = stats.bootstrap(
-        (x,),
+        (np.array(values),),
         np.median,
         confidence_level=LEVEL,
         n_resamples=RESAMPLES,
@@ -125,7 +133,7 @@ def median(values: Values) -> Estimate:
         rng=np.random.default_rng(1),
     )
     low, high = found.confidence_interval
-    return Estimate(centre, float(low), float(high), len(x))
+    return float(low), float(high)
 
 
 def jain(values: Values) -> float:
