@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from perigee_studies import frames, style
-from perigee_studies.figures import never_hpcc_why as why
+from perigee_studies.figures import unpublished_hpcc_why as why
 from perigee_studies.figures.orbcc_common import MINE
 from perigee_studies.figures.orbcc_constellation_cases import FILE as SKY
 from perigee_studies.figures.orbcc_constellation_cases import RELAYS, SHARED, starts

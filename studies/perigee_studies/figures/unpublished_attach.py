@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures import never_attach_why as why
+from perigee_studies.figures import unpublished_attach_why as why
 from perigee_studies.figures.orbcc_common import MINE
 from perigee_studies.kinds import Kind
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures import never_rates_why as why
+from perigee_studies.figures import unpublished_rates_why as why
 from perigee_studies.figures.hypatia_cases import PAIR, TOWNS
 from perigee_studies.figures.hypatia_published import SCHEMES
 from perigee_studies.kinds import Kind

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures import never_moving_why as why
+from perigee_studies.figures import unpublished_moving_why as why
 from perigee_studies.figures.orbcc_common import MINE
 from perigee_studies.figures.orbcc_constellation_cases import FILE, starts
 from perigee_studies.kinds import Kind

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_studies import frames, style
-from perigee_studies.figures import never_neighbours_why as why
+from perigee_studies.figures import unpublished_neighbours_why as why
 from perigee_studies.figures.orbcc_common import MINE
 from perigee_studies.figures.orbcc_two_flows import queue_packets
 from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
