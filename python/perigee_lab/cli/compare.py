@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perigee_lab.cli import demand
 from perigee_lab.cli.options import JsonOption, count
 from perigee_lab.common import quoting
 from perigee_lab.common.errors import stop
 from perigee_lab.common.terminal import empty_table, table_console
+from perigee_lab.demand.record import is_demand
 
 if TYPE_CHECKING:
     from perigee_lab.results.comparison import Comparison
@@ -47,6 +49,11 @@ def command(
     if sum((as_csv, as_latex, as_json)) > 1:
         stop("--csv, --latex and --json exclude each other: give only one", 2)
     pairs = [_pair(text) for text in pair or ()] or None
+    if b is not None and is_demand(a):
+        if pair or metric or group or as_latex:
+            stop(f"{a} is a record of a demand: --pair, --metric, --group and --latex are for runs with packets", 2)
+        demand.compare_(a, b, as_csv=as_csv, as_json=as_json)
+        return
     _expect_no_sweep(a, b)
     from perigee_lab.results.run import find_records
 

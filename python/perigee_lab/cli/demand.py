@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,11 +18,18 @@ from perigee_lab.common.errors import stop
 from perigee_lab.common.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    import pandas as pd
+
+    from perigee_lab.demand.paired import Paired
     from perigee_lab.demand.record import Progress, Record
+    from perigee_lab.results.cells import Cell
 
 command = typer.Typer(help="Allocate the capacity of a constellation to all its users.", no_args_is_help=True)
+
+LEAST_SHOWN = 0.01
+"""Share of its traffic that a cell gains or loses to be listed."""
 
 RecordArg = Annotated[Path, typer.Argument(metavar="OUT", help="Folder of perigee demand run.")]
 BesideOption = Annotated[
@@ -59,6 +66,14 @@ def run(
     for line in report.lines(found):
         print(line)
     print(f"report: {page}")
+
+
+@contextmanager
+def _begin_cell(cell: Cell) -> Iterator[Callable[[Progress], Callable[[], None]]]:
+    """The progress bar of a cell of a sweep."""
+    typer.echo(cell.folder, err=True)
+    with ExitStack() as stack:
+        yield _begin(stack)
 
 
 def _begin(stack: ExitStack) -> Callable[[Progress], Callable[[], None]]:
@@ -164,6 +179,150 @@ def background(
         found.write(file)
     print(found.section(file.name), end="")
     print(f"# {timedelta(seconds=found.from_s)} after the start of {record.start['name']}")
+
+
+@command.command()
+def sweep(
+    scenario: ScenarioArg,
+    out: Annotated[Path, typer.Option(help="Folder for the records and sweep.csv.")],
+    tle: TleOption = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=A,B,C", help="A key with its values; with one value, an override."),
+    ] = None,
+    zip_values: Annotated[
+        bool, typer.Option("--zip", help="Run the n-th values of all keys together, not all combinations.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: one per core).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute a demand with every combination of some values.
+
+    Values of keys (--set KEY=A,B,C) and of the scenario's [sweep]. An interrupted call resumes;
+    `perigee demand compare` compares two of the records.
+    """
+    from perigee_lab.cli.sweep import split
+    from perigee_lab.common.files import claimed
+    from perigee_lab.demand import sweep as sweeps
+
+    single, axes = split(sets or [], zip_values)
+    single += given.elements(tle)
+    with writing(out), given.problems(as_json=as_json):
+        planned = sweeps.plan(scenario, single, axes, zip_values=zip_values, trust=trust)
+        with claimed(out):
+            found = sweeps.execute(planned, out, force=force, threads=threads, begin=_begin_cell)
+    if as_json:
+        rows = json.loads(found.to_json(orient="records"))
+        print(json.dumps({"out": str(out), "keys": [a.key for a in planned.index.axes], "cells": rows}, indent=1))
+        return
+    _print_sweep(found, [a.key for a in planned.index.axes])
+    print(f"table: {out / 'sweep.csv'}, a row per combination; its column folder names the record")
+
+
+def _print_sweep(found: pd.DataFrame, keys: list[str]) -> None:
+    """The metrics that differ between the cells, and those that are always of interest."""
+    from perigee_lab.common import quoting
+    from perigee_lab.common.terminal import empty_table, table_console
+    from perigee_lab.demand.paired import METRICS
+
+    always = ("served_gbps", "served_pct", "below_pct", "rate_mbps", "rtt_ms")
+    names = [n for n in METRICS if n in found and (n in always or found[n].nunique() > 1)]
+    console = table_console()
+    table = empty_table(plain=not console.is_terminal)
+    for key in keys:
+        table.add_column(quoting.cell(key), no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in found.to_dict("records"):
+        table.add_row(*(quoting.cell(str(row[k])) for k in keys), *(_number(row[n]) for n in names))
+    console.print(table)
+    print("means over the run, traffic to the terminals; sweep.csv has the other direction as well")
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+@command.command("compare")
+def compare_(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Folder of perigee demand run.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one, of the same time.")],
+    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only from this time on.")] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only up to this time.")] = None,
+    up: Annotated[bool, typer.Option("--up", help="Traffic from the terminals instead of traffic to them.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the differences as CSV.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two records interval by interval and cell by cell."""
+    if as_csv and as_json:
+        stop("--csv and --json exclude each other: give only one", 2)
+    window = None if since is None and until is None else (_time(since, 0.0), _time(until, math.inf))
+    compare_records(_open(a, window), _open(b, window), int(up), as_csv=as_csv, as_json=as_json)
+
+
+def compare_records(a: Record, b: Record, direction: int = 0, *, as_csv: bool = False, as_json: bool = False) -> None:
+    """Prints the paired differences of two records."""
+    from perigee_lab.demand import paired
+
+    found = paired.compare(a, b, direction)
+    if as_csv:
+        print("metric,unit,a,b,difference,p5,p95,more_pct,less_pct")
+        for row in found.rows:
+            numbers = (row.a, row.b, row.difference, row.p5, row.p95, row.more_pct, row.less_pct)
+            print(",".join([row.metric, row.unit, *("" if math.isnan(n) else f"{n:.7g}" for n in numbers)]))
+    elif as_json:
+        print(json.dumps({"a": str(a.folder), "b": str(b.folder), **found.as_data()}, indent=1))
+    else:
+        _print_paired(found, a, b)
+
+
+def _print_paired(found: Paired, a: Record, b: Record) -> None:
+    from perigee_lab.common import quoting
+    from perigee_lab.common.terminal import empty_table, table_console
+    from perigee_lab.demand.paired import GAIN, METRICS
+
+    console = table_console(160)
+    table = empty_table(plain=not console.is_terminal)
+    for name in ("metric", "unit"):
+        table.add_column(name, no_wrap=True)
+    for name in ("A", "B", "B - A", "5 % to 95 %", "B more", "B less"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in found.rows:
+        spread = f"{_number(row.p5)} to {_number(row.p95)}"
+        shares = (f"{row.more_pct:.0f} %", f"{row.less_pct:.0f} %")
+        difference = "-" if math.isnan(row.difference) else f"{row.difference:+.4g}"
+        table.add_row(
+            METRICS[row.metric][0], row.unit, _number(row.a), _number(row.b), difference, spread, *shares
+        )  # fmt: skip
+    console.print(table)
+    print(f"A: {quoting.cell(str(a.folder))}; B: {quoting.cell(str(b.folder))}")
+    print(
+        f"{found.intervals} intervals, {found.direction}: means, 5th to 95th percentile of the differences over the "
+        "intervals, and"
+    )
+    print(
+        "share of the intervals in which B has more or less. A demand has no random events: there is nothing to test."
+    )
+    if found.cells is None:
+        print("The cells of the records differ: no comparison by cell")
+        return
+    of = found.by_share()
+    print(
+        f"{of['gain']:,.0f} terminals are in cells that gain {GAIN:.0%} or more of their traffic, {of['lose']:,.0f} in "
+        f"cells that lose as much, {of['keep']:,.0f} in others"
+    )
+    ends = (("lose", found.cells.head(3)), ("gain", found.cells.tail(3)[::-1]))
+    for what, rows in ends:
+        sign = -1 if what == "lose" else 1
+        named = [
+            f"{quoting.cell(str(r['cell']))} {r['difference_bps'] / 1e6:+,.0f} Mbit/s ({r['change']:+.0%})"
+            for r in rows.to_dict("records")
+            if sign * r["change"] >= LEAST_SHOWN
+        ]
+        if named:
+            print(f"most to {what}: {'; '.join(named)}")
 
 
 def _time(text: str | None, default_s: float) -> float:

@@ -23,9 +23,13 @@ def scenario(
     """Loads a scenario. Raises ScenarioError with all of its problems."""
     from perigee_lab.runs.scenario import open_file
 
-    tle_set = [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
     with problems(as_json=as_json):
-        return open_file(path, [*(sets or []), *tle_set], trust=trust)
+        return open_file(path, [*(sets or []), *elements(tle)], trust=trust)
+
+
+def elements(tle: Path | None) -> list[str]:
+    """The override of the constellation's element sets by --tle."""
+    return [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def command(
 
     outlets = Outlets(junit, tap)
     outlets.check()
-    single, axes = _split(sets or [], zip_values)
+    single, axes = split(sets or [], zip_values)
     single += [f"run.seed={seed}"] if seed is not None else []
     single += [f"run.runs={runs}"] if runs is not None else []
     on = chosen(name_of(backend, hosts, None), kernel)
@@ -159,7 +159,7 @@ def _findings(plan: SweepPlan, folder: Path) -> list[Finding]:
     return found
 
 
-def _split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
+def split(sets: list[str], zip_values: bool) -> tuple[list[str], list[Axis]]:
     """Overrides, and keys with several values. Commas in brackets or quotes belong to a value."""
     from perigee_lab.common.quantities import quantity
     from perigee_lab.results.cells import Axis

@@ -214,6 +214,11 @@ def _finish(record: Record) -> None:
     write_text(record.folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
 
 
+def is_demand(folder: Path) -> bool:
+    """Whether a folder has the record of a demand, complete or not."""
+    return (folder / START).is_file()
+
+
 class Record:
     """A record of a demand, complete or not."""
 

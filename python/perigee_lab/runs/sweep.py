@@ -27,7 +27,7 @@ from perigee_lab.runs.backends import SIMULATOR, Backend
 from perigee_lab.runs.cost import Cost, cost_of
 from perigee_lab.runs.machines import HERE, Machines
 from perigee_lab.runs.runner import Interrupted, Plan, execute, task_of
-from perigee_lab.runs.scenario import open_file, overrides
+from perigee_lab.runs.scenario import Scenario, open_file, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,21 +93,15 @@ def plan_of(
     the errors of `Plan.of`.
     """
     base = open_file(path, list(sets), trust=trust)
-    own = [Axis(key, tuple(values)) for key, values, _ in base.core.sweep()]
-    given = {a.key: a for a in axes}
-    every = [given.pop(a.key, a) for a in own] + list(given.values())
-    if not every:
-        raise RecordError(
-            f"{path}: nothing is swept: give --set KEY=A,B,C (more than one value), or write a [sweep] into the file"
-        )
+    every = axes_of(base, axes, path)
     zip_values = zip_values or base.core.sweep_zip()
-    combinations = _together(every) if zip_values else _combined(every)
+    chosen = combinations(every, zip_values=zip_values)
     made: list[Cell] = []
     plans: list[Plan] = []
     costs: list[Cost] = []
     cores: list[_core.Scenario] = []
-    for n, values in enumerate(combinations):
-        cell = Cell(_folder_of(every, values), values)
+    for n, values in enumerate(chosen):
+        cell = Cell(folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
         # Values in the file's own [sweep] are from the file, not from the user.
         by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
@@ -121,11 +115,26 @@ def plan_of(
         cores.append(scenario.core)
         made.append(cell)
         if progress is not None:
-            progress(n + 1, len(combinations))
+            progress(n + 1, len(chosen))
     return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made), zip_values), plans, costs, cores)
 
 
-def _combined(axes: Sequence[Axis]) -> list[tuple[str, ...]]:
+def axes_of(base: Scenario, axes: Sequence[Axis], path: Path) -> list[Axis]:
+    """Swept keys of the scenario's `[sweep]`, replaced and extended by `axes`. Raises RecordError without any."""
+    given = {a.key: a for a in axes}
+    own = [Axis(key, tuple(values)) for key, values, _ in base.core.sweep()]
+    every = [given.pop(a.key, a) for a in own] + list(given.values())
+    if not every:
+        raise RecordError(
+            f"{path}: nothing is swept: give --set KEY=A,B,C (more than one value), or write a [sweep] into the file"
+        )
+    return every
+
+
+def combinations(axes: Sequence[Axis], *, zip_values: bool) -> list[tuple[str, ...]]:
+    """Values of each cell. Raises RecordError for too many cells, or values that cannot be zipped."""
+    if zip_values:
+        return _together(axes)
     check_size(axes)
     return list(itertools.product(*(a.values for a in axes)))
 
@@ -156,7 +165,7 @@ def check_size(axes: Sequence[Axis]) -> None:
         raise RecordError(f"{shape} = {n} cells; at most {MOST_CELLS}: sweep fewer values, or fewer keys at once")
 
 
-def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
+def folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
     """A human-readable name that ends in a hash over all values."""
     words = [f"{a.key.rpartition('.')[2].strip(chr(34))}={cells.bare(v)}" for a, v in zip(axes, values, strict=True)]
     readable = re.sub(r"[^\w.=,+-]+", "_", ",".join(words))[:READABLE]
