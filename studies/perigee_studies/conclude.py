@@ -188,6 +188,8 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     about["decided"] = [asdict(d) for d in beside.decided(experiment, saved)]
     if experiment.note is not None:
         about["note"] = experiment.note(tables)
+    if experiment.finding is not None:
+        about["finding"] = experiment.finding(tables)
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     for name, figure in experiment.draw(tables).items():

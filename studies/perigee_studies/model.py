@@ -153,6 +153,11 @@ class Experiment:
     `theirs`."""
     note: Callable[[Tables], str] | None = None
     """Computes a note on the inputs of the tables, for the page and the gallery."""
+    finding: Callable[[Tables], str] | None = None
+    """Computes the result in a sentence or two, with which the page starts; for questions that no
+    paper answers."""
+    changes: tuple[str, ...] = ()
+    """What would change the finding: one item each (Markdown)."""
     missing: tuple[str, ...] = ()
     """Published curves that we do not have, with the reason."""
     metrics: str = ""

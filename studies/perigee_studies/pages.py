@@ -237,7 +237,7 @@ def _page(
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     size = Size(about["size"])
-    parts += [*findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
+    parts += [*_answer(about), *findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
@@ -269,6 +269,8 @@ def _page(
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
     if e.metrics:
         parts += ["", "## Metrics", "", *textwrap.wrap(" ".join(e.metrics.split()), WIDTH)]
+    if e.changes:
+        parts += ["", "## What would change it", "", *(_item(change) for change in e.changes)]
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
@@ -283,6 +285,11 @@ def _prose(text: str) -> list[str]:
     kept = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(kept, WIDTH, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
+
+
+def _answer(about: Mapping[str, Any]) -> list[str]:
+    """The computed answer to a question that no paper answers; empty for reproductions."""
+    return [*_prose(about["finding"]), ""] if about.get("finding") else []
 
 
 def findings(name: str, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -44,6 +44,7 @@ MODULES = (
     "unpublished_probes",
     "unpublished_geo",
     "unpublished_rates",
+    "unpublished_schemes",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",
