@@ -379,6 +379,8 @@ def test_pages_say_what_their_tables_say(name: str) -> None:
         assert re.search(rf"^\| {re.escape(v.claim)} \(.* \| {v.verdict} \|$", page, re.MULTILINE), v.claim
     explained = beside.explained(experiment, saved)
     words = "".join(page.split())
+    if experiment.finding is not None:
+        assert page.split("\n\n")[1].split() == experiment.finding(tables).split()
     for v in verdicts:
         assert "".join(why(explained, v).split()) in words, v.claim
 
