@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import perigee_lab as perigee
+from conftest import Cli
 from perigee_lab.common import names
 from perigee_lab.common.files import RecordError
 from perigee_lab.results.run import open_record
@@ -91,3 +92,24 @@ def test_a_table_with_a_control_character_in_a_name_is_refused(record: Path) -> 
                 run.table(name)
             assert names.problem(str(refused.value)) is None
         pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        f"x = {'9' * 5000}",
+        f"x = {'[' * 5000}",
+        'schedule = "x"\nsource = 5\nflow = "x"\nport = 7\n',
+        "source.a.b = 1\n[[flow]]\n",
+    ],
+    ids=["digits", "nested", "types", "keys"],
+)
+def test_a_hostile_scenario_in_a_manifest_ends_in_a_report_or_a_line(record: Path, cli: Cli, scenario: str) -> None:
+    file = record / "manifest.json"
+    found = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(found | {"scenario_toml": scenario}), encoding="utf-8")
+    (record / "summary.json").unlink(missing_ok=True)
+    for words in (("report", "out"), ("compare", "out", "out"), ("verify", "out"), ("results", "out")):
+        done = cli(*words)
+        assert "Traceback" not in done.stderr, words
+        assert done.returncode in (0, 1, 2, 3), words

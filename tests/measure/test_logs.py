@@ -291,6 +291,8 @@ def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
         '{"start": {"connected": [{"socket": []}]}, "intervals": [{"streams": [{"socket": {}, "end": 1}]}]}',
         "1700000000.0\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n\t cubic rtt:13/3 pacing_rate 12.2.3Mbps\n",
         "time_ms,loss_share,strange,x\n17999999999999999999999999999999,,0,10\n1700000001,,0,2\n",
+        '{"start": {}, "intervals": [{"streams": 1}]}',
+        '{"start": {}, "intervals": [5, {"streams": [7]}]}',
     ],
 )
 def test_what_fuzzing_found_ends_in_a_line_and_without_exhausting_memory(cli: Cli, tmp_path: Path, text: str) -> None:
@@ -333,6 +335,16 @@ def test_impossible_numbers_end_in_a_line(cli: Cli, tmp_path: Path, name: str, t
     )
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_long_lines_of_ping_are_passed_over(tmp_path: Path) -> None:
+    """Searching a line must not take time by the square of its length: this file once took hours."""
+    digits = "9" * 60_000
+    odd = f"Reply from 192.0.2.1: bytes=32 time={digits}\n{digits}\nPING a ({') ' * 20_000}\n" * 100
+    log = read_log(written(tmp_path, "long", PING + odd), Asked())
+    plain = read_log(written(tmp_path, "plain", PING), Asked())
+    assert len(log.strange) == len(plain.strange) + 300
+    assert log.flows[0].probes == plain.flows[0].probes
 
 
 def test_a_log_has_a_bound_in_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,6 +282,8 @@ def test_a_disk_without_room_stops_it_with_a_remedy(
         ('[campaign]\nhours = "20:00-08:00"\n[[step]]\ndo = "pause"\nduration = "1 s"\n', "before the second"),
         ('[[step]]\ndo = "pings"\nbeside = true\n', "nothing to be beside"),
         ("[[step]]\ndo = \n", "line 2"),
+        (f"x = {'9' * 5000}\n", "4300 digits"),
+        (f"x = {'[' * 5000}\n", "nested too deep"),
     ],
 )
 def test_mistakes_in_campaigns_are_named(text: str, said: str) -> None:

@@ -5,8 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MIB = 1 << 20
 MOST_TEXT = 256 * MIB
@@ -81,3 +87,15 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
     """The content as text in UTF-8. Raises UnicodeDecodeError for other encodings."""
     return read_bytes(path, most).decode("utf-8")
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Raises:
+        ValueError: it is invalid, nested too deep, or has a number with too many digits.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None

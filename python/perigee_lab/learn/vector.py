@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +11,7 @@ import numpy.typing as npt
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
-from perigee_lab.common.reading import read_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml, read_text
 
 OBSERVATION = 50
 GLOBALS = 12
@@ -93,8 +87,8 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
 def _is_recipe(text: str) -> bool:
     """Whether a text is a recipe: TOML with the section `train`. Invalid TOML is rejected later."""
     try:
-        return "train" in tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return "train" in parsed_toml(text)
+    except ValueError:
         return False
 
 

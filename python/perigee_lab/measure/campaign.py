@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from perigee_lab.common.reading import parsed_toml, read_text
 from perigee_lab.measure.net.protocol import PORT, PROBE_BYTES, MeasureError
 from perigee_lab.measure.quantities import amount_bytes, time_ns
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MAX_CYCLES = 1_000_000
@@ -191,7 +186,7 @@ def read_campaign(file: Path) -> Campaign:
     Raises MeasureError, which names file, key, value and remedy.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise MeasureError(f"{file}: {error}") from None
     try:
@@ -203,8 +198,8 @@ def read_campaign(file: Path) -> Campaign:
 def parsed(text: str, name: str) -> Campaign:
     """Parses the text of a campaign file. Raises MeasureError."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = parsed_toml(text)
+    except ValueError as error:
         raise MeasureError(str(error)) from None
     for key in data:
         if key not in ("campaign", "step"):

@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml
 
 # Keys that may differ between the runs of one comparison.
 FREE = {"title", "run.cc", "run.seed", "run.runs"}
@@ -24,8 +20,8 @@ def differing(a: str, b: str) -> list[tuple[str, str, str]]:
     Empty if one of them is not a scenario, as in records of measurements.
     """
     try:
-        left, right = _flat(tomllib.loads(a)), _flat(tomllib.loads(b))
-    except tomllib.TOMLDecodeError:
+        left, right = _flat(parsed_toml(a)), _flat(parsed_toml(b))
+    except ValueError:
         return []
     if not left or not right:
         return []

@@ -5,13 +5,9 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import sys
 from typing import TYPE_CHECKING, Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,8 +111,9 @@ def _cross(nodes: Iterable[str], port: frozenset[str]) -> bool:
 def _scheduled_port(scenario_toml: str) -> tuple[str, str] | None:
     """The port that a scenario's schedule changes, if it is a single named port."""
     try:
-        on = tomllib.loads(scenario_toml).get("schedule", {}).get("on", "")
-    except tomllib.TOMLDecodeError:
+        schedule = parsed_toml(scenario_toml).get("schedule")
+    except ValueError:
         return None
+    on = schedule.get("on", "") if isinstance(schedule, dict) else ""
     origin, arrow, target = str(on).partition("->")
     return (origin, target) if arrow else None

@@ -8,15 +8,10 @@ table have the same.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab.common.quantities import quantity
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +35,8 @@ def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
     if len(ends) == 1:
         return SAMPLES
     try:
-        scenario = tomllib.loads(run.manifest.scenario_toml)
-    except tomllib.TOMLDecodeError:
+        scenario = parsed_toml(run.manifest.scenario_toml)
+    except ValueError:
         # Records of measurements have no scenario, and damaged records may have invalid TOML.
         scenario = {}
     if any("pattern" in flow for flow in _tables(scenario, "flow")):

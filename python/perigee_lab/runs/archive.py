@@ -21,7 +21,6 @@ import os
 import re
 import stat
 import struct
-import sys
 import zipfile
 import zlib
 from dataclasses import dataclass, field, replace
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from perigee_lab.common import names
 from perigee_lab.common.files import NO_LINKS, RecordError, removed, sha256_of
-from perigee_lab.common.reading import opened
+from perigee_lab.common.reading import opened, parsed_toml
 from perigee_lab.common.structures import Reader, json_problem
 from perigee_lab.extensions import trust
 from perigee_lab.extensions.trust import Permission, UntrustedError
@@ -39,11 +38,6 @@ from perigee_lab.runs import agreement
 from perigee_lab.runs import job as jobs_module
 from perigee_lab.runs.job import Job
 from perigee_lab.runs.relocation import with_paths
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,13 +260,13 @@ def check_paths(job: Job, listed: set[str], path: Path) -> None:
 def check_toml(toml: str, path: Path) -> None:
     """Raises ArchiveError if a scenario names a path that is not within the archive."""
     try:
-        for key, text in _texts(tomllib.loads(toml), ""):
+        for key, text in _texts(parsed_toml(toml), ""):
             if key.rpartition(".")[2] in _TEXTS:
                 continue
             named = re.sub(r"(\.py):\w+$", r"\1", text)
             if named.startswith(("/", "~")) or ".." in re.split(r"[/\\]", named):
                 raise ArchiveError(f"{path}: {key} is {text[:60]!r}, which is outside of the archive")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{path}: its scenario is no TOML: {error}") from None
 
 

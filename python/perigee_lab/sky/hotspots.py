@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee_lab.common.files import RecordError, sha256_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from perigee_lab.common.reading import parsed_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +120,7 @@ IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
 def _recorded(run: Run) -> dict[str, Any]:
     try:
         return _flat(run.manifest.scenario_toml)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise RecordError(f"{run.folder}: scenario_toml of its manifest is no TOML: {error}") from None
 
 
@@ -144,7 +139,7 @@ def _flat(toml: str) -> dict[str, Any]:
         for name, v in inner:
             walk(f"{key}.{name}" if key else name, v)
 
-    walk("", tomllib.loads(toml))
+    walk("", parsed_toml(toml))
     return flat
 
 

@@ -10,11 +10,13 @@ from typing import Any
 
 from perigee_lab.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError, Probe, at, instant_ns, number
 
+# Three expressions and not one: with several `.*?` in one, a long line takes time by the square of its length.
 REPLY = re.compile(
     r"^(?:\[(?P<stamp>\d+\.\d+)\] )?(?:\d+ bytes from|Reply from) "
-    r"(?P<host>[^:\s]+(?: \([^)]*\))?|[0-9a-fA-F:]+):? .*?"
-    r"(?:(?:icmp_)?seq[= ](?P<seq>\d+) )?.*?time[=<](?P<ms>\d+(?:\.\d+)?) ?ms(?P<dup>.*DUP!)?"
+    r"(?P<host>[^:\s]+(?: \([^)]*\))?|[0-9a-fA-F:]+):? (?:(?:icmp_)?seq[= ](?P<seq>\d+) )?"
 )
+TIME = re.compile(r"time[=<](?P<ms>\d+(?:\.\d+)?) ?ms")
+DUPLICATE = "DUP!"
 LOST = re.compile(
     r"^(?:\[(?P<stamp>\d+\.\d+)\] )?"
     r"(?:no answer yet for icmp_seq=(?P<seq>\d+)|Request timeout for icmp_seq (?P<bsd>\d+)"
@@ -28,13 +30,23 @@ SIZE = re.compile(
 HEADERS = {False: 28, True: 48}
 """Bytes of the ICMP or UDP header plus the IP header: IPv4, IPv6."""
 MOST_MISSING = 1_000_000
-TOTAL = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
+MOST_CHARS = 1000
+"""Length of a line of ping."""
+TOTAL = re.compile(r"(?<!\d)(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
 IGNORED = re.compile(r"^(---|rtt |round-trip |Ping statistics|Approximate|\s+(Packets:|Minimum)|\s*$|PING|Pinging)")
 
 
 def is_ping(head: str) -> bool:
     """Whether a text starts like the output of ping."""
-    return any(REPLY.match(line) or HEAD.match(line) for line in head.splitlines()[:20])
+    return any(_reply(line) or HEAD.match(line) for line in head.splitlines()[:20])
+
+
+def _reply(line: str) -> tuple[re.Match[str], re.Match[str]] | None:
+    """The host and the time of an answer; None if the line is none."""
+    if len(line) > MOST_CHARS or (reply := REPLY.match(line)) is None:
+        return None
+    time = TIME.search(line, reply.end())
+    return None if time is None else (reply, time)
 
 
 def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
@@ -43,12 +55,15 @@ def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     seen: list[tuple[float | None, int | None, int | None]] = []
     target, total_ms, sent, duplicates, size = "?", None, None, 0, None
     for where, line in lines:
-        if match := REPLY.match(line):
-            if match["dup"]:
+        if len(line) > MOST_CHARS:
+            log.strange.append(f"line {where}: {line[:80]!r}")
+        elif reply := _reply(line):
+            host, time = reply
+            if DUPLICATE in line[time.end() :]:
                 duplicates += 1
                 continue
-            target = target if target != "?" else str(match["host"])
-            seen.append((_float(match["stamp"]), _int(match["seq"]), round(float(match["ms"]) * 1e6)))
+            target = target if target != "?" else str(host["host"])
+            seen.append((_float(host["stamp"]), _int(host["seq"]), round(float(time["ms"]) * 1e6)))
         elif match := LOST.match(line):
             seq = next((match[k] for k in ("seq", "bsd", "from") if match[k]), None)
             seen.append((_float(match["stamp"]), _int(seq), None))

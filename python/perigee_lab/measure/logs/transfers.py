@@ -35,7 +35,8 @@ def read_iperf3(data: Any, asked: Asked) -> Log:
     flows: dict[Any, Flow] = {}
     sums: dict[Any, list[int]] = {}
     for i, interval in enumerate(data["intervals"]):
-        for j, stream in enumerate(at(interval, "streams") or []):
+        streams = at(interval, "streams")
+        for j, stream in enumerate(streams if isinstance(streams, list) else []):
             end_s, count = number(at(stream, "end")), number(at(stream, "bytes"))
             if end_s is None or count is None:
                 log.strange.append(f"intervals[{i}].streams[{j}]: no end or bytes")
