@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Compiles the C core with checks of undefined behaviour that abort the process.
+//! Build script: compiles the C core with UndefinedBehaviorSanitizer, which aborts the process on
+//! undefined behaviour.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

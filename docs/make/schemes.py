@@ -127,17 +127,26 @@ def checked(name: str) -> list[str]:
         return []
     lines = [
         "Simulated values and, in brackets, measured references, from `perigee validate` (definition of the paths:",
-        "[README](../../../python/perigee_lab/validation/README.md)).",
+        '[README](../../../python/perigee_lab/validation/README.md)). Verdict "good": all quantities are within their',
+        'tolerances. Otherwise the others are named: "chance" = within the 95 % interval of the difference,',
+        '"explained" = outside for a known reason, to which it links. "At start" are the retransmissions at start-up.',
         "",
         "| path | goodput, Mbit/s | queue, ms | retransmissions | loss events | verdict |",
         "|---|---|---|---|---|---|",
     ]
     for cell, found in cells.items():
         shown = [_shown(found.get(q)) for q in ("goodput", "queue", "retransmits", "loss events")]
-        bad = [f"{q}: {r['verdict']}" for q, r in found.items() if r["verdict"] != "good"]
+        bad = [f"{q}: {_verdict(r['verdict'])}" for q, r in found.items() if r["verdict"] != "good"]
         path = cell.replace(f"_{name}_", "_", 1)
         lines.append(f"| {path} | {' | '.join(shown)} | {'; '.join(bad) or 'good'} |")
     return [*lines, ""]
+
+
+def _verdict(text: str) -> str:
+    """A verdict, with a link to the heading that explains it."""
+    kind, _, heading = text.partition(": ")
+    anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+    return f"{kind}: [{heading}](../../../design/differences.md#{anchor})" if heading else kind
 
 
 def _shown(row: dict[str, str] | None) -> str:
@@ -147,7 +156,8 @@ def _shown(row: dict[str, str] | None) -> str:
 def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
     """The page of one scheme; for schemes in the same file, it states their differences."""
     name = scheme["id"]
-    lines = [f"# {scheme['label']} (`{name}`)", "", f"{scheme['summary']}.", ""]
+    summary = scheme["summary"]
+    lines = [f"# {scheme['label']} (`{name}`)", "", f"{summary[0].upper()}{summary[1:]}.", ""]
     if name != first:
         lines += [f"A variant of [`{first}`]({first}.md), which describes its rules.", ""]
     else:

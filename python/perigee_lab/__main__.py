@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`python -m perigee_lab`."""
+"""Entry point of `python -m perigee_lab`, the same as the command `perigee`."""
 
 from perigee_lab.entry import main
 

@@ -291,7 +291,7 @@ class Timeline:
 
 @final
 class SeenSatellite:
-    """A satellite as a ground point sees it."""
+    """A satellite in view of a ground point."""
 
     number: int
     name: str
@@ -305,7 +305,7 @@ class SeenSatellite:
 
 @final
 class AttachView:
-    """What an attachment policy is told."""
+    """Arguments of an attachment policy."""
 
     t_s: float
     node: str
@@ -315,7 +315,7 @@ class AttachView:
 
 @final
 class RouteView:
-    """What a routing function is told."""
+    """Arguments of a routing function."""
 
     @property
     def t_s(self) -> float: ...
@@ -338,7 +338,7 @@ class RouteView:
 
 @final
 class IslView:
-    """What a function that links satellites is told."""
+    """Arguments of a function that selects ISLs."""
 
     t_s: float
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Verdicts on hypotheses: the share of an effect that disappears with its supposed cause."""
+"""Verdicts on hypotheses, from the share of an effect that disappears with its supposed cause."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
     from perigee_studies.model import Tables
 
 CONFIRMED, REJECTED, PART, OPEN = "confirmed", "rejected", "in part", "open"
-RULE = """A variant takes a supposed cause away (or puts it in where it was not). Confirmed: the 95 % interval of what
-changes with it is above half of the effect; in part: below half, and above zero; rejected: below half, and zero or less
-is within; open: none of these."""
+RULE = """A variant removes a supposed cause (or adds it where it was absent). Confirmed: the 95 % interval of the
+resulting change is above half of the effect; in part: below half and above zero; rejected: below half, and includes
+zero or negative values; open: none of these."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A hypothesis, and the verdict of its runs."""
+    """A hypothesis with the verdict of its runs."""
 
     hypothesis: str
     verdict: str
     """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
     words: str
+    """Explanation with the deciding numbers, as one or more sentences."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of the deciding experiment on a hypothesis."""
+    """Result of the experiment that decides a hypothesis."""
 
     verdict: str
     """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
     words: str
+    """Explanation with the deciding numbers, as one or more sentences."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """A table below it, its heads first; the page has it, the gallery does not."""
+    """Table below the explanation, header first; shown on the page, not in the gallery."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class Miss:
 
 
 def by_share(effect: float, changed: Estimate | None) -> str:
-    """The verdict on a cause.
+    """Verdict on a supposed cause.
 
-    `effect` is to be explained, `changed` is the part that disappears without it.
+    `effect` is the effect to explain, `changed` the part of it that disappears without the cause, in the same unit.
+    OPEN if either is missing or the effect is zero.
     """
     if changed is None or math.isnan(changed.low) or math.isnan(effect) or effect == 0:
         return OPEN
@@ -69,9 +72,9 @@ def by_share(effect: float, changed: Estimate | None) -> str:
 
 
 def gap(a: Estimate, b: Estimate) -> Estimate:
-    """Excess of `a` over `b`, run by run if both have the same number.
+    """Difference `a` - `b`, paired by run if both have the same number of runs.
 
-    Without interval for too few runs.
+    The interval is NaN for too few runs.
     """
     found = difference(a.value, b.value)
     return found or Estimate(a.value - b.value, math.nan, math.nan, min(a.n, b.n))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Permutation check: claims are computed again with the results of schemes exchanged.
+"""Permutation test of claims: each is recomputed with the results of the schemes exchanged.
 
 A claim that holds under at least half of the exchanges is not specific to its scheme, and does not
 count as reproduced.
@@ -20,31 +20,33 @@ if TYPE_CHECKING:
     from perigee_studies.verdicts import Verdict
 
 NAMES = ("cc", "what", "scheme")
-"""Columns with names of schemes; values of `what` that are not schemes are kept."""
+"""Columns with names of schemes; values of `what` that are not schemes stay unchanged."""
 _OF_RUNS = ("cc", "scheme")
-"""Columns that have only names of schemes."""
+"""Columns with nothing but names of schemes."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """Number of exchanges of schemes, and number of those under which a claim still holds."""
+    """Result of the permutation test of a claim."""
 
     passed: int
+    """Number of exchanges under which the claim still holds."""
     tried: int
+    """Number of exchanges."""
 
     @property
     def telling(self) -> bool:
-        """Whether the claim fails under more than half of them."""
+        """Whether the claim is specific: it fails under more than half of the exchanges."""
         return 2 * self.passed < self.tried
 
 
 def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
-    """Computes claims under all cyclic shifts of the schemes.
+    """Recomputes the claims of an experiment under all cyclic shifts of its schemes, by key.
 
-    In the first shift, each scheme's results are under the name of the next scheme, and so on.
+    In the first shift, each scheme's results carry the name of the next scheme, and so on.
 
-    Covers only claims that are reproduced and concern schemes: those that name a scheme, or whose
-    numbers change under an exchange. Empty for a single scheme.
+    Covers only claims that are reproduced and concern schemes: those that name a scheme, or with
+    numbers that change under an exchange. Empty for a single scheme.
     """
     schemes = sorted(
         {cc for frame in tables.values() for column in _OF_RUNS if column in frame for cc in frame[column]}
@@ -66,7 +68,7 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
 
 
 def weighed(verdicts: Sequence[Verdict], found: Mapping[str, Power]) -> list[Verdict]:
-    """The verdicts; claims that the results of other schemes would also satisfy are marked."""
+    """The verdicts, with ANY for claims that are not specific to their scheme."""
     return [replace(v, verdict=ANY) if v.key in found and not found[v.key].telling else v for v in verdicts]
 
 

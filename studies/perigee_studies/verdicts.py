@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Verdicts on published claims, all computed from numbers."""
+"""Verdicts on claims, all computed from numbers."""
 
 from __future__ import annotations
 
@@ -18,27 +18,31 @@ if TYPE_CHECKING:
 
 REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
 ANY = "any scheme"
-"""The claim holds, but also with the results of other schemes (`perigee_studies.exchanged`)."""
+"""The claim also holds with the results of other schemes (`perigee_studies.exchanged`)."""
 MODES = "two modes"
-"""The runs have two modes on both sides of a bound, so that their mean carries no verdict (`modes`)."""
+"""The runs have two modes on different sides of a bound, so that their mean is not meaningful (`modes`)."""
 VERDICT_WORDS = (REPRODUCED, DIFFERS, TIE, MODES, ANY, MISSING)
 """All verdicts, in the order of tables."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A row of the table of verdicts."""
+    """A claim with its values and verdict: a row of the table of verdicts."""
 
     key: str
     """Name of the claim within its experiment, to which explanations refer."""
     claim: str
     source: str
+    """Figure, table or section of the publication."""
     published: str
+    """Published value with unit."""
     ours: str
+    """Our value with unit."""
     interval: str
     """95 % interval of our value."""
     tolerance: str
     verdict: str
+    """One of VERDICT_WORDS."""
     kind: Kind
     read: Read = Read.WORDS
     """Where the published value is from."""
@@ -46,9 +50,12 @@ class Verdict:
     """Name of the cause of a miss (`perigee_studies.causes`)."""
 
     def __post_init__(self) -> None:
-        """Published numbers are printed, or read off a figure that was looked at."""
+        """Rejects a published number without the figure or table that it is from. Raises ValueError."""
         if self.kind is Kind.NUMBER and self.read is Read.WORDS:
-            raise ValueError(f"claim {self.key!r} is a {Kind.NUMBER.value}, but was read in {Read.WORDS.value}")
+            raise ValueError(
+                f"claim {self.key!r} is a {Kind.NUMBER.value}, but read from {Read.WORDS.value}: "
+                "use Read.PRINTED or Read.FIGURE, or another kind"
+            )
 
 
 def near(
@@ -66,8 +73,7 @@ def near(
 ) -> Verdict:
     """Claim that our value is within `tolerance` of the published number.
 
-    The interval decides (`by_interval`). `printed` is the uncorrected published number, if there is
-    one.
+    The interval decides (`by_interval`). `printed` is the number as printed, if `published` corrects it.
     """
     verdict = by_interval(ours, published - tolerance, published + tolerance)
     words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
@@ -122,10 +128,11 @@ def bound(
 
 
 def by_interval(ours: Estimate, low: float, high: float) -> str:
-    """The verdict on bounds: the interval of our mean is inside or outside, otherwise a tie.
+    """Verdict on bounds: reproduced if the interval of our mean is inside, a miss if outside, otherwise a tie.
 
     Extremes, and values of fewer than three runs, have no meaningful interval and are compared
-    directly. Runs with two modes are compared one by one: a verdict needs all of them on one side.
+    directly. Runs with two modes are compared one by one: the verdict is MODES unless all of them
+    are inside, or all on the same side outside.
     """
     if (parts := two_modes(ours)) is not None:
         runs = [x for part in parts for x in part]
@@ -140,7 +147,7 @@ def by_interval(ours: Estimate, low: float, high: float) -> str:
 
 
 def two_modes(ours: Estimate) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """Both modes of the runs of a mean; None if there is one."""
+    """The runs of each mode; None if they have one mode, or `ours` is not a mean of runs."""
     return modes.split(ours.value.runs) if isinstance(ours.value, Sample) and not ours.value.of_median else None
 
 
@@ -180,10 +187,7 @@ _WORST = (DIFFERS, TIE, REPRODUCED)
 
 
 def _of_gap(gap: Estimate | None, plain: float, slack: float) -> str:
-    """The verdict on two neighbours.
-
-    It is decided by the interval of their difference, or by the difference alone.
-    """
+    """Verdict on two neighbours, from the interval of their difference `gap` or, if None, the difference `plain`."""
     if gap is None:
         return REPRODUCED if plain >= -slack else DIFFERS
     # Identical runs have an interval of zero width, which may lie on the bound.
@@ -215,26 +219,26 @@ def count(
 
 
 def apart(a: float, b: float, exact: float) -> bool:
-    """Whether a study can tell two published values apart.
+    """Whether two published values differ by more than the precision with which they are known.
 
-    `exact` is the precision of each, relative to the value. Closer values are no order.
+    `exact` is the precision of each, relative to the value. Closer values have no order.
     """
     return abs(a - b) > exact * (abs(a) + abs(b))
 
 
 def value(number: float) -> Estimate:
-    """A number without an interval."""
+    """An estimate without an interval."""
     return Estimate(float(number), math.nan, math.nan, 1)
 
 
 def largest(values: Sequence[float]) -> Estimate:
-    """The largest of several values, without an interval."""
+    """The largest of several values, without an interval; no data if there are none."""
     x = known(values)
     return value(float(x.max())) if len(x) else mean([])
 
 
 def smallest(values: Sequence[float]) -> Estimate:
-    """The smallest of several values, without an interval."""
+    """The smallest of several values, without an interval; no data if there are none."""
     x = known(values)
     return value(float(x.min())) if len(x) else mean([])
 
@@ -263,13 +267,10 @@ def _row(
 
 
 def _read(kind: Kind) -> Read:
-    """Numbers are printed, unless stated otherwise."""
+    """Default origin of a published value: numbers are printed, statements are words."""
     return Read.PRINTED if kind in {Kind.NUMBER, Kind.TUNED} else Read.WORDS
 
 
 def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many of an experiment's saved claims are reproduced, whether published or not, as text.
-
-    Shown in the terminal and the gallery.
-    """
+    """Number of an experiment's saved claims that are reproduced, published or not: "5 of 7"."""
     return f"{sum(row['verdict'] == REPRODUCED for row in rows)} of {len(rows)}"

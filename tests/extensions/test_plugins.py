@@ -116,7 +116,7 @@ def rings(view):
         ('attach = "mine.py:choose"', "def choose(view)\n", "line 1"),
         ('attach = "mine.py:choose"', "def choose(view):\n    return 1 / 0\n", "ZeroDivisionError"),
         ('attach = "mine.py:choose"', "def choose(view):\n    return 99999\n", "satellite 99999, which does not exist"),
-        ('attach = "mine.py:choose"', "def choose(view):\n    return 'a'\n", "answered 'a'"),
+        ('attach = "mine.py:choose"', "def choose(view):\n    return 'a'\n", "it returned 'a'; expected a satellite"),
         (
             'attach = "mine.py:choose"',
             "def choose(view):\n    if view.t_s >= 2:\n        raise ValueError('late')\n    return view.satellites[0]"

@@ -203,7 +203,7 @@ def test_the_command_rejects_sweeps_archives_and_two_formats(cli: Cli, tmp_path:
     assert cli("run", "s.toml", "--cc", "cubic", "--no-report", "--out", "out").returncode == 0
     assert cli("pack", "out", "-o", "a.perigee").returncode == 0
     for arguments, what in (
-        (("sweep",), "sweep is a sweep: give the folder of one of its cells, sweep/"),
+        (("sweep",), "sweep is a sweep: use the folder of one of its cells, sweep/"),
         (("a.perigee",), "a.perigee is an archive: run it with `perigee run a.perigee`"),
         (("out", "--csv", "--json"), "--csv and --json cannot be used together"),
     ):

@@ -39,7 +39,7 @@ def test_the_registry_is_what_the_pages_list() -> None:
 def test_the_core_names_what_it_does_not_know() -> None:
     core = _core.Scenario.parse(SCENARIO, "s", ".", [])
     for given, said in (
-        ({"backend": "linus"}, f'unknown backend "linus"; there are {", ".join(backends.names())}'),
+        ({"backend": "linus"}, f'unknown backend "linus": use one of {", ".join(backends.names())}'),
         ({"backend": "linux", "kernle": "x"}, 'no option "kernle"; it has kernel, modules'),
         ({"backend": "linux", "modules": True}, 'option "modules"'),
     ):

@@ -85,7 +85,7 @@ def test_pages_that_a_cause_names_are_links() -> None:
 
 
 def test_a_published_number_was_printed_or_read_off() -> None:
-    with pytest.raises(ValueError, match="'k' is a published number, but was read in words"):
+    with pytest.raises(ValueError, match="'k' is a published number, but read from words"):
         Verdict("k", "claim", "Fig. 4", "0.333", "", "", "", REPRODUCED, Kind.NUMBER, Read.WORDS)
     for name in ("orbcc/parking-lot", "leo-cc/parking-lot"):
         assert Kind.NUMBER.value not in {claim["kind"] for claim in CLAIMS[name]}, "the text prints no ratio"

@@ -2,9 +2,9 @@
 //! BBR version 3 as in the public Linux code (google/bbr branch v3; draft-ietf-ccwg-bbr).
 //!
 //! Idea: BBR with memory of loss. As in version 1 the path is modelled by its bandwidth and its
-//! empty RTT; in addition probing learns how much data in flight the path can carry before more
+//! minimum RTT. In addition, probing measures how much data in flight the path carries before more
 //! than 2 % is lost (inflight_hi), and between probes any loss lowers the short-term bounds (bw_lo,
-//! inflight_lo), never below the current deliveries.
+//! inflight_lo), but never below the current delivery rate and amount.
 //!
 //! ```text
 //! bw          = min(max_bw, bw_lo)             max_bw: best sample of the last two probing cycles
@@ -39,11 +39,11 @@
 //! `variant = inet` is the BBRv3 of the OrbCC and LeoTCP studies' simulator on that simulator's
 //! TCP, see `inet`.
 //!
-//! `on_notice = refresh` (scheme `bbr3_hint`) resets bandwidth, empty RTT and bounds when a notice
-//! reports a new path, ignores packets sent before, and runs STARTUP again: the benefit of the
-//! notice alone, without LeoCC's other changes.
+//! `on_notice = refresh` (scheme `bbr3_hint`) resets bandwidth, minimum RTT and bounds when a
+//! notice reports a new path, ignores packets sent before, and runs STARTUP again. It shows the
+//! benefit of notices alone, without LeoCC's other changes.
 //!
-//! Differs from BBRv1: bounds learnt from loss, probing by wall clock, half-full PROBE_RTT every 5
+//! Differs from BBRv1: bounds set by loss, probing by wall clock, half-full PROBE_RTT every 5
 //! s, no packet conservation in recovery, no long-term mode. Congestion marks count if the RTT has
 //! been 5 ms or less at least once (`ecn_max_rtt`): their mean share cuts inflight_lo by up to a
 //! third per round. Differs from the kernel: marks are counted per round instead of per sample;

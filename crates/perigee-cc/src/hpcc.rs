@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! HPCC (Li et al. 2019), and its law inside TCP (Avian688/hpcc 2023), OrbCC's ancestors.
+//! HPCC (Li et al. 2019), and its control law inside TCP (Avian688/hpcc 2023), from which OrbCC is
+//! derived.
 //!
-//! Idea: every port reports its queue and its bytes sent, from which the sender computes the excess
-//! of bytes in flight at the busiest port and corrects its window by exactly that, once per RTT,
-//! with a fast reaction in between.
+//! Idea: every port reports its queue length and its bytes sent. From them the sender computes the
+//! utilisation of the busiest port, data in flight over BDP, and scales its window by the ratio of
+//! the target to it: relative to a reference window that is updated once per RTT, so that ACKs in
+//! between react at once without correcting twice.
 //!
 //! ```text
 //! u_i = min(qLen_i, qLen'_i) / (bw_i · T) + txRate_i / bw_i        u = max over hops,
@@ -26,9 +28,9 @@
 //!  additive stages ──U ≥ η or maxStage──► multiplicative ──commit──► additive stages
 //! ```
 //!
-//! Differs from the papers: nothing in the law. The line rate is an option, or else that of the
-//! narrowest port in the first stack, before which the transport's initial window applies; T is an
-//! option, or else the RTT of the handshake.
+//! Differs from the papers in parameters only. The line rate is an option; by default it is the
+//! rate of the slowest port in the first telemetry stack, and the transport's initial window
+//! applies until then. T is an option; by default it is the RTT of the handshake.
 
 use crate::utilisation::{bottleneck, STACK_LIFETIME};
 use crate::*;

@@ -26,7 +26,7 @@
 //!  5 packets, AI = 1 byte            once: W = η · bw_b ·                    │ ▲
 //!                                    base RTT / flowCnt_b                    │ │
 //!                                      telemetry missing or does not         ▼ │ complete again
-//!                                      cover the queue    fallback (Cubic; or another of `beside`)
+//!                                      cover the queue    fallback (Cubic; see option `fallback`)
 //! ```
 //!
 //! With `echo = pint` packets carry one record of fixed size: ports average u themselves and the
@@ -39,16 +39,15 @@
 //! the packets. Differs from the authors' simulator, in the profile `orbcc`, in the options listed
 //! in [`options`]; `orbcc-repro` follows it in each.
 
-mod beside;
 pub(crate) mod fallback;
 pub mod options;
 pub(crate) mod path;
 mod reading;
 pub(crate) mod rtt;
+mod second_controller;
 
 use crate::rng::Rng;
 use crate::*;
-use beside::Beside;
 use fallback::{Coverage, Fallback, Handover, WatchInput};
 pub(crate) use options::PathChange;
 pub use options::{head, paper, pint, repro, PARAMS};
@@ -56,6 +55,7 @@ use options::{Decrease, Jump, Options};
 use path::PathGuard;
 use reading::{covered, queueing};
 use rtt::{quantise, RttEstimate};
+use second_controller::SecondController;
 
 const INITIAL_SEGMENTS: u64 = 5;
 /// Increase per ACK until the initial phase: the window follows the decrease rule only.
@@ -127,7 +127,7 @@ pub struct OrbCc {
     reference_timer: Option<Nanos>,
     update_reference: bool,
     fallback: Option<Fallback>,
-    beside: Option<Beside>,
+    second: Option<SecondController>,
     rng: Rng,
     /// Time of the last RTT sample.
     last_sample: Nanos,
@@ -155,7 +155,7 @@ impl OrbCc {
             reference_timer: None,
             update_reference: false,
             fallback: options.fallback.then(|| Fallback::new(init)),
-            beside: options.beside.map(|(second, rule)| Beside::new(second, rule, init)),
+            second: options.second.map(|(scheme, rule)| SecondController::new(scheme, rule, init)),
             rng: Rng::new(init.seed),
             last_sample: Nanos::ZERO,
             timeout: None,
@@ -336,9 +336,9 @@ impl OrbCc {
     /// Hands over control if telemetry requires it. True while OrbCC's law is suspended.
     fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
         let seen = self.seen(w, ev);
-        if let Some(b) = &mut self.beside {
-            let (hands_back, alone) = (b.on_ack(cx, w, ev, &seen), b.alone());
-            if hands_back {
+        if let Some(b) = &mut self.second {
+            let (resumes, alone) = (b.on_ack(cx, w, ev, &seen), b.alone());
+            if resumes {
                 self.go_on_from(w);
             }
             return alone;
@@ -366,9 +366,9 @@ impl OrbCc {
     }
 
     /// Bounds the window by the second controller, and OrbCC's reference along with it.
-    fn settle_beside(&mut self, cx: &Cx, w: &mut Window) {
+    fn settle_second(&mut self, cx: &Cx, w: &mut Window) {
         let share = self.port.map_or(0.0, |port| self.initial_target(&port));
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             self.ref_cwnd = self.ref_cwnd.min(b.settle(cx, w, share));
         }
     }
@@ -385,7 +385,7 @@ impl OrbCc {
 
     fn pace(&mut self, cx: &Cx, w: &mut Window) {
         self.set_pacing(cx, w);
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.pace(w);
         }
     }
@@ -406,8 +406,8 @@ impl OrbCc {
     }
 
     fn publish_timers(&self, w: &mut Window) {
-        let beside = self.beside.as_ref().and_then(Beside::next_timer);
-        w.next_timer = [self.initial_timer, self.reference_timer, beside].into_iter().flatten().min();
+        let second = self.second.as_ref().and_then(SecondController::next_timer);
+        w.next_timer = [self.initial_timer, self.reference_timer, second].into_iter().flatten().min();
     }
 }
 
@@ -437,7 +437,7 @@ impl CongestionControl for OrbCc {
         w.quantum = 1;
         let rtt = if cx.srtt > Nanos::ZERO { cx.srtt } else { Nanos::from_millis(1) };
         w.pacing = Some(self.pacing_rate(w.cwnd, rtt.as_secs_f64()));
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_start(cx, w);
         }
     }
@@ -465,14 +465,14 @@ impl CongestionControl for OrbCc {
             }
         }
         self.end_initial_phase_if_duplicate(ev);
-        self.settle_beside(cx, w);
+        self.settle_second(cx, w);
         self.cwnd = w.cwnd;
         self.pace(cx, w);
         self.arm_timers(cx, w);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.ssthresh(cx);
         }
         self.active_fallback().map_or(w.ssthresh, |f| f.ssthresh(cx, w))
@@ -486,7 +486,7 @@ impl CongestionControl for OrbCc {
             f.on_transition(cx, w, t);
             self.cwnd = w.cwnd;
         }
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_transition(cx, w, t);
             self.cwnd = w.cwnd;
         }
@@ -497,7 +497,7 @@ impl CongestionControl for OrbCc {
             f.on_tx_start(cx, w);
             return;
         }
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_tx_start(cx);
             if b.binds() {
                 return;
@@ -517,7 +517,7 @@ impl CongestionControl for OrbCc {
 
     fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
         let due = |timer: Option<Nanos>| timer.is_some_and(|t| t <= cx.now);
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_timer(cx);
         }
         if due(self.initial_timer) {
@@ -536,7 +536,7 @@ impl CongestionControl for OrbCc {
     }
 
     fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_signal(cx, s);
             self.publish_timers(w);
         }
@@ -550,7 +550,7 @@ impl CongestionControl for OrbCc {
     fn mode(&self, _w: &Window) -> &'static str {
         match self.phase {
             _ if self.fallback.as_ref().is_some_and(Fallback::active) => "fallback",
-            _ if self.beside.as_ref().is_some_and(Beside::binds) => "fallback",
+            _ if self.second.as_ref().is_some_and(SecondController::binds) => "fallback",
             Phase::Startup => "startup",
             Phase::Jump | Phase::Settling => "initial phase",
             Phase::Control => "control",
@@ -572,6 +572,6 @@ impl CongestionControl for OrbCc {
 }
 
 #[cfg(test)]
-mod beside_tests;
+mod second_controller_tests;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! StarQUIC (workshop paper of 2024; HeroHFM/picoquic_leo) over Cubic and over BBRv3.
 //!
-//! Idea: the network moves terminals to other satellites on a fixed grid, at seconds 12, 27, 42 and
-//! 57 of each minute. A sender with a synchronised clock needs no notice: losses in a narrow window
-//! around these instants are not congestion.
+//! Idea: the network reassigns terminals to satellites at fixed times, at seconds 12, 27, 42 and 57
+//! of each minute. A sender with a synchronised clock needs no notice: losses in a narrow window
+//! around these instants are not signs of congestion.
 //!
 //! ```text
 //! in_window(t) = |t − nearest instant| ≤ margin         instants: phase + k · 15 s, margin 0.1 s
@@ -14,27 +14,27 @@
 //!                  packets sent in one, is ignored: model, window and rate are unchanged
 //! ```
 //!
-//! State: none, except for a window that is kept while the transport repairs a masked loss.
+//! State: none, except for the congestion window saved while the transport repairs a masked loss.
 //!
-//! Outside the windows each equals its base; without events in a window there is no difference. The
-//! clock is the simulation's: schedules and `phase` determine whether windows and events coincide.
+//! Without events in these windows both schemes behave as their base schemes. The clock is that of
+//! the simulation: the schedule of events and `phase` determine whether events fall into windows.
 //!
-//! After a masked timeout Cubic's window is restored at once. BBRv3's is restored with the first
-//! ACK that counts: until then one packet at a time probes the path, because a window of
-//! retransmissions into a dead path would be accounted as in flight by the transport, and BBRv3's
-//! bounds are below that.
+//! After a masked timeout, Cubic's congestion window is restored at once. BBRv3's is restored with
+//! the first ACK that is not ignored. Until then one packet at a time probes the path, because the
+//! transport would count a full window of retransmissions into a dead path as in flight, which
+//! exceeds BBRv3's bounds.
 //!
-//! Gain (`scenarios/micro/long-outages.toml`, goodput in the three seconds after outages of 0.5 s):
-//! Cubic 43.5, with windows 47.4 Mbit/s; BBRv3 36.8 and 37.2. The gain of BBRv3 is small: it keeps
-//! its model over a loss, and a timeout that only lost ACKs is undone together with the window.
-//! Most of the time is lost to the doubled retransmission timer in an outage longer than the first
-//! timeout, which no congestion control shortens. If its bounds were not lowered either (outages
-//! that start between its probes of the RTT) both are equal.
+//! Goodput in the three seconds after outages of 0.5 s (`scenarios/micro/long-outages.toml`): Cubic
+//! 43.5 Mbit/s without and 47.4 with masking, BBRv3 36.8 and 37.2. The gain of BBRv3 is small: it
+//! keeps its model over a loss, and a timeout that only lost ACKs is undone together with the
+//! window. Most of the time is lost to the doubled retransmission timer in an outage longer than
+//! the first timeout, which no congestion control shortens. If the outage does not lower BBRv3's
+//! bounds (it starts between two probes of the RTT), masking makes no difference.
 //!
-//! Differs from the published branch, in which the send time of a lost packet is never set, so that
+//! Differs from the published branch, which never sets the send time of a lost packet, so that
 //! nothing would be masked: this implements the intent. For BBRv3 the branch tests that time on
 //! ACKs, and reports timeouts unmasked; here they are masked as for Cubic. A timeout is judged by
-//! the first packet that it marks. Congestion marks refer to no packet and are not masked.
+//! the first packet that it marks lost. Congestion marks refer to no packet and are not masked.
 
 use crate::bbr3::{self, Bbr3};
 use crate::cubic::{self, Cubic};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! TCP Vegas (Brakmo, Peterson 1995) as in Linux and ns-3.
 //!
-//! Idea: the window in excess of the empty path's bandwidth-delay product is queue. Keep that
-//! excess between alpha and beta packets.
+//! Idea: the part of the window in excess of the path's bandwidth-delay product waits in the queue.
+//! Keep that excess between alpha and beta packets.
 //!
 //! ```text
 //! base_rtt = lowest RTT ever
@@ -28,9 +28,9 @@
 //! times the excess.
 //!
 //! Differs from the paper: one decision per round, on the round's lowest RTT, and no fine-grained
-//! retransmission. Linux's Vegas steps even if the window is not the limit. base_rtt never rises
-//! while data is in flight, so that a longer path permanently looks like a queue; Linux resets it
-//! after idling, ns-3 does not.
+//! retransmission. Linux's Vegas changes the window even if it does not limit the sender. base_rtt
+//! never rises while data is in flight, so that a longer path is permanently taken for a queue;
+//! Linux resets base_rtt after an idle period, ns-3 does not.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;

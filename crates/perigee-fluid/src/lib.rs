@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Allocation of capacity to demands that flow like a fluid: no packets, no time.
+//! Fluid allocation of capacities to demands: steady-state rates, without packets or time.
 //!
 //! * [`problem`]: resources with capacities, demands with weights, limits and paths.
 //! * [`max_min()`]: weighted max–min fair rates by progressive filling, exact.
-//! * [`alpha_fair()`]: proportionally and α-fair rates, to a stated duality gap.
+//! * [`alpha_fair()`]: proportionally and α-fair rates, to a given duality gap.
 //! * [`verify`]: the optimality conditions of both, checked independently of the algorithms.
 //!
-//! Everything is sequential, with sums in a fixed order: the same problem gives the same bits on
-//! every machine. Callers run independent problems in parallel.
+//! Rates are in bit/s. The algorithms are sequential, with sums in a fixed order: the same problem
+//! gives bit-identical results on every machine. Callers solve independent problems in parallel.
 
 pub mod alpha_fair;
 pub mod max_min;

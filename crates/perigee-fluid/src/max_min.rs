@@ -4,20 +4,20 @@
 //! All rates rise together, each in proportion to its weight, until a demand reaches its limit or a
 //! resource is full; those demands keep their rate, the others continue. Resources become full in
 //! the order of their levels `(capacity - load of fixed demands) / weight of the others`. A level
-//! never falls when a demand is fixed at a lower or equal one, so a heap with outdated entries,
-//! corrected when they are taken out, gives the exact order. The sums of a resource are computed
-//! afresh when it becomes full, so that rounding does not accumulate.
+//! never falls when a demand is fixed at a lower or equal one. A heap with outdated entries, which
+//! are corrected when they are removed, therefore gives the exact order. The sums of a resource are
+//! recomputed when it becomes full, so that rounding errors do not accumulate.
 
 use crate::problem::{Members, Problem};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What keeps a demand from a higher rate.
+/// Constraint that limits the rate of a demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
-    /// Its limit, or a weight of zero.
+    /// The demand's own limit, or a weight of zero.
     Limit,
-    /// A full resource.
+    /// A full resource, by index.
     Resource(u32),
 }
 
@@ -28,54 +28,61 @@ pub struct Allocation {
     pub rate: Vec<f64>,
     /// Load of each resource, in bit/s.
     pub load: Vec<f64>,
-    /// What holds each demand.
+    /// Constraint of each demand.
     pub bottleneck: Vec<Bottleneck>,
 }
 
-/// A level with the resource that is full there; lower numbers first among equal levels.
+/// Level (bit/s per unit of weight) at which a resource is full or a demand reaches its limit.
+/// Ordered by level, then by index.
 #[derive(Clone, Copy, PartialEq)]
-struct Full {
+struct Event {
     level: f64,
-    resource: u32,
+    /// Index of the resource or demand.
+    index: u32,
 }
 
-impl Eq for Full {}
-impl PartialOrd for Full {
+impl Eq for Event {}
+impl PartialOrd for Event {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Full {
+impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.level.total_cmp(&other.level).then(self.resource.cmp(&other.resource))
+        self.level.total_cmp(&other.level).then(self.index.cmp(&other.index))
     }
 }
 
 /// Sums over the demands of a resource.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    /// Load of the fixed demands.
+    /// Load of the fixed demands, in bit/s.
     fixed: f64,
-    /// Weight of the others, and how many they are.
+    /// Weight of the other demands.
     weight: f64,
+    /// Number of the other demands.
     rising: u32,
 }
 
+/// State of progressive filling.
 struct Filling<'a> {
     p: &'a Problem,
     sums: Vec<Sums>,
     rate: Vec<f64>,
-    held_by: Vec<Option<Bottleneck>>,
+    /// Constraint of each fixed demand; `None` = its rate still rises.
+    limited_by: Vec<Option<Bottleneck>>,
 }
 
 impl Filling<'_> {
+    /// Level at which a resource is full, from its sums.
     fn level(&self, r: usize) -> f64 {
         let s = self.sums[r];
         ((self.p.capacity[r] - s.fixed) / s.weight).max(0.0)
     }
 
+    /// Fixes the rate of a demand.
     fn fix(&mut self, d: usize, rate: f64, by: Bottleneck) {
-        (self.rate[d], self.held_by[d]) = (rate, Some(by));
+        (self.rate[d], self.limited_by[d]) = (rate, Some(by));
         let weight = self.p.weight[d];
         for i in self.p.row(d) {
             let (s, share) = (&mut self.sums[self.p.resource[i] as usize], self.p.share[i]);
@@ -91,14 +98,14 @@ impl Filling<'_> {
     fn fill(&mut self, r: usize, members: &Members) {
         let (mut fixed, mut weight) = (0.0, 0.0);
         for (d, share) in members.of(r).filter(|&(_, share)| share > 0.0) {
-            match self.held_by[d] {
+            match self.limited_by[d] {
                 Some(_) => fixed += share * self.rate[d],
                 None => weight += share * self.p.weight[d],
             }
         }
         let level = ((self.p.capacity[r] - fixed) / weight).max(0.0);
         for (d, share) in members.of(r) {
-            if share > 0.0 && self.held_by[d].is_none() {
+            if share > 0.0 && self.limited_by[d].is_none() {
                 let rate = (self.p.weight[d] * level).min(self.p.limit[d]);
                 self.fix(d, rate, Bottleneck::Resource(r as u32));
             }
@@ -106,20 +113,21 @@ impl Filling<'_> {
     }
 }
 
-/// The weighted max–min fair rates: no demand can have more unless one with a lower or equal rate
-/// per weight has less. The problem must pass [`Problem::check`].
+/// Computes the weighted max–min fair rates: no demand can have more unless one with a lower or
+/// equal rate per weight has less. The problem must pass [`Problem::check`]; otherwise the result
+/// is unspecified.
 pub fn max_min(p: &Problem) -> Allocation {
     let members = Members::new(p);
     let mut f = Filling {
         p,
         sums: vec![Sums::default(); p.capacity.len()],
         rate: vec![0.0; p.demands()],
-        held_by: vec![None; p.demands()],
+        limited_by: vec![None; p.demands()],
     };
-    let mut limits: Vec<Full> = Vec::with_capacity(p.demands());
+    let mut limits: Vec<Event> = Vec::with_capacity(p.demands());
     for d in 0..p.demands() {
         if p.weight[d] == 0.0 || p.limit[d] == 0.0 {
-            f.held_by[d] = Some(Bottleneck::Limit);
+            f.limited_by[d] = Some(Bottleneck::Limit);
             continue;
         }
         for (r, share) in p.uses(d).filter(|&(_, share)| share > 0.0) {
@@ -127,31 +135,31 @@ pub fn max_min(p: &Problem) -> Allocation {
             f.sums[r].rising += 1;
         }
         if p.limit[d].is_finite() {
-            limits.push(Full { level: p.limit[d] / p.weight[d], resource: d as u32 });
+            limits.push(Event { level: p.limit[d] / p.weight[d], index: d as u32 });
         }
     }
     limits.sort_unstable();
-    let full = |r: usize, f: &Filling<'_>| Reverse(Full { level: f.level(r), resource: r as u32 });
+    let full = |r: usize, f: &Filling<'_>| Reverse(Event { level: f.level(r), index: r as u32 });
     let mut heap: BinaryHeap<_> =
         (0..p.capacity.len()).filter(|&r| f.sums[r].rising > 0).map(|r| full(r, &f)).collect();
     let mut next_limit = 0;
     loop {
-        while next_limit < limits.len() && f.held_by[limits[next_limit].resource as usize].is_some() {
+        while next_limit < limits.len() && f.limited_by[limits[next_limit].index as usize].is_some() {
             next_limit += 1;
         }
         let limit = limits.get(next_limit);
         let Some(&Reverse(first)) = heap.peek() else {
             let Some(limit) = limit else { break };
-            let d = limit.resource as usize;
+            let d = limit.index as usize;
             f.fix(d, p.limit[d], Bottleneck::Limit);
             continue;
         };
         if let Some(limit) = limit.filter(|l| l.level <= first.level) {
-            let d = limit.resource as usize;
+            let d = limit.index as usize;
             f.fix(d, p.limit[d], Bottleneck::Limit);
             continue;
         }
-        let r = first.resource as usize;
+        let r = first.index as usize;
         heap.pop();
         if f.sums[r].rising == 0 {
             continue;
@@ -167,7 +175,7 @@ pub fn max_min(p: &Problem) -> Allocation {
         }
     }
     let load = p.loads(&f.rate);
-    let bottleneck = f.held_by.iter().map(|by| by.unwrap_or(Bottleneck::Limit)).collect();
+    let bottleneck = f.limited_by.iter().map(|by| by.unwrap_or(Bottleneck::Limit)).collect();
     Allocation { rate: f.rate, load, bottleneck }
 }
 
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_demand_is_held_by_its_slower_path() {
+    fn a_split_demand_is_limited_by_its_slower_path() {
         let mut p = Problem::new(vec![10.0, 3.0]);
         p.add_split(1.0, f64::INFINITY, [(0, 0.5), (1, 0.5)]);
         p.add(1.0, f64::INFINITY, [0]);
@@ -220,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_numbers_are_named() {
+    fn unusable_numbers_are_reported() {
         let mut p = Problem::new(vec![1.0]);
         p.add(1.0, f64::INFINITY, []);
         assert!(p.check().unwrap_err().0.contains("no limit and uses no resource"));

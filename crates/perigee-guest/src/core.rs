@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Shared core of a guest and the thread that drives it. They alternate and never run at the same
-//! time: a switch on one core costs half as much as between two.
+//! CPU core shared by a guest and the thread that drives it. The two alternate and never run at the
+//! same time, and a switch within one core costs half as much as one between two cores.
 
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet, Pid};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// A core reserved for the guests of one run while this value exists. The calling thread stays on
-/// it.
+/// A CPU core reserved for the guests of one run. The calling thread is pinned to it until the
+/// value is dropped.
 pub struct Core {
     /// Previous affinity of the thread.
     before: CpuSet,
+    /// The reserved core.
     only: CpuSet,
-    /// A socket name that only one process on the machine can hold, released when the process ends.
+    /// Abstract socket with a name that only one process on the machine can bind. The kernel
+    /// releases it when the process ends.
     _claim: UnixListener,
 }
 
 impl Core {
-    /// Claims the core on which the calling thread runs, or another one; `None` if all are taken or
-    /// the affinity cannot be set.
+    /// Reserves the core on which the calling thread runs, or else another core that its affinity
+    /// allows. `None` if all are taken or the affinity cannot be set.
     pub fn claim() -> Option<Core> {
         let before = sched_getaffinity(None).ok()?;
         let here = sched_getcpu();
@@ -32,7 +34,7 @@ impl Core {
 
     /// Pins a process and its future children to this core.
     pub fn keep(&self, process: u32) {
-        // A process that has already ended is handled elsewhere.
+        // Errors are ignored: the caller detects a process that has already ended.
         if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
             let _ = sched_setaffinity(Some(pid), &self.only);
         }
@@ -45,6 +47,7 @@ impl Drop for Core {
     }
 }
 
+/// Binds the socket name of a core; `None` if another run holds it.
 fn claim(cpu: usize) -> Option<UnixListener> {
     let name = SocketAddr::from_abstract_name(format!("perigee-core-{cpu}")).ok()?;
     UnixListener::bind_addr(&name).ok()
@@ -55,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_is_claimed_once_and_given_back() {
+    fn a_core_is_claimed_once_and_released() {
         let before = sched_getaffinity(None).unwrap();
         let first = Core::claim();
         if let Some(first) = &first {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Stubs of real-time hosts for unsupported machines: network namespaces need Linux.
+//! Stubs of real-time hosts for systems other than Linux, which have no network namespaces.
 
 use crate::job::Job;
 use crate::report::Report;
@@ -7,16 +7,18 @@ use crate::types::GuestError;
 use crate::types::SentFrame;
 use perigee_units::Nanos;
 
-/// Uninhabited.
+/// Real-time hosts. The type has no values here, since [`Live::make`] always fails.
 pub struct Live(std::convert::Infallible);
 
 impl Live {
-    /// Fails.
+    /// Would start the hosts of a job.
     ///
     /// # Errors
-    /// Always.
+    /// Always: real-time hosts require Linux.
     pub fn make(_command: &[String], _job: &Job) -> Result<Live, GuestError> {
-        Err(GuestError::Machine("hosts in real time need Linux".into()))
+        Err(GuestError::Machine(
+            "hosts in real time require Linux: use the simulator (--backend simulator)".into(),
+        ))
     }
 
     /// As on Linux.

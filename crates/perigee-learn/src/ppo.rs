@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Proximal policy optimisation (Schulman et al. 2017) for flows that share one policy: the actor
-//! receives the observations of a flow, the critic also the global features. Decisions are normally
-//! distributed around the actor's output, with a learned standard deviation.
+//! Proximal policy optimisation (PPO, Schulman et al. 2017) for flows that share one policy. The
+//! actor's input is the observations of a flow, the critic's also the global features. Actions are
+//! normally distributed around the hyperbolic tangent of the actor's output, with a learned
+//! standard deviation.
 
 use crate::draw::Draws;
 use crate::env::GLOBALS;
@@ -12,9 +13,9 @@ use ndarray::{concatenate, Array2, Axis};
 use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 use serde::{Deserialize, Serialize};
 
-/// Maximum norm of a gradient.
-const MOST: f32 = 0.5;
-/// Bounds of the standard deviation.
+/// Norm to which gradients are clipped.
+const MAX_GRADIENT_NORM: f32 = 0.5;
+/// Lower and upper bound of the standard deviation of actions.
 const DEVIATION: (f32, f32) = (0.05, 1.0);
 
 /// Hyperparameters.
@@ -25,7 +26,7 @@ pub struct Settings {
     pub actor: Vec<usize>,
     /// Widths of the critic's hidden layers.
     pub critic: Vec<usize>,
-    /// Number of transitions per update.
+    /// Number of transitions per minibatch.
     pub batch: usize,
     /// Number of passes over a round's transitions.
     pub epochs: u64,
@@ -35,15 +36,15 @@ pub struct Settings {
     pub lambda: f32,
     /// Clipping range of the probability ratio.
     pub clip: f32,
-    /// Step size of the actor.
+    /// Learning rate of the actor.
     pub actor_rate: f32,
-    /// Step size of the critic.
+    /// Learning rate of the critic.
     pub critic_rate: f32,
-    /// Final value of both step sizes relative to the initial one; linear in between.
+    /// Final value of both learning rates, relative to the initial one; the decay is linear.
     pub final_rate: f32,
-    /// Initial standard deviation of decisions.
+    /// Initial standard deviation of actions.
     pub deviation: f32,
-    /// Weight of the entropy.
+    /// Weight of the entropy bonus.
     pub entropy: f32,
     /// Factor applied to rewards.
     pub reward_scale: f32,
@@ -69,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// The learner.
+/// PPO learner: networks, standard deviation and random state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ppo {
     settings: Settings,
@@ -80,18 +81,22 @@ pub struct Ppo {
     draws: Draws,
 }
 
-/// A round's transitions.
+/// The n transitions of a round; the lists have one element per transition.
 struct Rollout {
+    /// Inputs of the actor, n × `INPUTS`.
     local: Array2<f32>,
-    whole: Array2<f32>,
+    /// Inputs of the critic, n × (`INPUTS` + `GLOBALS`).
+    joined: Array2<f32>,
     actions: Vec<f32>,
+    /// Log-densities of the actions under the policy that took them.
     densities: Vec<f32>,
+    /// Advantages, normalised to mean 0 and variance 1.
     advantages: Vec<f32>,
     returns: Vec<f32>,
 }
 
 impl Ppo {
-    /// An untrained learner.
+    /// Creates an untrained learner.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
         let actor = Net::with_hidden(INPUTS, &settings.actor, &mut draws);
@@ -100,28 +105,29 @@ impl Ppo {
         Ppo { settings, actor, critic, log_deviation, updates: 0, draws }
     }
 
-    /// Number of updates so far.
+    /// Number of gradient steps so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// Standard deviation of decisions.
+    /// Current standard deviation of actions.
     pub fn deviation(&self) -> f32 {
         libm::expf(self.log_deviation)
     }
 
-    /// Whether all values are finite.
+    /// Whether all weights are finite.
     pub fn is_finite(&self) -> bool {
         self.actor.is_finite() && self.critic.is_finite() && self.log_deviation.is_finite()
     }
 
-    /// Policy in the form of a file, with `head` as comment.
+    /// Contents of a policy file with the actor's weights, and `head` as its comment.
     pub fn policy(&self, head: &str) -> String {
         export(&self.actor, head)
     }
 
-    /// Learns from a round's streams, which were obtained with the current policy; `left`:
-    /// remaining fraction of the training.
+    /// Trains on one round: one stream of frames per flow, recorded with the current policy.
+    /// Without at least two transitions nothing changes. `left` is the remaining fraction of the
+    /// training, by which the learning rates decay.
     pub fn learn(&mut self, streams: &[&[Frame]], left: f32) {
         let Some(rollout) = self.rollout(streams) else { return };
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
@@ -137,13 +143,15 @@ impl Ppo {
         }
     }
 
+    /// Transitions of all streams, with advantages by generalised advantage estimation; `None` for
+    /// fewer than two transitions.
     fn rollout(&self, streams: &[&[Frame]]) -> Option<Rollout> {
         let s = &self.settings;
-        let (mut local, mut whole) = (Vec::new(), Vec::new());
+        let (mut local, mut joined) = (Vec::new(), Vec::new());
         let (mut actions, mut advantages, mut returns) = (Vec::new(), Vec::new(), Vec::new());
         for stream in streams.iter().filter(|x| x.len() > 1) {
-            let (inputs, joined) = observations(stream);
-            let values = self.critic.forward(joined.clone()).output().clone();
+            let (inputs, both) = observations(stream);
+            let values = self.critic.forward(both.clone()).output().clone();
             let n = stream.len() - 1;
             let mut later = 0.0;
             let mut own = vec![0.0; n];
@@ -157,7 +165,7 @@ impl Ppo {
             actions.extend(stream[..n].iter().map(|f| f.action));
             // Row by row, whatever the memory layout of the arrays.
             local.extend(inputs.iter().take(n * INPUTS));
-            whole.extend(joined.iter().take(n * (INPUTS + GLOBALS)));
+            joined.extend(both.iter().take(n * (INPUTS + GLOBALS)));
         }
         let n = actions.len();
         if n < 2 {
@@ -167,25 +175,27 @@ impl Ppo {
         let variance = advantages.iter().map(|a| (a - mean) * (a - mean)).sum::<f32>() / n as f32;
         advantages.iter_mut().for_each(|a| *a = (*a - mean) / (variance.sqrt() + 1e-6));
         let local = Array2::from_shape_vec((n, INPUTS), local).ok()?;
-        let whole = Array2::from_shape_vec((n, INPUTS + GLOBALS), whole).ok()?;
+        let joined = Array2::from_shape_vec((n, INPUTS + GLOBALS), joined).ok()?;
         let means = self.actor.forward(local.clone()).output().mapv(libm::tanhf);
         let densities = means.iter().zip(&actions).map(|(m, a)| self.density(*m, *a)).collect();
-        Some(Rollout { local, whole, actions, densities, advantages, returns })
+        Some(Rollout { local, joined, actions, densities, advantages, returns })
     }
 
-    /// Logarithm of a decision's density, up to a constant.
+    /// Logarithm of the density of an action, up to a constant.
     fn density(&self, mean: f32, action: f32) -> f32 {
         let z = (action - mean) / self.deviation();
         -0.5 * z * z - self.log_deviation
     }
 
+    /// Performs one gradient step of actor and critic on the transitions `part`. `rate` scales both
+    /// learning rates.
     fn update(&mut self, rollout: &Rollout, part: &[usize], rate: f32) {
         let n = part.len() as f32;
-        let pass = self.critic.forward(rollout.whole.select(Axis(0), part));
+        let pass = self.critic.forward(rollout.joined.select(Axis(0), part));
         let mut slope = pass.output().clone();
         slope.iter_mut().zip(part).for_each(|(y, i)| *y = (*y - rollout.returns[*i]).clamp(-1.0, 1.0) / n);
         let (gradients, _) = self.critic.backward(&pass, slope);
-        self.critic.descend(&gradients, self.settings.critic_rate * rate, MOST);
+        self.critic.descend(&gradients, self.settings.critic_rate * rate, MAX_GRADIENT_NORM);
         let pass = self.actor.forward(rollout.local.select(Axis(0), part));
         let deviation = self.deviation();
         let mut slope = pass.output().clone();
@@ -202,7 +212,7 @@ impl Ppo {
             widen += pull * (z * z - 1.0) / n;
         }
         let (gradients, _) = self.actor.backward(&pass, slope);
-        self.actor.descend(&gradients, self.settings.actor_rate * rate, MOST);
+        self.actor.descend(&gradients, self.settings.actor_rate * rate, MAX_GRADIENT_NORM);
         let (least, most) = (libm::logf(DEVIATION.0), libm::logf(DEVIATION.1));
         let moved =
             self.log_deviation + self.settings.actor_rate * rate * 10.0 * (widen + self.settings.entropy);
@@ -211,7 +221,7 @@ impl Ppo {
     }
 }
 
-/// Observations of actor and critic for each frame, one per row.
+/// Inputs of actor and critic: one row per frame, with `INPUTS` and `INPUTS` + `GLOBALS` columns.
 fn observations(stream: &[Frame]) -> (Array2<f32>, Array2<f32>) {
     let mut local = Array2::zeros((stream.len(), INPUTS));
     let mut globals = Array2::zeros((stream.len(), GLOBALS));
@@ -227,7 +237,7 @@ fn observations(stream: &[Frame]) -> (Array2<f32>, Array2<f32>) {
         }
     }
     normalise(&mut local);
-    let joined = concatenate(Axis(1), &[local.view(), globals.view()]).expect("as many rows");
+    let joined = concatenate(Axis(1), &[local.view(), globals.view()]).expect("both have one row per frame");
     (local, joined)
 }
 
@@ -238,7 +248,7 @@ mod tests {
 
     /// The reward is highest if the action is half of the first feature.
     #[test]
-    fn it_learns_what_is_rewarded() {
+    fn the_policy_approaches_the_rewarded_action() {
         let mut draws = Draws::new(2, 2);
         let settings = Settings {
             gamma: 0.0,
@@ -272,6 +282,6 @@ mod tests {
             let a = policy.evaluate(&[x / 4.0 + 0.8; INPUTS], &mut policy.scratch());
             assert!((a - x / 2.0).abs() < 0.25, "{x}: {a}");
         }
-        assert!(learner.deviation() < 0.5, "what is known is tried less");
+        assert!(learner.deviation() < 0.5, "exploration decreases");
     }
 }

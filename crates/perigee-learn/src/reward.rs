@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reward of Astraea, as far as it is known from its authors' code, and an optional term for each
-//! flow's share.
+//! Reward of Astraea, as far as its authors' code shows it, with two optional terms per flow: for
+//! its share and for its queueing delay.
 
 use serde::Deserialize;
 
@@ -9,9 +9,9 @@ use serde::Deserialize;
 pub struct FlowFacts {
     /// Mean delivery rate, in bytes/s.
     pub throughput: f64,
-    /// Mean RTT; zero = no sample.
+    /// Mean RTT, in milliseconds; zero = no sample.
     pub rtt_ms: f64,
-    /// RTT without queues.
+    /// RTT without queueing, in milliseconds.
     pub base_rtt_ms: f64,
     /// Pacing rate, in bytes/s.
     pub pacing: f64,
@@ -21,19 +21,19 @@ pub struct FlowFacts {
     pub cwnd_deviation: f64,
 }
 
-/// Weights of the terms. With `share = 0` this is the reward of Astraea (0.1, 0.02, 1, 0.02, 0.01).
+/// Weights of the terms. With `share` and `queue` zero, the default, this is the reward of Astraea.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reward {
-    /// Weight of the throughput relative to the capacity.
+    /// Weight of the flows' total throughput, relative to the capacity.
     pub throughput: f64,
     /// Weight of the queueing delay beyond 15 % of the base RTT.
     pub latency: f64,
-    /// Weight of the loss.
+    /// Weight of the mean loss rate, relative to the pacing rate.
     pub loss: f64,
-    /// Weight of the deviation of the flows' throughputs, relative to their sum.
+    /// Weight of the standard deviation of the flows' throughputs, relative to their sum.
     pub fairness: f64,
-    /// Weight of constant windows.
+    /// Weight of the stability of the windows.
     pub stability: f64,
     /// Weight of the difference between a flow's throughput and the mean, relative to the mean: an
     /// incentive for flows above the mean to yield.
@@ -42,10 +42,10 @@ pub struct Reward {
     /// The goal is `queue_ms` at 50 Mbit/s and 30 ms, and falls as the flow's throughput grows:
     /// flows of equal RTT meet it together only with equal shares.
     pub queue: f64,
-    /// The goal for the queueing delay.
+    /// Goal for the queueing delay at 50 Mbit/s and a base RTT of 30 ms, in milliseconds.
     pub queue_ms: f64,
-    /// The goal grows with this power of the base RTT; the shares of flows with different RTTs
-    /// differ accordingly.
+    /// Exponent of the base RTT in the goal. Flows with different base RTTs get shares in
+    /// proportion to this power of them.
     pub queue_power: f64,
 }
 
@@ -67,11 +67,13 @@ impl Default for Reward {
 
 /// Minimum reward.
 const FLOOR: f64 = -0.5;
-/// Fairness below which windows do not count as stable.
+/// Fairness below which windows count as unstable.
 const FAIR: f64 = 0.96;
 
 impl Reward {
-    /// Rewards of all active flows, on a path of `capacity` bytes/s with this one-way delay.
+    /// Computes the rewards of all active flows, on a path of `capacity` bytes/s with a one-way
+    /// delay of `delay_ms`. Replaces the contents of `out` by one reward per flow, in the same
+    /// order: all zero if nothing was delivered.
     pub fn of(&self, flows: &[FlowFacts], capacity: f64, delay_ms: f64, out: &mut Vec<f64>) {
         out.clear();
         let n = flows.len() as f64;
@@ -85,26 +87,28 @@ impl Reward {
         let deviation =
             libm::sqrt(flows.iter().map(|f| (f.throughput - mean) * (f.throughput - mean)).sum::<f64>() / n);
         let fair = if n > 1.0 { (1.0 - deviation / sum).max(0.5) } else { 1.0 };
-        let mut restless = flows.iter().map(|f| f.cwnd_deviation).sum::<f64>() / n / 100.0;
-        if restless > 1.0 || fair < FAIR {
-            restless = 1.0;
+        let mut instability = flows.iter().map(|f| f.cwnd_deviation).sum::<f64>() / n / 100.0;
+        if instability > 1.0 || fair < FAIR {
+            instability = 1.0;
         }
         let loss =
             flows.iter().map(|f| if f.pacing > 0.0 { f.loss / f.pacing } else { 0.0 }).sum::<f64>() / n;
         let common = -self.latency * latency(flows, capacity, delay_ms)
             + self.throughput * used
             + self.fairness * (fair - 1.0) * used
-            + self.stability * (1.0 - restless) * used
+            + self.stability * (1.0 - instability) * used
             - self.loss * loss;
         out.extend(flows.iter().map(|f| {
-            let apart = ((f.throughput - mean).abs() / mean).min(1.0);
+            let imbalance = ((f.throughput - mean).abs() / mean).min(1.0);
             let off_goal = if self.queue == 0.0 { 0.0 } else { self.queue * self.off_goal(f) };
-            (common - self.share * apart * used - off_goal).max(FLOOR)
+            (common - self.share * imbalance * used - off_goal).max(FLOOR)
         }));
     }
 
-    /// Distance of a flow's queueing delay from its goal, as a multiple of the goal, at most two.
+    /// Distance of a flow's queueing delay from its goal, as a multiple of the goal: at most two,
+    /// and one without a measurement.
     fn off_goal(&self, f: &FlowFacts) -> f64 {
+        // Bytes/s and ms at which the goal is `queue_ms`.
         const GOAL_AT: (f64, f64) = (6.25e6, 30.0);
         if f.rtt_ms <= 0.0 || f.base_rtt_ms <= 0.0 || f.throughput <= 0.0 {
             return 1.0;
@@ -115,8 +119,8 @@ impl Reward {
     }
 }
 
-/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times the ratio of the sending rate
-/// to the capacity.
+/// Latency term: mean queueing delay beyond 0.3 one-way delays, in one-way delays, times the ratio
+/// of the total pacing rate to the capacity, over the square root of the number of flows.
 fn latency(flows: &[FlowFacts], capacity: f64, delay_ms: f64) -> f64 {
     let queues =
         flows.iter().filter(|f| f.rtt_ms > 0.0).map(|f| f.rtt_ms - f.base_rtt_ms).filter(|q| *q > 0.0);
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_within_the_budget_of_delay_earns_throughput_and_stability() {
+    fn a_full_link_within_the_delay_budget_earns_throughput_and_stability() {
         let r = Reward::default();
         assert!((one(&r, &[full(34.0)])[0] - 0.11).abs() < 1e-12);
         // 10 ms of queueing delay: 5.5 ms beyond 0.3 · 15 ms.
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_more_or_less_than_its_share_earns_less() {
+    fn a_flow_above_or_below_its_share_earns_less() {
         let r = Reward { share: 0.05, ..Reward::default() };
         let part = |x: f64| FlowFacts { throughput: 12.5e6 * x, pacing: 12.5e6 * x, ..full(30.0) };
         let even = one(&r, &[part(0.5), part(0.5)]);

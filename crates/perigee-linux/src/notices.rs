@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Notices for programs on real hosts: one line of JSON each.
+//! Handover and path notices for programs on real hosts, as lines of JSON:
+//!
+//! ```json
+//! {"event":"begin","flow":"video","node":"london","t_ns":5000000000,"until_ns":5100000000}
+//! ```
 
 use perigee_sim::{FlowNotice, Notice};
 use serde_json::{json, Value};
 
-/// Notice for a host about a flow that starts or ends there.
+/// Line for a host at one end of the flow. `until_ns`, the expected end, is present at `begin`
+/// only.
 pub fn line(received: &FlowNotice, host: &str, flow: &str) -> String {
     let mut fields =
         json!({ "t_ns": received.at.0, "node": host, "flow": flow, "event": event(received.notice) });
@@ -28,7 +33,7 @@ mod tests {
     use perigee_units::Nanos;
 
     #[test]
-    fn a_notice_is_an_object_of_json() {
+    fn a_notice_is_a_json_object() {
         let text = |notice| line(&FlowNotice { at: Nanos(5), flow: 1, notice }, "a", "a \"b\"");
         let begin = r#"{"event":"begin","flow":"a \"b\"","node":"a","t_ns":5,"until_ns":9}"#;
         assert_eq!(text(Notice::Begin(Nanos(9))), begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Observations of real flows, merged with those of the simulator.
+//! Observer that merges the measurements of real flows with those of the simulator.
 
 use crate::arrivals::Arrivals;
 use crate::meter::Meter;
@@ -20,10 +20,10 @@ use perigee_units::Nanos;
 /// `snd_ssthresh` of a connection without a threshold (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// State of a real flow.
+/// Measurements of a real flow.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Meter of its packets at its sender.
+    /// Counters of its packets at its sender.
     pub meter: Meter,
     /// Counters of its packets, for a UDP flow.
     pub probes: Probes,
@@ -31,13 +31,14 @@ pub struct Known {
     pub arrivals: Option<Arrivals>,
     /// Number of its ACKs with telemetry that have reached its sender.
     pub telemetry_acks: u64,
-    /// Ports of its path that compete for the TCP option of its packets, per direction.
+    /// Selection of the port that the TCP option of its packets reports, per direction.
     busiest: [BusiestPort; 2],
+    /// Latest sample of its sender's kernel.
     latest: Option<Box<Sample>>,
     /// Whether its last sample, taken at the end of the run, has arrived.
     ended: bool,
     goodput: ByteRate,
-    /// Its sample at the previous row: instant and values.
+    /// Sample of the previous row, with its time.
     before: Option<(Nanos, TcpInfo)>,
     rtt_sum_ns: u128,
     rtt_count: u64,
@@ -53,7 +54,8 @@ impl Known {
     }
 }
 
-/// Observer that receives simulated flows from the simulator and real flows from their hosts.
+/// Observer that forwards rows of simulated flows, and fills rows of real flows from the reports of
+/// their hosts.
 pub struct Hosted<'p, O> {
     inner: O,
     plan: &'p HostPlan,
@@ -76,22 +78,23 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         Hosted { inner, plan, known, failed: Vec::new() }
     }
 
-    /// Rejects a run in which a connection failed.
+    /// Checks that no connection has failed.
     ///
     /// # Errors
-    /// The first failure, with its cause.
+    /// The first failed flow, with the cause.
     pub fn check_connections(&self, workload: &Workload) -> Result<(), BackendError> {
         let Some((flow, why)) = self.failed.first() else { return Ok(()) };
         let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
-        Err(BackendError::Failed(format!("flow {flow:?}: its connection failed: {why}")))
+        Err(BackendError::Failed(format!("flow {flow:?}: connection failed: {why}")))
     }
 
-    /// State of a real flow.
+    /// Measurements of a real flow.
     pub fn flow_mut(&mut self, flow: u32) -> &mut Known {
         &mut self.known[flow as usize]
     }
 
-    /// Records a packet at an end of a flow; `tcp`: offset of the TCP header, for a transfer.
+    /// Records an IP packet at an end of a flow. `tcp` is the offset of the TCP header, `None` for
+    /// UDP.
     pub fn show(&mut self, at: Nanos, end: EndpointId, packet: &[u8], tcp: Option<usize>) {
         if O::PACKETS {
             let telling = tcp.map_or(packet.len(), |at| headers(packet, at));
@@ -100,7 +103,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         }
     }
 
-    /// Takes an RTT sample of a real flow; the packet was sent at `sent`.
+    /// Records an RTT sample of a real flow; the packet was sent at `sent`. `base` is the RTT
+    /// without queueing, if known.
     pub fn measured(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         let known = &mut self.known[flow as usize];
         known.rtt_sum_ns += u128::from(rtt.0);
@@ -108,7 +112,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.rtt(flow, sent, rtt, base);
     }
 
-    /// Handles the arrival of a packet of a UDP flow without replies.
+    /// Records the arrival of a packet of a UDP flow without replies.
     pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
         self.known[flow as usize].probes.arrived(ip_bytes);
         self.inner.datagram(flow, 0, sent, at);
@@ -149,7 +153,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         known.latest = Some(sample);
     }
 
-    /// Whether the last sample of a transfer that has started is still outstanding.
+    /// Whether the last sample of any started transfer is outstanding.
     pub fn awaits_last_samples(&self) -> bool {
         let begun = |flow: u32| self.plan.is_real(flow) && self.known[flow as usize].latest.is_some();
         self.plan.job.transfers.iter().any(|t| begun(t.flow) && !self.known[t.flow as usize].ended)
@@ -160,8 +164,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         let (Some(bytes), None) = (known.bytes, known.completed) else { return };
         known.completed = Some(at);
         self.inner.event(at, &SimEvent::FlowComplete(flow));
-        // For a split connection the end of the last leg counts, measured from the start of the
-        // first leg.
+        // A split connection completes with its last leg; the time counts from the start of the
+        // first.
         if self.plan.job.relays.iter().any(|r| r.flow == flow) {
             return;
         }
@@ -202,12 +206,12 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     }
 }
 
-/// Length of a packet's headers; its TCP header starts at `tcp`.
+/// Length of a packet's IP and TCP headers in bytes; the TCP header starts at `tcp`.
 fn headers(packet: &[u8], tcp: usize) -> usize {
     packet.get(tcp + 12).map_or(packet.len(), |byte| tcp + usize::from(byte >> 4) * 4)
 }
 
-/// Values of Linux in addition to those of every backend.
+/// Internal values of Linux, recorded in addition to the columns of all backends.
 fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
     let t = &s.tcp;
     let mut out = vec![
@@ -231,7 +235,7 @@ fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
     out
 }
 
-/// Limits since the previous sample, from the chronographs of the kernel.
+/// Time under each limit since the previous sample, from the kernel's chronographs (`tcp_chrono`).
 fn limits(row: &FlowRow, sample: &Sample, (at, before): (Nanos, TcpInfo)) -> LimitRow {
     let since = |now_us: u64, then_us: u64| now_us.saturating_sub(then_us) * 1_000;
     let busy = since(sample.tcp.busy_us, before.busy_us);
@@ -249,7 +253,7 @@ fn limits(row: &FlowRow, sample: &Sample, (at, before): (Nanos, TcpInfo)) -> Lim
 }
 
 fn state(linux: u8) -> CaState {
-    // The state has a byte of its own, but a guest may write any value.
+    // A guest may report any byte.
     match linux {
         1 => CaState::Disorder,
         2 => CaState::Cwr,
@@ -272,8 +276,8 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         if self.plan.is_probe(row.flow) {
             let Probes { received_bytes: delivered_bytes, packets: sent_packets, .. } = known.probes;
             let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);
-            // All columns by name here and below, so that a new one does not silently keep the value of
-            // the simulator, which has no packets of this flow.
+            // No struct update here and below: a new column must not silently keep the value of the
+            // simulator, which has no packets of this flow.
             let row = FlowRow {
                 t_ns: row.t_ns,
                 flow: row.flow,
@@ -316,8 +320,7 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             delivery_rate_bps: Some(bps(t.delivery_rate)),
             sent_packets: known.meter.data_packets,
             retransmits: u64::from(t.total_retrans),
-            // The kernel reports how many packets are currently lost, not how many have been
-            // marked.
+            // The kernel reports the packets currently marked lost, not their total.
             lost_packets: None,
             timeouts: u64::from(t.total_rto),
             ca_state: state(t.ca_state).name(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Python functions as user-defined functions of a sky. Their arguments are small classes;
-//! docs/how-to/plugins.md documents them.
+//! Python functions that replace decisions of a sky: attachment, routing and ISLs. Their arguments
+//! are the classes below, which docs/how-to/plugins.md documents for users.
 
 use perigee_scenario::orbit::sky::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::sources::{Function, Source, IN_MEMORY};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A satellite as seen from a ground point.
+/// A satellite in view of a ground point.
 #[pyclass(frozen, get_all, module = "perigee_lab._core")]
 pub struct SeenSatellite {
     number: u32,
@@ -43,7 +43,7 @@ pub struct AttachView {
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct RouteView(Arc<plugin::RouteView>);
 
-/// Arguments of a function that links satellites.
+/// Arguments of a function that selects ISLs.
 #[pyclass(frozen, module = "perigee_lab._core")]
 pub struct IslView {
     net: Arc<NetView>,
@@ -51,18 +51,24 @@ pub struct IslView {
     t_s: f64,
 }
 
+/// Index of a satellite. Raises IndexError if the number is out of range.
 fn satellite(net: &NetView, number: u32) -> PyResult<usize> {
     let sat = number as usize;
     match sat < net.at.len() {
         true => Ok(sat),
-        false => Err(PyIndexError::new_err(format!("there is no satellite {number}"))),
+        false => Err(PyIndexError::new_err(format!(
+            "there is no satellite {number}: numbers are below {}",
+            net.at.len()
+        ))),
     }
 }
 
+/// Earth-fixed position in kilometres.
 fn position(net: &NetView, number: u32) -> PyResult<[f64; 3]> {
     Ok(net.at.get(satellite(net, number)?).map(|m| m / 1e3))
 }
 
+/// Shell, plane and slot; `None` for a satellite outside a grid.
 type GridPlace = Option<(u32, u32, u32)>;
 
 fn grid_place(net: &NetView, number: u32) -> PyResult<GridPlace> {
@@ -71,14 +77,17 @@ fn grid_place(net: &NetView, number: u32) -> PyResult<GridPlace> {
 
 #[pymethods]
 impl RouteView {
+    /// Simulated time in seconds.
     #[getter]
     fn t_s(&self) -> f64 {
         self.0.t.as_secs_f64()
     }
+    /// Name of the sending end.
     #[getter]
     fn origin(&self) -> &str {
         &self.0.ends[0]
     }
+    /// Name of the receiving end.
     #[getter]
     fn target(&self) -> &str {
         &self.0.ends[1]
@@ -93,28 +102,31 @@ impl RouteView {
     fn last(&self) -> Vec<u32> {
         self.0.gates[1].iter().map(|a| a.sat).collect()
     }
+    /// The path that packets take without the function; `None` = no path.
     #[getter]
     fn shortest(&self) -> Option<Vec<u32>> {
         self.0.shortest.clone()
     }
+    /// Number of satellites.
     #[getter]
     fn satellites(&self) -> usize {
         self.0.net.at.len()
     }
-    /// Up to `k` paths without a common satellite.
+    /// Up to `k` paths without a common satellite, shortest first.
     fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
         self.0.disjoint(k)
     }
-    /// Satellites linked to a satellite, each with the delay of the link in milliseconds.
+    /// Satellites linked to a satellite, each with the delay of the link in milliseconds. Raises
+    /// IndexError.
     fn neighbours(&self, number: u32) -> PyResult<Vec<(u32, f64)>> {
         satellite(&self.0.net, number)?;
         Ok(self.0.net.neighbours(number).into_iter().map(|(s, d)| (s, d.as_millis_f64())).collect())
     }
-    /// Earth-fixed position in kilometres.
+    /// Earth-fixed position in kilometres. Raises IndexError.
     fn position_km(&self, number: u32) -> PyResult<[f64; 3]> {
         position(&self.0.net, number)
     }
-    /// Shell, plane and slot.
+    /// Shell, plane and slot; `None` for a satellite outside a grid. Raises IndexError.
     fn place(&self, number: u32) -> PyResult<GridPlace> {
         grid_place(&self.0.net, number)
     }
@@ -122,25 +134,27 @@ impl RouteView {
 
 #[pymethods]
 impl IslView {
+    /// Number of satellites.
     #[getter]
     fn satellites(&self) -> usize {
         self.net.at.len()
     }
-    /// Earth-fixed position in kilometres.
+    /// Earth-fixed position in kilometres. Raises IndexError.
     fn position_km(&self, number: u32) -> PyResult<[f64; 3]> {
         position(&self.net, number)
     }
-    /// Shell, plane and slot.
+    /// Shell, plane and slot; `None` for a satellite outside a grid. Raises IndexError.
     fn place(&self, number: u32) -> PyResult<GridPlace> {
         grid_place(&self.net, number)
     }
 }
 
-/// Calls in progress, and whether more may start. A timeline is generated ahead in a separate
-/// thread, which is never joined; if that thread entered Python while the interpreter ends, the
-/// entire process would be aborted.
+/// Gate of calls into Python, closed before the interpreter shuts down. A timeline is generated
+/// ahead in a separate thread, which is never joined; if that thread entered Python during the
+/// shutdown, the process would abort.
 struct Gate {
     calls: Mutex<Calls>,
+    /// Notified at the end of each call.
     left: Condvar,
 }
 
@@ -153,39 +167,39 @@ struct Calls {
 static GATE: Gate =
     Gate { calls: Mutex::new(Calls { threads: Vec::new(), closed: false }), left: Condvar::new() };
 
-/// Maximum time for which the end of the interpreter waits for a function in progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time for which the shutdown of the interpreter waits for calls in progress.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Exit code of the process if a function is in progress for longer: by default that of an
-/// interrupt.
+/// Exit code of the process if a call is still in progress after [`SHUTDOWN_TIMEOUT`]; by default
+/// that of an interrupt.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(130);
 
 impl Gate {
-    /// A panic elsewhere leaves the contents consistent, as each change of them is a single step.
+    /// Locks the calls. A panic elsewhere leaves them consistent, as each change is a single step.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `f` in Python, unless the interpreter is about to end.
+    /// Calls `f` with the interpreter attached, unless it is shutting down.
     fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
-        // Unknown until Python has been queried; zero is not a thread of Python.
+        // Zero in the first call of a thread; Python's identifiers are nonzero.
         let known = THREAD.get();
         {
             let mut calls = self.calls();
             if calls.closed {
-                return Err("Python is ending".into());
+                return Err("the Python interpreter is shutting down".into());
             }
             calls.threads.push(known);
         }
         let leave = Leave(self);
-        let answer = Python::attach(|py| {
+        let result = Python::attach(|py| {
             if known == 0 {
                 self.name_thread(py)?;
             }
             f(py)
         });
         drop(leave);
-        answer
+        result
     }
 
     /// Records Python's identifier of this thread.
@@ -201,6 +215,7 @@ impl Gate {
 }
 
 thread_local! {
+    /// Python's identifier of this thread; zero until it is known.
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -219,15 +234,15 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Prevents further calls of functions of a sky and waits for those in progress: called when the
-/// interpreter ends. A function that does not return would make the end of the interpreter abort,
-/// so the process exits here instead.
+/// Prevents further calls of functions of a sky and waits for those in progress. Called when the
+/// interpreter shuts down. A call that does not return in time would abort the shutdown; the
+/// process exits here instead.
 #[pyfunction]
 pub fn close_plugins(py: Python<'_>) {
     let stuck = py.detach(|| {
         let mut calls = GATE.calls();
         calls.closed = true;
-        let waited = GATE.left.wait_timeout_while(calls, PATIENCE, |c| !c.threads.is_empty());
+        let waited = GATE.left.wait_timeout_while(calls, SHUTDOWN_TIMEOUT, |c| !c.threads.is_empty());
         waited.map_or(true, |(_, timeout)| timeout.timed_out())
     });
     if stuck {
@@ -251,28 +266,30 @@ pub fn plugin_threads() -> Vec<u64> {
     GATE.calls().threads.iter().copied().filter(|&n| n != 0).collect()
 }
 
-/// A Python function, and the name under which it is reported.
+/// A Python function, with its name in reports.
 struct Call {
-    call: Py<PyAny>,
+    function: Py<PyAny>,
     name: String,
 }
 
 impl Call {
-    /// Calls the function with a view; returns its result, or the cause of its failure with the
-    /// line.
-    fn ask<'py, V, T>(&self, py: Python<'py>, view: V, what: &str) -> Result<T, String>
+    /// Calls the function with a view. `expected` describes valid results, for errors.
+    ///
+    /// # Errors
+    /// The exception with its line, or a result of another type.
+    fn invoke<'py, V, T>(&self, py: Python<'py>, view: V, expected: &str) -> Result<T, String>
     where
         V: Into<PyClassInitializer<V>> + PyClass,
         T: for<'a> FromPyObject<'a, 'py>,
     {
         let view = Py::new(py, view).map_err(|e| e.to_string())?;
-        let answer = self.call.bind(py).call1((view,)).map_err(|e| raised(py, &e))?;
-        let shown = answer.repr().map_or("something".to_string(), |r| r.to_string());
-        answer.extract().map_err(|_| format!("it answered {shown}; {what} is expected"))
+        let result = self.function.bind(py).call1((view,)).map_err(|e| raised(py, &e))?;
+        let shown = result.repr().map_or("a value".to_string(), |r| r.to_string());
+        result.extract().map_err(|_| format!("it returned {shown}; expected {expected}"))
     }
 }
 
-/// Text of an exception with the last line of the user-supplied file in its traceback.
+/// Text of an exception, with the last line of the user-supplied file in its traceback.
 fn raised(py: Python<'_>, e: &PyErr) -> String {
     let value = e.value(py);
     let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
@@ -311,8 +328,9 @@ impl AttachFunction for Call {
                 holding: v.holding,
                 satellites: satellites.map_err(|e| e.to_string())?,
             };
-            let answer: Choice = self.ask(py, view, "a satellite of view.satellites, its number, or None")?;
-            Ok(match answer {
+            let choice: Choice =
+                self.invoke(py, view, "a satellite of view.satellites, its number, or None")?;
+            Ok(match choice {
                 Choice::Satellite(s) => Some(s.get().number),
                 Choice::Number(n) => n,
             })
@@ -332,8 +350,8 @@ impl RouteFunction for Call {
         &self.name
     }
     fn route(&self, view: &Arc<plugin::RouteView>) -> Result<Option<Vec<u32>>, String> {
-        let what = "a list of satellite numbers from origin to target, or None";
-        GATE.call(|py| self.ask(py, RouteView(view.clone()), what))
+        let expected = "a list of satellite numbers from origin to target, or None";
+        GATE.call(|py| self.invoke(py, RouteView(view.clone()), expected))
     }
 }
 
@@ -343,12 +361,16 @@ impl IslFunction for Call {
     }
     fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String> {
         let view = IslView { net: net.clone(), t_s: t.as_secs_f64() };
-        GATE.call(|py| self.ask(py, view, "a list of pairs of satellite numbers"))
+        GATE.call(|py| self.invoke(py, view, "a list of pairs of satellite numbers"))
     }
 }
 
-/// Loads the functions that a scenario names; `given` contains those that exist only in memory, by
-/// key.
+/// Loads the functions that a scenario names. `given` has those that exist only in memory, by key
+/// (`attach`, `route`, `isls`).
+///
+/// # Errors
+/// A function that its file does not define, a file that cannot be loaded, or a function in memory
+/// that `given` lacks; with the key and its place in the scenario.
 pub fn load(
     py: Python<'_>,
     mut scenario: perigee_scenario::Scenario,
@@ -356,7 +378,7 @@ pub fn load(
 ) -> Result<perigee_scenario::Scenario, ScenarioError> {
     let Source::Constellation(c) = &scenario.source else { return Ok(scenario) };
     for f in c.functions() {
-        let call = Arc::new(one(py, &f, given)?);
+        let call = Arc::new(load_one(py, &f, given)?);
         match f.key {
             "attach" => scenario.plugins.attach = Some(call),
             "route" => scenario.plugins.route = Some(call),
@@ -366,20 +388,23 @@ pub fn load(
     Ok(scenario)
 }
 
-fn one(py: Python<'_>, f: &Function, given: Option<&Bound<'_, PyDict>>) -> Result<Call, ScenarioError> {
+fn load_one(py: Python<'_>, f: &Function, given: Option<&Bound<'_, PyDict>>) -> Result<Call, ScenarioError> {
     let key = format!("source.constellation.{}", f.key);
     let in_memory = given.and_then(|g| g.get_item(f.key).ok().flatten());
     if let Some(call) = in_memory {
-        return Ok(Call { call: call.unbind(), name: f.name.clone() });
+        return Ok(Call { function: call.unbind(), name: f.name.clone() });
     }
     let wrong = |why: String| ScenarioError::from(Problem::new(key.clone(), why).at(&f.place));
     if f.file.ends_with(IN_MEMORY) {
-        return Err(wrong(format!("the function {} existed in memory only", f.name)));
+        return Err(wrong(format!(
+            "function {} was defined in memory: pass it to perigee.load() again",
+            f.name
+        )));
     }
     let found = py
         .import("perigee_lab.extensions.plugins")
         .and_then(|m| m.call_method1("function", (f.file.display().to_string(), f.name.as_str())));
     let call = found.map_err(|e| wrong(e.value(py).to_string()))?;
     let file = f.file.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Call { call: call.unbind(), name: format!("{file}:{}", f.name) })
+    Ok(Call { function: call.unbind(), name: format!("{file}:{}", f.name) })
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! fq_codel (RFC 8290): a CoDel for each flow, served by deficit round robin, new flows first.
+//! FQ-CoDel (RFC 8290): one CoDel queue per flow, served by deficit round robin, new flows first.
 //!
-//! * Flows are hashed over `queues`; each has `quantum` bytes of IP packets per turn (section
-//!   4.1.2).
-//! * A flow that starts to send is served before those that have been sending; one that has used up
-//!   its first turn, or that runs empty while others wait, moves to the end of the list of old
-//!   flows (section 4.2).
-//! * When the port is full, half of the packets of the longest queue (in bytes) are dropped, at
-//!   most 64, oldest first (section 4.1.3).
+//! * Flows are hashed to `queues` queues; each may send `quantum` bytes of IP packets per turn
+//!   (section 4.1.2).
+//! * A flow that starts to send is served before the old flows. Once it has used up its quantum, or
+//!   its queue is empty while others wait, it moves to the end of the list of old flows (section
+//!   4.2).
+//! * When the port is full, the longest queue (in bytes) drops packets, oldest first, until half of
+//!   its bytes or 64 packets are gone (section 4.1.3).
 
 use crate::codel::{Control, INTERVAL, TARGET};
 use crate::{Discipline, DisciplineInfo, Ecn, Packet, Port, Queues, Setup, Verdict};
@@ -48,14 +48,15 @@ const PARAMS: &[ParamSpec] = &[
 /// Maximum number of packets dropped at once when the port is full.
 const BATCH: usize = 64;
 
-/// The queue of one flow.
+/// Queue of one flow.
 #[derive(Clone, Debug)]
 struct Flow {
     packets: VecDeque<Packet>,
     bytes: u64,
     codel: Control,
+    /// Bytes of IP packets that it may still send in this turn.
     deficit: i64,
-    /// The flow is in one of the two lists.
+    /// Whether the flow is in one of the two lists.
     listed: bool,
 }
 
@@ -67,21 +68,21 @@ impl Flow {
     }
 }
 
-/// The state of one port.
+/// State of one port.
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     flows: Vec<Flow>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     quantum: i64,
-    /// The flow being served.
+    /// Index of the flow being served.
     turn: usize,
-    /// Present only if the port has been full recently.
+    /// Index of the longest queues; present only if the port has been full recently.
     fat: Option<Fattest>,
 }
 
-/// Finds the flow with the most bytes without a scan of all flows: a heap with an upper bound of
-/// the bytes of each. An outdated bound is corrected when it reaches the top.
+/// Search for the flow with the most bytes without a scan of all flows: a heap with an upper bound
+/// of the bytes of each. An outdated bound is corrected when it reaches the top.
 #[derive(Clone, Debug, Default)]
 struct Fattest {
     /// Bytes and flow; ties go to the lowest index.
@@ -96,6 +97,7 @@ impl Fattest {
         Fattest { heap: all.map(|(i, f)| (f.bytes, Reverse(i))).collect(), idle: 0 }
     }
 
+    /// Index of the flow with the most bytes; 0 if all are empty.
     fn find(&mut self, flows: &[Flow]) -> usize {
         self.idle = 0;
         while let Some(mut top) = self.heap.peek_mut() {
@@ -111,7 +113,7 @@ impl Fattest {
 }
 
 impl FqCodel {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: &Params, _setup: &Setup) -> Self {
         let codel = Control::new(params);
         let empty = Flow { packets: VecDeque::new(), bytes: 0, codel, deficit: 0, listed: false };
@@ -141,8 +143,8 @@ impl FqCodel {
                 flow.deficit += self.quantum;
                 self.old.push_back(i);
             } else if from_new && !self.old.is_empty() {
-                // A new flow that runs empty passes through the list of old flows, so that no flow
-                // gains by pausing.
+                // An empty new flow passes through the list of old flows: otherwise a flow would
+                // regain priority by pausing.
                 self.old.push_back(i);
             } else {
                 flow.codel.on_empty();
@@ -156,7 +158,8 @@ impl FqCodel {
         let Some(fat) = &mut self.fat else { return };
         fat.heap.push((self.flows[i].bytes, Reverse(i)));
         fat.idle += 1;
-        // Dropped when the port has not been full for a while; rebuilt when stale entries dominate.
+        // The heap is discarded once the port has not been full for a while, and rebuilt once
+        // outdated entries dominate.
         if fat.idle > self.flows.len() {
             self.fat = None;
         } else if fat.heap.len() > 4 * self.flows.len() {
@@ -164,6 +167,7 @@ impl FqCodel {
         }
     }
 
+    /// Drops packets of the longest queue.
     fn drop_from_fattest(&mut self, lost: &mut Vec<Packet>) {
         let i = self.fat.get_or_insert_with(|| Fattest::new(&self.flows)).find(&self.flows);
         let flow = &mut self.flows[i];

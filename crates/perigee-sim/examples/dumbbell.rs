@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One flow over one bottleneck, summarised in a line per scheme: the quickest way to run the
-//! simulator on its own.
+//! Simulation of one flow over one bottleneck, with one line of results per scheme: a minimal
+//! program that uses the simulator as a library.
 //!
-//! `LOSS` is the probability of random loss, `EVENTS` prints the events.
+//! ```sh
+//! # RATE_MBIT RTT_MS QUEUE_BYTES FRAMING_BYTES SECONDS CC...
+//! cargo run --release -p perigee-sim --example dumbbell -- 100 50 625000 14 60 cubic bbr
+//! ```
 //!
-//! `cargo run --release -p perigee-sim --example dumbbell --
-//! RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
+//! Environment variables: `LOSS` is the probability of random loss (default 0); `EVENTS`, if set,
+//! prints all events and samples.
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
@@ -17,15 +20,22 @@ use perigee_timeline::{App, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos};
 use std::time::Instant;
 
+/// Sums for the means after the warm-up.
 #[derive(Default)]
 struct Means {
+    /// Sum of the RTT samples.
     rtt_ms: f64,
+    /// Number of RTT samples.
     samples: u64,
+    /// Whether to print events.
     events: bool,
-    /// Payload delivered before and after the warm-up.
+    /// Payload bytes delivered by the end of the warm-up, and in total.
     delivered: (u64, u64),
+    /// Samples of the bottleneck's queue, in bytes.
     queue: Vec<u64>,
+    /// End of the warm-up.
     warm: Nanos,
+    /// Bottleneck port.
     port: u32,
 }
 
@@ -70,7 +80,9 @@ impl Observer for Means {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |i: usize| args[i].parse::<f64>().expect("a number");
+    let usage = "usage: dumbbell RATE_MBIT RTT_MS QUEUE_BYTES FRAMING_BYTES SECONDS CC...";
+    assert!(args.len() > 5, "{usage}");
+    let number = |i: usize| args[i].parse::<f64>().expect(usage);
     let rate = BitRate((number(0) * 1e6) as u64);
     let rtt = Nanos::from_secs_f64(number(1) / 1e3);
     let port = PortSpec {
@@ -85,13 +97,13 @@ fn main() {
     for cc in &args[5..] {
         let mut spec = DumbbellSpec::linux_reference(port.clone(), vec![rtt]);
         spec.access.metered = true;
-        spec.loss = std::env::var("LOSS").map_or(0.0, |p| p.parse().expect("a probability"));
-        let built = dumbbell(&spec).expect("a dumbbell");
+        spec.loss = std::env::var("LOSS").map_or(0.0, |p| p.parse().expect("LOSS is a probability"));
+        let built = dumbbell(&spec).expect("a valid dumbbell");
         let path = built.flows[0].clone();
         let port = built.bottlenecks[0].forward.port.0;
         let link = built.bottlenecks[0].forward.link.ix();
         let timeline = built.timeline(duration, Vec::new());
-        let scheme = info(cc).unwrap_or_else(|| panic!("no scheme {cc}"));
+        let scheme = info(cc).unwrap_or_else(|| panic!("unknown scheme {cc}"));
         let flow = FlowSetup {
             name: "f".into(),
             forward: path.forward,
@@ -99,7 +111,7 @@ fn main() {
             start: Nanos::ZERO,
             stop: Nanos::MAX,
             app: App::Bulk { bytes: None },
-            scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
+            scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults are valid")),
             tcp: perigee_tcp::Config::default(),
             notices: None,
             leg: None,
@@ -114,14 +126,14 @@ fn main() {
         let begin = Instant::now();
         let mut sim =
             Simulation::new(&timeline.header, Box::new(timeline.reader()), vec![flow], Options::default())
-                .expect("a setup");
-        let out = sim.run(&mut obs, &mut |_| true).expect("a run");
+                .expect("a valid setup");
+        let out = sim.run(&mut obs, &mut |_| true).expect("the run completes");
         let wall = begin.elapsed().as_secs_f64();
         let f = &out.flows[0];
         let l = &out.links[link];
         let seconds = duration.as_secs_f64();
         println!(
-            "{cc:12} goodput {:.3} win {:.3} Mbit/s  rtt {:.2} ms  queue {:.0} B wait {:.2} ms  drops {:?} retrans {} rto {} undo {} rec {}  conserved {}  {:.1} M hops/s  {:.0} ns/event",
+            "{cc:12} goodput {:.3} (after warm-up {:.3}) Mbit/s  rtt {:.2} ms  queue {:.0} B wait {:.2} ms  drops {:?} retrans {} rto {} undo {} rec {}  conserved {}  {:.1} M hops/s  {:.0} ns/event",
             f.goodput_bytes as f64 * 8e-6 / seconds,
             (obs.delivered.1 - obs.delivered.0) as f64 * 8e-6 / (duration - obs.warm).as_secs_f64(),
             obs.rtt_ms / obs.samples as f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Notices about the timeline to flows: handovers, outages and path changes, with lead time,
+//! Notices to flows about handovers, outages and path changes of the timeline, with lead time,
 //! prediction error and loss.
 
 use perigee_timeline::Notices;
@@ -9,18 +9,18 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events of a flow closer together than this are merged, such as an outage and the reconfiguration
-/// that ends it.
-const ONE_EVENT: Nanos = Nanos::from_millis(500);
+/// Events of a flow within this time of the previous one are part of it, such as the
+/// reconfiguration that ends an outage.
+const MERGE_TIME: Nanos = Nanos::from_millis(500);
 
 /// Notification to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Notice {
     /// The handover is over.
     End,
-    /// A handover or outage starts; with its expected end.
+    /// A handover or outage starts, or is imminent; with its expected end.
     Begin(Nanos),
-    /// The path changes.
+    /// The path changes; with an identifier of the new path.
     Path(u64),
 }
 
@@ -41,22 +41,26 @@ pub struct Subscriber {
     pub flow: u32,
     /// Key of its random draws.
     pub key: u64,
+    /// Pairs of the timeline that carry data and ACKs.
     pub forward: PairId,
     pub reverse: PairId,
     /// End nodes of the flow.
     pub ends: [u32; 2],
-    pub how: Notices,
-    /// Latest event of the subscriber, and the number of its events so far.
+    /// Lead time, hold time, errors and loss of its notices.
+    pub settings: Notices,
+    /// Time of its latest event.
     last: Option<Nanos>,
+    /// Number of its events so far.
     events: u64,
 }
 
 impl Subscriber {
-    pub fn new(flow: u32, key: u64, pairs: [PairId; 2], ends: [u32; 2], how: Notices) -> Self {
-        Subscriber { flow, key, forward: pairs[0], reverse: pairs[1], ends, how, last: None, events: 0 }
+    pub fn new(flow: u32, key: u64, pairs: [PairId; 2], ends: [u32; 2], settings: Notices) -> Self {
+        Subscriber { flow, key, forward: pairs[0], reverse: pairs[1], ends, settings, last: None, events: 0 }
     }
 
-    fn concerned(&self, note: &Note) -> bool {
+    /// Whether a note is about the subscriber's path or ends, or about the entire network.
+    fn is_affected_by(&self, note: &Note) -> bool {
         match (note.pair, note.node) {
             (Some(p), _) => p == self.forward || p == self.reverse,
             (None, Some(n)) => self.ends.contains(&n.0),
@@ -65,7 +69,7 @@ impl Subscriber {
     }
 }
 
-/// All pending notices.
+/// Pending notices of all subscribers.
 #[derive(Clone, Debug, Default)]
 pub struct NoticeQueue {
     subscribers: Vec<Subscriber>,
@@ -82,24 +86,24 @@ impl NoticeQueue {
         self.subscribers.is_empty()
     }
 
-    /// Extracts the notices from a chunk of changes.
+    /// Schedules the notices about a chunk of changes; none is due before `now`.
     pub fn read(&mut self, chunk: &Chunk, now: Nanos) {
         for timed in &chunk.changes {
             let Change::Note(note) = &timed.change else { continue };
             for s in &mut self.subscribers {
-                if s.concerned(note) {
-                    announce(s, note, timed.at, now, &mut self.due);
+                if s.is_affected_by(note) {
+                    schedule(s, note, timed.at, now, &mut self.due);
                 }
             }
         }
     }
 
-    /// Time of the next notice.
+    /// Time of the next notice; [`Nanos::MAX`] if there is none.
     pub fn next(&self) -> Nanos {
         self.due.peek().map_or(Nanos::MAX, |n| n.0 .0)
     }
 
-    /// Removes the next notice that is due by `now`.
+    /// Removes and returns the next notice that is due by `now`, with its flow.
     pub fn pop(&mut self, now: Nanos) -> Option<(u32, Notice)> {
         if self.next() > now {
             return None;
@@ -108,7 +112,8 @@ impl NoticeQueue {
     }
 }
 
-fn announce(
+/// Schedules the notices about one event, unless it is part of the previous event or is lost.
+fn schedule(
     s: &mut Subscriber,
     note: &Note,
     at: Nanos,
@@ -116,26 +121,26 @@ fn announce(
     due: &mut BinaryHeap<Reverse<(Nanos, u32, Notice)>>,
 ) {
     use NoteKind::*;
-    let known = s.last.is_some_and(|last| at.saturating_sub(last) < ONE_EVENT);
-    if known || !matches!(note.kind, Handover | OutageBegin | Reconfiguration | PathChange) {
+    let merged = s.last.is_some_and(|last| at.saturating_sub(last) < MERGE_TIME);
+    if merged || !matches!(note.kind, Handover | OutageBegin | Reconfiguration | PathChange) {
         return;
     }
     s.last = Some(at);
     s.events += 1;
     let draw = mix(s.key ^ mix(s.events));
-    if (draw >> 11) as f64 / (1u64 << 53) as f64 >= 1.0 - s.how.loss {
+    if (draw >> 11) as f64 / (1u64 << 53) as f64 >= 1.0 - s.settings.loss {
         return;
     }
     if note.kind == PathChange {
         due.push(Reverse((at.max(now), s.flow, Notice::Path(draw))));
         return;
     }
-    let error = match s.how.errors.len() {
+    let error = match s.settings.errors.len() {
         0 => 0,
-        n => s.how.errors[(mix(draw) % n as u64) as usize],
+        n => s.settings.errors[(mix(draw) % n as u64) as usize],
     };
-    let begin = (at.0 as i128 - s.how.lead.0 as i128 + error as i128).max(now.0 as i128) as u64;
-    let end = Nanos(begin) + s.how.hold;
+    let begin = (at.0 as i128 - s.settings.lead.0 as i128 + error as i128).max(now.0 as i128) as u64;
+    let end = Nanos(begin) + s.settings.hold;
     due.push(Reverse((Nanos(begin), s.flow, Notice::Begin(end))));
     due.push(Reverse((end, s.flow, Notice::End)));
 }
@@ -150,32 +155,34 @@ mod tests {
         Timed { at: Nanos::from_millis(at_ms), change: Change::Note(note) }
     }
 
-    fn notices(how: Notices, changes: Vec<Timed>) -> Vec<(u64, Notice)> {
-        let mut d = NoticeQueue::default();
-        d.subscribe(Subscriber::new(0, 7, [PairId(0), PairId(1)], [0, 1], how));
-        d.read(&Chunk { changes, ..Chunk::default() }, Nanos::ZERO);
+    fn notices(settings: Notices, changes: Vec<Timed>) -> Vec<(u64, Notice)> {
+        let mut queue = NoticeQueue::default();
+        queue.subscribe(Subscriber::new(0, 7, [PairId(0), PairId(1)], [0, 1], settings));
+        queue.read(&Chunk { changes, ..Chunk::default() }, Nanos::ZERO);
         let mut out = Vec::new();
-        while d.next() != Nanos::MAX {
-            let at = d.next();
-            out.push((at.0 / 1_000_000, d.pop(at).unwrap().1));
+        while queue.next() != Nanos::MAX {
+            let at = queue.next();
+            out.push((at.0 / 1_000_000, queue.pop(at).unwrap().1));
         }
         out
     }
 
     #[test]
     fn a_handover_is_announced_and_its_end_after_the_hold_time() {
-        let how = Notices { lead: Nanos::from_millis(500), ..Notices::default() };
-        let received =
-            notices(how, vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)]);
+        let settings = Notices { lead: Nanos::from_millis(500), ..Notices::default() };
+        let received = notices(
+            settings,
+            vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)],
+        );
         let end = Nanos::from_millis(16_800);
         assert_eq!(received, [(14_500, Notice::Begin(end)), (16_800, Notice::End)]);
     }
 
     #[test]
     fn an_error_moves_the_notice_and_loss_suppresses_it() {
-        let how = Notices { errors: [200_000_000].into(), ..Notices::default() };
-        assert_eq!(notices(how, vec![note(1000, NoteKind::Handover)])[0].0, 1200);
-        let how = Notices { loss: 1.0, ..Notices::default() };
-        assert_eq!(notices(how, vec![note(1000, NoteKind::Handover)]), []);
+        let settings = Notices { errors: [200_000_000].into(), ..Notices::default() };
+        assert_eq!(notices(settings, vec![note(1000, NoteKind::Handover)])[0].0, 1200);
+        let settings = Notices { loss: 1.0, ..Notices::default() };
+        assert_eq!(notices(settings, vec![note(1000, NoteKind::Handover)]), []);
     }
 }

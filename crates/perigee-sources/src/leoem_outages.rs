@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Outages of LeoEM's emulator when the satellites of a recorded path change (according to its
-//! `emulator.py`): links between satellites go down and up at once and lose the packets on them;
-//! the link of an end with a new satellite is down for a multiple of its old and new delays. The
-//! study that used the emulator reports a further 45 to 120 ms.
+//! Outages of LeoEM's emulator at changes of a recorded path, as in its `emulator.py`. A changed
+//! link between satellites goes down and up at the same instant, which drops the packets on it. The
+//! link of an end that changes its satellite is down for a multiple of the sum of its old and new
+//! delays; the study that used the emulator reports a further 45 to 120 ms.
 
 use crate::leoem::LoggedPath;
 use perigee_timeline::*;
@@ -12,9 +12,9 @@ use perigee_units::Nanos;
 /// Parameters of the outages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breaks {
-    /// Multiple of its old and new delay for which the link of an end is down (LeoEM: 3),
+    /// Outage of an end's link, as a multiple of the sum of its old and new delays (LeoEM: 3).
     pub per_delay: f64,
-    /// plus a uniform draw between these.
+    /// Bounds of a uniformly distributed duration that is added.
     pub outage: (Nanos, Nanos),
     /// Seed of the draws.
     pub seed: u64,
@@ -23,8 +23,8 @@ pub struct Breaks {
 }
 
 impl Breaks {
-    /// Outages when a path follows another at `t`; `ways`: links of the new path, forward and
-    /// reverse.
+    /// Changes and notes of the outages when `new` replaces `old` at `t`. `ways` lists the links of
+    /// the new path in the forward and in the reverse direction, each in the order of its packets.
     pub(crate) fn of(
         &self,
         t: Nanos,
@@ -33,20 +33,20 @@ impl Breaks {
         ways: &[Vec<LinkId>; 2],
     ) -> Vec<Timed> {
         let links = new.delays.len();
-        let there_and_back = |i: usize| [ways[0][i], ways[1][links - 1 - i]];
+        let both_ways = |i: usize| [ways[0][i], ways[1][links - 1 - i]];
         let note = |at, kind, node: Option<u32>, value| {
             let note = Note { kind, node: node.map(NodeId), pair: None, value, text: String::new() };
             Timed { at, change: Change::Note(note) }
         };
         let mut out = Vec::new();
-        let broken = interior(&old.nodes, &new.nodes);
-        if !broken.is_empty() {
-            // LeoEM reports these to SaTCP as it does changes of an end's satellite.
+        let changed = interior(&old.nodes, &new.nodes);
+        if !changed.is_empty() {
+            // LeoEM notifies SaTCP of these as of handovers of an end.
             out.push(note(t, NoteKind::OutageBegin, None, 0.0));
             out.push(note(t, NoteKind::OutageEnd, None, 0.0));
         }
-        for i in broken {
-            for link in there_and_back(i) {
+        for i in changed {
+            for link in both_ways(i) {
                 out.push(Timed { at: t, change: Change::Down(link, OutageMode::Flush) });
                 out.push(Timed { at: t, change: Change::Up(link) });
             }
@@ -60,7 +60,7 @@ impl Breaks {
             let until = t + self.length(t, end as u64, before.1 + after.1);
             let node = Some(end as u32);
             out.push(note(t, NoteKind::OutageBegin, node, (until - t).as_secs_f64()));
-            for link in there_and_back(i) {
+            for link in both_ways(i) {
                 out.push(Timed { at: t, change: Change::Down(link, self.mode) });
                 out.push(Timed { at: until, change: Change::Up(link) });
             }
@@ -69,7 +69,7 @@ impl Breaks {
         out
     }
 
-    /// Length of an outage, limited to less than the second between changes.
+    /// Duration of an outage, limited to less than the second between two recorded paths.
     fn length(&self, t: Nanos, end: u64, delays: Nanos) -> Nanos {
         let (low, high) = self.outage;
         let mut h = 0x9E37_79B9_7F4A_7C15;
@@ -82,17 +82,17 @@ impl Breaks {
     }
 }
 
-/// Links between satellites with an outage: the link before the first satellite that was not on the
-/// old path, and the link at which the new path rejoins the old one at another position.
+/// Indices of the links between satellites that have an outage: the link to the first satellite
+/// that was not on the old path, and the link to a satellite of the old path at another position.
 fn interior(old: &[i64], new: &[i64]) -> Vec<usize> {
     let (old, new) = (&old[1..old.len() - 1], &new[1..new.len() - 1]);
     let mut out = Vec::new();
     let mut away = false;
     for (i, node) in new.iter().enumerate() {
         let was = old.iter().position(|o| o == node);
-        let parts = was.is_none() && !away || was.is_some_and(|w| away && w != i);
-        // The link before satellite i is link i; that of the first satellite belongs to the end.
-        if parts && i > 0 {
+        let changes = was.is_none() && !away || was.is_some_and(|w| away && w != i);
+        // Link i leads to satellite i; link 0 is the link of the end.
+        if changes && i > 0 {
             out.push(i);
         }
         away = was.is_none();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_break_where_the_new_path_leaves_and_joins_the_old_one() {
+    fn links_have_outages_where_the_new_path_leaves_and_rejoins_the_old_one() {
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 2, 3, -2]), Vec::<usize>::new());
         // 9 is new after 1, and 2 is rejoined one position later.
         assert_eq!(interior(&[-1, 1, 2, 3, -2], &[-1, 1, 9, 2, 3, -2]), [1, 2]);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_changes_its_satellite_is_cut_off_for_delays_and_a_draw() {
+    fn an_end_that_changes_its_satellite_has_an_outage_of_its_delays_and_a_draw() {
         let ms = Nanos::from_millis;
         let path = |nodes: &[i64], delay| LoggedPath {
             nodes: nodes.to_vec(),

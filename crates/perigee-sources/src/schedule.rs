@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Changes at given times: of rate, round-trip time and loss, with outages. Read from a file, or
-//! drawn as in the studies that used them.
+//! Schedules of changes of rate, RTT and loss, with outages: read from a file, or drawn as in
+//! published studies.
 
 use crate::line_error::{lines, number, TraceError};
 use crate::python_random::PythonRandom;
@@ -8,18 +8,18 @@ use crate::topology::{Built, Duplex, TopologyError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
-/// Changes at one time; absent values stay unchanged.
+/// Changes at one time. `None` leaves a value unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Time.
     pub at: Nanos,
-    /// New rate; zero blocks.
+    /// New rate; zero blocks the port.
     pub rate: Option<BitRate>,
     /// New round-trip time of all flows.
     pub rtt: Option<Nanos>,
-    /// New random loss.
+    /// New probability of random loss, from 0 to 1.
     pub loss: Option<f64>,
-    /// Length of an outage that starts now.
+    /// Duration of an outage that starts at `at`.
     pub outage: Option<Nanos>,
 }
 
@@ -28,8 +28,7 @@ pub struct Step {
 pub enum Effect {
     /// All at the end of the outage (OrbCC study).
     AfterOutage,
-    /// Delay and loss at its start, the rate at its end (testbed of seed 000, Linux reference
-    /// curves).
+    /// Delay and loss at its start, the rate at its end (LeoCC study, Linux reference curves).
     #[default]
     DelayFirst,
 }
@@ -51,9 +50,9 @@ pub enum Ways {
 pub struct Application {
     /// Bottleneck that changes; `None` = all.
     pub bottleneck: Option<usize>,
-    /// Directions of rates.
+    /// Directions in which the rate changes.
     pub rate: Ways,
-    /// Directions of losses.
+    /// Directions in which the loss changes.
     pub loss: Ways,
     /// Directions of outages.
     pub outage: Ways,
@@ -84,18 +83,22 @@ impl Ways {
     }
 }
 
-/// Changes of a schedule (steps in order of time) on a built topology, with notes. An outage that
-/// starts during another one extends it.
+/// Converts a schedule, with steps in order of time, to changes and notes of a built topology. An
+/// outage that starts during another one extends it.
 ///
 /// # Errors
-/// If a round-trip time is shorter than the fixed delays.
+/// If the bottleneck does not exist, or an RTT is shorter than the fixed delays.
 pub fn apply(built: &Built, steps: &[Step], how: &Application) -> Result<Vec<Timed>, TopologyError> {
     let on: Vec<&Duplex> = match how.bottleneck {
         Some(i) => built.bottlenecks.get(i).into_iter().collect(),
         None => built.bottlenecks.iter().collect(),
     };
     if on.is_empty() {
-        return Err(TopologyError("the schedule changes a bottleneck that does not exist".into()));
+        let n = built.bottlenecks.len();
+        return Err(TopologyError(match how.bottleneck {
+            Some(i) => format!("bottleneck {i} does not exist: the topology has {n}, numbered from 0"),
+            None => "the topology has no bottleneck to change".into(),
+        }));
     }
     let mut out = Vec::new();
     for step in steps {
@@ -114,7 +117,7 @@ pub fn apply(built: &Built, steps: &[Step], how: &Application) -> Result<Vec<Tim
             out.extend(built.set_rtts(early, &[rtt])?);
         }
         if step.rate.is_some() || step.rtt.is_some() || step.loss.is_some() {
-            out.push(note(end, NoteKind::Reconfiguration, 0.0, step.words()));
+            out.push(note(end, NoteKind::Reconfiguration, 0.0, step.text()));
         }
     }
     for (begin, end) in outages(steps) {
@@ -133,7 +136,7 @@ fn note(at: Nanos, kind: NoteKind, value: f64, text: String) -> Timed {
     Timed { at, change: Change::Note(Note { kind, node: None, pair: None, value, text }) }
 }
 
-/// Outages as disjoint periods.
+/// Start and end of each outage, with overlapping ones merged.
 fn outages(steps: &[Step]) -> Vec<(Nanos, Nanos)> {
     let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
     for (at, length) in steps.iter().filter_map(|s| Some((s.at, s.outage.filter(|o| o.0 > 0)?))) {
@@ -146,7 +149,8 @@ fn outages(steps: &[Step]) -> Vec<(Nanos, Nanos)> {
 }
 
 impl Step {
-    fn words(&self) -> String {
+    /// New values, for notes.
+    fn text(&self) -> String {
         let parts = [
             self.rate.map(|r| format!("rate {r}")),
             self.rtt.map(|r| format!("RTT {r}")),
@@ -156,8 +160,8 @@ impl Step {
     }
 }
 
-/// Parses a schedule: comma-separated, the first line names the columns. Known columns: `t_s`,
-/// `rate_mbps`, `rtt_ms`, `outage_ms`, and `loss_pct` with any suffix; `#` starts a comment line.
+/// Parses a schedule from CSV with a header. Columns: `t_s`, `rate_mbps`, `rtt_ms`, `outage_ms`,
+/// and `loss_pct` with any suffix; lines that start with `#` are comments.
 ///
 /// # Errors
 /// The first line that is malformed, or not later than the previous one.
@@ -169,7 +173,10 @@ pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
         ["t_s", "rate_mbps", "rtt_ms", "outage_ms"].contains(name) || name.starts_with("loss_pct")
     };
     if let Some(name) = names.iter().find(|name| !known(name)) {
-        return Err(TraceError::at(n, format!("{name:?} is no column of a schedule")));
+        return Err(TraceError::at(
+            n,
+            format!("unknown column {name:?}: use t_s, rate_mbps, rtt_ms, outage_ms, loss_pct"),
+        ));
     }
     if !names.contains(&"t_s") {
         return Err(TraceError::at(n, "the column t_s is missing"));
@@ -178,12 +185,15 @@ pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
     for (n, line) in rows {
         let step = read_row(n, &names, line)?;
         if steps.last().is_some_and(|last| last.at >= step.at) {
-            return Err(TraceError::at(n, format!("time {} does not follow the line before", step.at)));
+            return Err(TraceError::at(
+                n,
+                format!("time {} is not later than that of the previous line", step.at),
+            ));
         }
         steps.push(step);
     }
     if steps.is_empty() {
-        return Err(TraceError::at(n, "there is nothing below the names of the columns"));
+        return Err(TraceError::at(n, "the file has no rows below its header"));
     }
     Ok(steps)
 }
@@ -191,13 +201,13 @@ pub fn read_csv(text: &str) -> Result<Vec<Step>, TraceError> {
 fn read_row(n: usize, names: &[&str], line: &str) -> Result<Step, TraceError> {
     let cells: Vec<&str> = line.split(',').collect();
     if cells.len() != names.len() {
-        return Err(TraceError::at(n, format!("{} values for {} columns", cells.len(), names.len())));
+        return Err(TraceError::at(n, format!("found {} values for {} columns", cells.len(), names.len())));
     }
     let mut step = Step::default();
     for (name, cell) in names.iter().zip(cells) {
         let v = number(n, cell, name)?;
         if v > 1e9 {
-            return Err(TraceError::at(n, format!("the {name} {v} is too large")));
+            return Err(TraceError::at(n, format!("{name} must be at most 1e9; found {v}")));
         }
         match *name {
             "t_s" => step.at = Nanos::from_secs_f64(v),
@@ -205,32 +215,34 @@ fn read_row(n: usize, names: &[&str], line: &str) -> Result<Step, TraceError> {
             "rtt_ms" => step.rtt = Some(Nanos::from_secs_f64(v * 1e-3)),
             "outage_ms" => step.outage = Some(Nanos::from_secs_f64(v * 1e-3)).filter(|o| o.0 > 0),
             _ if v <= 100.0 => step.loss = Some(v / 100.0),
-            _ => return Err(TraceError::at(n, format!("a loss of {v} %"))),
+            _ => return Err(TraceError::at(n, format!("{name} must be at most 100; found {v}"))),
         }
     }
     Ok(step)
 }
 
-/// One draw of the generator shared by seed 000 and the OrbCC study.
+/// One draw of the generator shared by the LeoCC and OrbCC studies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Draw {
     rate_mbit: u32,
     rtt_ms: u32,
     loss_pct: f64,
-    cut_ms: u32,
+    /// Duration of the outage.
+    outage_ms: u32,
 }
 
+/// Draws of run `run`, in the order of the studies' Python code.
 fn draws(run: u64, low_rtt_ms: u32) -> impl Iterator<Item = Draw> {
     let mut r = PythonRandom::new(run);
     std::iter::repeat_with(move || Draw {
         rate_mbit: r.randint(50, 100),
         rtt_ms: r.randint(low_rtt_ms, 100),
         loss_pct: two_decimals(r.uniform(0.0, 1.0)),
-        cut_ms: r.randint(45, 120),
+        outage_ms: r.randint(45, 120),
     })
 }
 
-/// Rounds like Python's `round(x, 2)`: to the nearest decimal, exactly.
+/// Rounds like Python's `round(x, 2)`, which is correctly rounded.
 fn two_decimals(x: f64) -> f64 {
     format!("{x:.2}").parse().unwrap_or(x)
 }
@@ -245,30 +257,30 @@ fn step(at: Nanos, d: &Draw, loss: bool, outage_ms: Option<u32>) -> Step {
     }
 }
 
-/// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on an outage of 45 to 120 ms, with
-/// new values. RTTs start from 10 ms in the paper, from 5 ms in the code. Apply with
+/// Schedule of the LeoCC study (its Fig. 3): every 15 s from 0 on, an outage of 45 to 120 ms and
+/// new values. `low_rtt_ms` is the smallest RTT: 10 ms in the paper, 5 ms in its code. Apply with
 /// [`Effect::DelayFirst`].
 pub fn leo_cc(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(15);
     let n = duration.0.div_ceil(period.0);
-    (0..n).zip(draws(run, low_rtt_ms)).map(|(k, d)| step(period * k, &d, loss, Some(d.cut_ms))).collect()
+    (0..n).zip(draws(run, low_rtt_ms)).map(|(k, d)| step(period * k, &d, loss, Some(d.outage_ms))).collect()
 }
 
-/// E1 and E2 of the OrbCC study: first values at 0, then every 5 s an outage after which new values
-/// apply. Apply with [`Effect::AfterOutage`].
+/// Schedule of experiments E1 and E2 of the OrbCC study: the first values at 0, then every 5 s an
+/// outage, after which new values take effect. Apply with [`Effect::AfterOutage`].
 pub fn orbcc(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(5);
     let n = duration.0 / period.0 + 1;
     let mut before: Option<Draw> = None;
     let next = |(k, d): (u64, Draw)| {
         // An outage is drawn after the values that precede it.
-        let cut = before.replace(d).map(|b| b.cut_ms);
-        step(period * k, &d, loss, cut)
+        let outage_ms = before.replace(d).map(|b| b.outage_ms);
+        step(period * k, &d, loss, outage_ms)
     };
     (0..n).zip(draws(run, 1)).map(next).collect()
 }
 
-/// The same for the LeoTCP study: new values every 15 s, RTTs from 5 ms. Its generator is older and
+/// Schedule of the LeoTCP study: new values every 15 s, RTTs from 5 ms. Its generator is older and
 /// draws no outages.
 pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let mut r = PythonRandom::new(run);
@@ -276,7 +288,7 @@ pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
     let mut next = |k| {
         let (rate_mbit, rtt_ms) = (r.randint(50, 100), r.randint(5, 100));
         let loss_pct = two_decimals(r.uniform(0.0, 1.0));
-        step(period * k, &Draw { rate_mbit, rtt_ms, loss_pct, cut_ms: 0 }, loss, None)
+        step(period * k, &Draw { rate_mbit, rtt_ms, loss_pct, outage_ms: 0 }, loss, None)
     };
     (0..=duration.0 / period.0).map(&mut next).collect()
 }
@@ -296,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn schedules_of_seed_000_are_those_of_its_testbed() {
+    fn schedules_of_the_leocc_study_are_those_of_its_testbed() {
         let s = leo_cc(1, 5, Nanos::from_secs(300), true);
         let first = [(0, 58, 77, 85, 53), (15, 66, 20, 50, 102), (30, 80, 88, 38, 71), (45, 56, 67, 3, 94)];
         assert_eq!(s.iter().take(4).map(row).collect::<Vec<_>>(), first);
@@ -350,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_during_another_prolongs_it() {
+    fn an_outage_during_another_extends_it() {
         let at = |ms, outage| Step {
             at: Nanos::from_millis(ms),
             outage: Some(Nanos::from_millis(outage)),
@@ -364,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn no_damage_makes_it_panic() {
+    fn damaged_schedules_do_not_panic() {
         let built = dumbbell(&DumbbellSpec::default()).unwrap();
         let text = "t_s,rate_mbps,rtt_ms,outage_ms,loss_pct\n0,10,20,0,0.5\n1.5,20,30,50,1\n";
         for text in testdata::damaged(text) {
@@ -377,13 +389,16 @@ mod tests {
     }
 
     #[test]
-    fn damaged_schedules_are_refused_with_their_line() {
+    fn malformed_schedules_are_rejected_with_their_line() {
         let error = |text| read_csv(text).unwrap_err().to_string();
         assert_eq!(error(""), "line 1: the file is empty");
-        assert_eq!(error("t_s,speed\n0,1\n"), "line 1: \"speed\" is no column of a schedule");
-        assert!(error("t_s,rtt_ms\n0,1\n0,2\n").starts_with("line 3: time 0 ns does not follow"));
-        assert_eq!(error("t_s,rtt_ms\n0\n"), "line 2: 1 values for 2 columns");
+        assert_eq!(
+            error("t_s,speed\n0,1\n"),
+            "line 1: unknown column \"speed\": use t_s, rate_mbps, rtt_ms, outage_ms, loss_pct"
+        );
+        assert!(error("t_s,rtt_ms\n0,1\n0,2\n").starts_with("line 3: time 0 ns is not later"));
+        assert_eq!(error("t_s,rtt_ms\n0\n"), "line 2: found 1 values for 2 columns");
         assert!(error("t_s,rtt_ms\n0,-1\n").contains("zero or more"));
-        assert!(error("t_s,loss_pct\n0,101\n").contains("a loss of 101 %"));
+        assert!(error("t_s,loss_pct\n0,101\n").contains("loss_pct must be at most 100; found 101"));
     }
 }

@@ -111,7 +111,7 @@ pub struct Scoreboard {
     head: Seg,
     tail: Seg,
     /// Last of the leading segments that are lost and not retransmitted
-    /// ([`Scoreboard::oldest_under_way`]).
+    /// ([`Scoreboard::oldest_not_lost`]).
     stale: Seg,
     /// Last segment found to be older than a given transmission ([`Scoreboard::latest_before`]).
     before: Seg,

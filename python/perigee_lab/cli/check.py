@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee check`: validation of a scenario, and the cost of its runs."""
+"""`perigee check`: validation of a scenario and estimate of the cost of its runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Validate a scenario and estimate the cost of a run.
 
-    With --backend linux or emulation, also which flows real hosts carry.
+    With --backend linux or emulation, also list the flows that real hosts carry.
     """
     from perigee_lab.extensions.congestion import named, with_params
     from perigee_lab.judge import expectations
@@ -74,8 +74,8 @@ def command(
         data = {**found, "warnings": [*found["warnings"], *shared]} | ({"real_flows": real} if at.has_hosts else {})
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **data}, indent=1))
         return
-    doubtful = found["warnings"] or shared
-    print(f"{scenario}: " + ("OK, with warnings" if doubtful else "OK"))
+    has_warnings = found["warnings"] or shared
+    print(f"{scenario}: " + ("OK, with warnings" if has_warnings else "OK"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     if at.has_hosts:
@@ -92,7 +92,7 @@ def command(
 
 
 def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
-    """Checks a scenario that has a demand and no flows."""
+    """Checks a scenario with a [demand] section and no flows."""
     from perigee_lab import _core
 
     with given.problems(as_json=as_json):
@@ -118,7 +118,10 @@ def _check_demand(path: Path, scenario: Scenario, *, as_json: bool) -> None:
 
 @contextmanager
 def _as_problems() -> Iterator[None]:
-    """Reports runs that cannot start, and unusable code, as problems of the scenario."""
+    """Reports errors of a run's start and of user-supplied code as problems of the scenario.
+
+    Raises ScenarioError.
+    """
     from perigee_lab import _core
     from perigee_lab.extensions.trust import PluginError
 
@@ -131,7 +134,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def _shared_choices(scenario: Scenario) -> list[str]:
-    """Warnings about satellites that terminals choose for several pairs, if there are any."""
+    """Warnings about satellites that terminals select for several pairs; empty where there is no sky."""
     from perigee_lab import _core
 
     try:

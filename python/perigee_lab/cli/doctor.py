@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 NEEDED = ("matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "typer")
 EXTRAS = {
-    "learn": ("environments to learn in", ("gymnasium", "pettingzoo")),
-    "cluster": ("runs on many machines", ("dask", "distributed", "dask-jobqueue", "s3fs")),
-    "weather": ("rain", ("itur",)),
-    "polars": ("records as Polars frames", ("polars",)),
+    "learn": ("reinforcement-learning environments", ("gymnasium", "pettingzoo")),
+    "cluster": ("distributed runs", ("dask", "distributed", "dask-jobqueue", "s3fs")),
+    "weather": ("rain attenuation", ("itur",)),
+    "polars": ("records as Polars data frames", ("polars",)),
 }
 TOOLS = {
     "tshark": "import capture --wireshark",
-    "chromium": "the tests of reports and the globe",
+    "chromium": "tests of the reports and the globe",
     "iperf3": "perigee exec with iperf3",
 }
-# A run that must succeed.
+# A one-second run that must succeed.
 TINY = """
 [run]
 duration = "1 s"
@@ -47,11 +47,12 @@ cc = "cubic"
 
 @dataclass(frozen=True)
 class Finding:
-    """A checked part, its state, and a message."""
+    """Result of the check of one part."""
 
     part: str
     ok: bool
     said: str
+    """Message: versions and paths, or what is wrong with its remedy."""
     optional: bool = False
 
 
@@ -75,10 +76,10 @@ def command(as_json: JsonOption = False) -> int:
 
 
 def examined() -> Iterator[Finding]:
-    """Checks one part after the other."""
+    """Findings of all parts, each checked when it is requested."""
     yield Finding("system", True, f"{platform.platform()}, {os.cpu_count()} cores")
     version = platform.python_version()
-    yield Finding("Python", sys.version_info >= (3, 10), f"{version} ({sys.executable}); 3.10 or newer is needed")
+    yield Finding("Python", sys.version_info >= (3, 10), f"{version} ({sys.executable}); requires 3.10 or newer")
     yield _core()
     yield _packages()
     yield _run()
@@ -97,12 +98,12 @@ def _core() -> Finding:
     try:
         from perigee_lab import _core as core
     except ImportError as error:
-        return Finding("core", False, f"{error}: install perigee again (in a clone: make setup)")
+        return Finding("core", False, f"{error}: reinstall perigee (in a clone: make setup)")
     return Finding("core", True, f"perigee {core.__version__}, {Path(core.__file__)}")
 
 
 def _version(package: str) -> str | None:
-    # Imported here: it takes a tenth of the start-up time of other commands.
+    # Imported here, since the import takes a tenth of the start-up time of other commands.
     from importlib import metadata
 
     try:
@@ -120,7 +121,7 @@ def _packages() -> Finding:
 
 
 def _run() -> Finding:
-    """A run of one simulated second, and its record on disk."""
+    """Runs one simulated second and writes its record to disk."""
     try:
         import perigee_lab as perigee
 
@@ -135,14 +136,14 @@ def _run() -> Finding:
 
 
 def _folders() -> Finding:
-    """The user's cache, where kernels are kept."""
+    """Checks the cache folder, which holds the kernels."""
     from perigee_lab.hosts import kernels
 
     folder = kernels.store()
     there = next(p for p in (folder, *folder.parents) if p.exists())
     ok = os.access(there, os.W_OK)
     free_gb = shutil.disk_usage(there).free / 1e9
-    remedy = "" if ok else ": it cannot be written to; set XDG_CACHE_HOME to a folder of yours"
+    remedy = "" if ok else ": not writable; set XDG_CACHE_HOME to a writable folder"
     return Finding("cache", ok, f"{folder}, {free_gb:.0f} GB free{remedy}", optional=True)
 
 
@@ -152,7 +153,7 @@ def _kernels() -> Finding:
     found = kernels.sound()
     names = list(dict.fromkeys(k.manifest.name for k in found if k.foreign is None))
     old = list(dict.fromkeys(k.manifest.name for k in found if k.foreign is not None and k.manifest.name not in names))
-    remedy = f"{kernels.BUILD} builds them again" if names else kernels.BUILD
+    remedy = f"{kernels.BUILD} rebuilds them" if names else kernels.BUILD
     parts = [f"kernels {', '.join(names)}; perigee kernel doctor boots one"] if names else []
     parts += [f"out of date: {', '.join(old)}: {remedy}"] if old else []
     return Finding("real hosts", bool(names), "; ".join(parts) or f"no kernel: {kernels.BUILD}", optional=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Perigee's parts of kernels: configuration, patches and OrbCC (`kernel`), and the agent (`agent`)."""
+"""Bundled inputs of kernel builds: configuration, patches, OrbCC's module and the guest agent."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOM = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class File:
-    """An input file of a build."""
+    """An input file of a build: name without folder, SHA-256 as hexadecimal."""
 
     name: str
     sha256: str
 
 
 def sha256(path: Path) -> str:
-    """Hash of a file, which is read in pieces, since archives are large."""
+    """SHA-256 of a file as hexadecimal. Reads it in blocks, since archives are large. Raises OSError."""
     found = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            found.update(piece)
+        while block := file.read(1 << 20):
+            found.update(block)
     return found.hexdigest()
 
 
@@ -33,18 +33,18 @@ def hashed(paths: tuple[Path, ...]) -> tuple[File, ...]:
 
 
 def config() -> Path:
-    """The configuration without Linux's defaults."""
-    return ROOM / "kernel/config"
+    """Kernel configuration: the options that differ from Linux's defaults."""
+    return FOLDER / "kernel/config"
 
 
 def patches() -> tuple[Path, ...]:
-    """Patches in order."""
-    return tuple(sorted((ROOM / "kernel/patches").glob("*.patch")))
+    """Patches of the kernel, in order of application."""
+    return tuple(sorted((FOLDER / "kernel/patches").glob("*.patch")))
 
 
 def sources() -> tuple[Path, ...]:
-    """OrbCC's sources, which are added to Linux's in net/ipv4/orbcc."""
-    return tuple(sorted(p for pattern in ("*.c", "*.h", "Makefile") for p in (ROOM / "kernel/orbcc").glob(pattern)))
+    """Sources of OrbCC's module, which a build copies to net/ipv4/orbcc of Linux."""
+    return tuple(sorted(p for pattern in ("*.c", "*.h", "Makefile") for p in (FOLDER / "kernel/orbcc").glob(pattern)))
 
 
 def parts() -> tuple[File, ...]:
@@ -53,12 +53,12 @@ def parts() -> tuple[File, ...]:
 
 
 def agent() -> tuple[Path, ...]:
-    """The sources in C of the agent of guests, with their headers."""
-    folders = (ROOM / "agent", ROOM / "agent/guest")
+    """C sources and headers of the guest agent."""
+    folders = (FOLDER / "agent", FOLDER / "agent/guest")
     return tuple(sorted(p for f in folders for pattern in ("*.c", "*.h") for p in f.glob(pattern)))
 
 
 def agent_sha256() -> str | None:
-    """Hash of the agent's sources; None if there are none."""
+    """SHA-256 of the names and hashes of the agent's sources; None if there are none. Raises OSError."""
     files = [f"{f.name} {f.sha256}\n" for f in hashed(agent())]
     return hashlib.sha256("".join(files).encode()).hexdigest() if files else None

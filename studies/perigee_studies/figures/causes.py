@@ -217,10 +217,10 @@ HYPATIA = (
     ),
     Cause(
         "ns3-acks",
-        "How ACKs are delayed",
+        "Delayed-ACK policy",
         Origin.UNDECIDABLE,
-        "The study does not say it. One policy is used for all figures, ns-3's default; with an ACK for each segment "
-        "this plateau holds and others do not.",
+        "The study does not state it. All figures use ns-3's default; with an ACK for each segment this plateau is "
+        "reproduced and others are not.",
         ("hypatia/vegas",),
         {"hypatia/vegas": ("window-12.6", "window-66.6", "window-130.0")},
     ),

@@ -301,17 +301,17 @@ def check_rtts(t: Tables) -> list[Verdict]:
 
 
 METHOD = """Starlink's first shell as Hypatia builds it (72 x 22, elements of 2000-01-01, SGP4), routes every 100 ms,
-ground 10 Mbit/s, lasers 1 Gbit/s, 100 packets drop-tail everywhere, frames of 1434 bytes; one flow for 200 s
-with the transport profile `study-hypatia` (like ns-3's). Nodes forward by their own newest tables: packets
-under way turn off where they are when the path changes. Strategies: shortest path, or each end its nearest
-satellite. Wires: as many hops, the same mean RTT."""
+ground links 10 Mbit/s, ISLs 1 Gbit/s, drop-tail queues of 100 packets, frames of 1434 bytes; one flow for 200 s
+with the transport profile `study-hypatia` (like ns-3's). Nodes forward by their latest tables: packets in flight
+leave the old path where they are when it changes. Strategies: shortest path, or the nearest satellite of each
+end. Wired paths: the same number of hops and mean RTT."""
 DEVIATIONS = (
     "Destinations and the meaning of San Jose are derived, not published; both San Joses are "
     "run, the tables are compared with Costa Rica.",
-    "The study does not say how ACKs are delayed. All figures have ns-3's default, an ACK for every second segment, "
+    "The study does not state its delayed-ACK policy. All figures use ns-3's default, an ACK for every second segment, "
     "which Hypatia keeps; the claims on ACKs compare it with an ACK for each segment.",
-    f"The study does not name its version of ns-3: assumed ns-3 {ASSUMED}, whose BBR takes the smoothed RTT for its "
-    "last sample.",
+    f"The study does not name its version of ns-3. Assumed: ns-3 {ASSUMED}, in which BBR uses the smoothed RTT as its "
+    "latest sample.",
 )
 EXPERIMENTS = [
     Experiment(

@@ -11,8 +11,8 @@ MINE = "orbcc-repro"
 SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 PAPERS = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}
 DEVIATIONS = (
-    "Transport: our TCP with the profile `study-orbcc` (INET as the study configured it); OrbCC as its simulator has "
-    "it (`orbcc-repro`), and as the paper describes it with telemetry on the wire (`orbcc`) beside it.",
+    "Transport: our TCP with the profile `study-orbcc` (INET as the study configured it); OrbCC as in the study's "
+    "simulator (`orbcc-repro`), and as in the paper, with telemetry on the wire (`orbcc`).",
 )
 INET = Theirs(
     ("cubic", "bbr", "bbr3"),

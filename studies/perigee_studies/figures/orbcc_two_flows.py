@@ -247,16 +247,17 @@ def explain_intra(t: Tables, _: Tables) -> dict[str, str]:
 
 
 METHOD = """Two bulk flows over 100 Mbit/s, {what}. Queue: one BDP of the larger RTT r in packets of 1448 bytes. The
-second flow joins after about 500 r (drawn as the study did), runs last 2000 r. Window: the final 500 r; the final
-1000 r beside it in the table."""
+second flow joins after about 500 r (drawn as the study did), runs last 2000 r. Window: the final 500 r; the table
+also has the final 1000 r."""
 METRICS = """Ratio (claims): for each second of the window min / max of the two goodputs, mean over all seconds and
-runs (`ratio`; `ratio_1000` of the final 1000 r). Beside it the ratio of means (`ratio_of_means`), Jain's index,
+runs (`ratio`; `ratio_1000` of the final 1000 r). Also the ratio of means (`ratio_of_means`), Jain's index,
 goodputs (Mbit/s) and mean RTTs (ms) of both flows."""
 CAPTIONS = {
     "fairness": "Left: the studies' metric; right: ratio of means. Lines: means over runs; dots: runs; hollow: Linux's "
     "schemes. Triangles at the right edge: published of OrbCC, near 1 at all RTTs (text).",
-    "ablation": 'As for inter-rtt. "Without base RTT": senders tell the ports their smoothed RTT in place of the '
-    "base RTT; its curve lies on that of OrbCC. Triangles at the right edge: published of OrbCC, near 1 (text).",
+    "ablation": 'As for inter-rtt. "Without base RTT": senders report their smoothed RTT to the ports in place of the '
+    "base RTT; its curve coincides with that of OrbCC. Triangles at the right edge: published of OrbCC, near 1 "
+    "(text).",
 }
 INTER = "the first with 20 ms, the second with r = 20 to 200 ms"
 

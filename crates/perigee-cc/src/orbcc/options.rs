@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Options of OrbCC, in which the published papers, the authors' simulator and its later versions
-//! differ; a profile is a set of option values. Defaults are the profile `orbcc` (the papers, with
-//! gaps filled).
+//! Options of OrbCC. They cover the differences between the published papers, the authors'
+//! simulator and its later versions; a profile is a set of option values. The defaults are the
+//! profile `orbcc`: the papers, and choices of ours where they leave something open.
 
-use super::beside::{Rule, Second};
+use super::second_controller::{Rule, Second};
 use crate::*;
 
 const fn choice(
@@ -48,7 +48,8 @@ const fn time(name: &'static str, default: Nanos, source: &'static str, help: &'
     }
 }
 
-/// Parameters.
+/// Parameters with defaults, bounds and sources. A source of "choice" is none of the papers or
+/// simulators: the value was chosen for Perigee.
 pub const PARAMS: &[ParamSpec] = &[
     number("eta", (0.95, 0.1, 1.0), "paper", "target utilisation"),
     number("alpha", (0.01, 0.0001, 1.0), "authors' simulator", "weight of one ACK in the mean utilisation"),
@@ -82,7 +83,7 @@ pub const PARAMS: &[ParamSpec] = &[
         "variant of 2026",
         "with echo = pint: probability that the telemetry of an ACK is used",
     ),
-    choice("overhead", &["wire", "none"], "paper; none in the source", "whether telemetry occupies bytes of packets"),
+    choice("overhead", &["wire", "none"], "paper; none in the source", "whether telemetry adds bytes to packets"),
     choice(
         "ewma",
         &["per_ack", "hpcc_time"],
@@ -107,7 +108,7 @@ pub const PARAMS: &[ParamSpec] = &[
         "queue_delay",
         &["same_ack", "previous_ack"],
         "paper; previous in the source",
-        "ACK with the queueing delay that is subtracted",
+        "source of the queueing delay that is subtracted from RTT samples",
     ),
     choice("md", &["plus_ai", "no_ai", "half"], "source", "decrease rule"),
     flag("initial_phase", true, "paper; off is figure 10", "jump to the fair share after the first RTTs"),
@@ -136,9 +137,9 @@ pub const PARAMS: &[ParamSpec] = &[
         "growth_guard",
         &["off", "cwnd_limited"],
         "source of July 2026",
-        "whether the window grows while it is not the limiting factor",
+        "window growth: off = always; cwnd_limited = only while the window limits the sender",
     ),
-    flag("upper_bound", true, "choice", "window at most 2 bw (base RTT + 0.2 s)"),
+    flag("upper_bound", true, "choice", "limit the window to 2 bw (base RTT + 0.2 s)"),
     choice(
         "idle_restart",
         &["share", "keep"],
@@ -151,7 +152,7 @@ pub const PARAMS: &[ParamSpec] = &[
         "choice; with_timeout in the source of the papers",
         "first RTT sample after a timeout: that of the path, or that plus the timeout",
     ),
-    time("rtt_granularity", Nanos::ZERO, "source: 1 ms", "tick of the clock that measures RTTs; 0 = exact"),
+    time("rtt_granularity", Nanos::ZERO, "source: 1 ms", "resolution of RTT samples; 0 = exact"),
     choice(
         "fallback",
         &[
@@ -164,55 +165,56 @@ pub const PARAMS: &[ParamSpec] = &[
             "none",
         ],
         "choice; none in the source",
-        "control while telemetry is missing, or partial and blind; partial_* = as soon as it is partial; smaller_* = \
-         the smaller of both windows while it is partial",
+        "controller while telemetry is missing, or is partial and does not cover the queue; partial_* = as soon as it is \
+         partial; smaller_* = the smaller of both windows while it is partial",
     ),
 ];
 
-fn word(s: &str) -> Value {
+fn text(s: &str) -> Value {
     Value::Text(s.into())
 }
 
-/// The authors' simulator, in the version used for the papers' experiments.
+/// Profile `orbcc-repro`: the authors' simulator in the version of the papers' experiments.
 pub fn repro() -> Vec<(&'static str, Value)> {
     vec![
-        ("tx_bytes_unit", word("payload")),
-        ("overhead", word("none")),
-        ("queue_delay", word("previous_ack")),
-        ("init_divisor", word("flow_cnt_plus_1")),
-        ("initial_jump", word("once")),
-        ("rto_sample", word("with_timeout")),
+        ("tx_bytes_unit", text("payload")),
+        ("overhead", text("none")),
+        ("queue_delay", text("previous_ack")),
+        ("init_divisor", text("flow_cnt_plus_1")),
+        ("initial_jump", text("once")),
+        ("rto_sample", text("with_timeout")),
         ("initial_cwnd", Value::Int(7300)),
         ("initial_ref_cwnd", Value::Int(10_000)),
-        ("path_change", word("freeze")),
+        ("path_change", text("freeze")),
         ("upper_bound", Value::Bool(false)),
-        ("idle_restart", word("keep")),
-        ("rtt_granularity", word("1 ms")),
-        ("fallback", word("none")),
+        ("idle_restart", text("keep")),
+        ("rtt_granularity", text("1 ms")),
+        ("fallback", text("none")),
     ]
 }
 
-/// The authors' simulator as of August 2026: no freeze at path changes, no growth while the window
-/// is not the limit.
+/// Profile `orbcc-head`: the authors' simulator as of August 2026, without the freeze at path
+/// changes and without growth while the window is not the limiting factor.
 pub fn head() -> Vec<(&'static str, Value)> {
     let mut options = repro();
     options.retain(|(name, _)| !["path_change", "initial_jump", "rto_sample"].contains(name));
-    options.push(("initial_jump", word("additive")));
-    options.push(("path_change", word("keep_last_u")));
-    options.push(("growth_guard", word("cwnd_limited")));
+    options.push(("initial_jump", text("additive")));
+    options.push(("path_change", text("keep_last_u")));
+    options.push(("growth_guard", text("cwnd_limited")));
     options
 }
 
-/// The variant with one fixed-size record per packet.
+/// Profile `orbcc-pint`: one telemetry record of fixed size per packet.
 pub fn pint() -> Vec<(&'static str, Value)> {
-    vec![("echo", word("pint"))]
+    vec![("echo", text("pint"))]
 }
 
-/// The papers: all defaults.
+/// Profile `orbcc`: the papers, all options at their defaults.
 pub fn paper() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
 
+/// Option `t_ref`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
     AvgRtt,
@@ -220,6 +222,7 @@ pub(super) enum Reference {
     Fixed(Nanos),
 }
 
+/// Option `md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decrease {
     PlusAi,
@@ -227,6 +230,7 @@ pub(super) enum Decrease {
     Half,
 }
 
+/// Option `initial_jump`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Jump {
     Assign,
@@ -234,6 +238,7 @@ pub(super) enum Jump {
     Once,
 }
 
+/// Option `path_change`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathChange {
     AcceptNew,
@@ -241,7 +246,7 @@ pub(crate) enum PathChange {
     KeepLastU,
 }
 
-/// The options, resolved.
+/// Option values of one connection, parsed. [`PARAMS`] documents them.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub eta: f64,
@@ -271,7 +276,7 @@ pub(super) struct Options {
     pub restart_after_idle: bool,
     pub rtt_granularity: Nanos,
     pub fallback: bool,
-    pub beside: Option<(Second, Rule)>,
+    pub second: Option<(Second, Rule)>,
 }
 
 impl Options {
@@ -325,7 +330,7 @@ impl Options {
             restart_after_idle: is("idle_restart", "share"),
             rtt_granularity: p.time("rtt_granularity"),
             fallback: is("fallback", "cubic"),
-            beside: match p.choice("fallback").as_str() {
+            second: match p.choice("fallback").as_str() {
                 "leocc" => Some((Second::LeoCc, Rule::Blind)),
                 "partial_cubic" => Some((Second::Cubic, Rule::Partial)),
                 "partial_leocc" => Some((Second::LeoCc, Rule::Partial)),

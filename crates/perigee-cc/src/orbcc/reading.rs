@@ -110,7 +110,7 @@ impl OrbCc {
         if let Some(f) = &mut self.fallback {
             f.on_path_change();
         }
-        if let Some(b) = &mut self.beside {
+        if let Some(b) = &mut self.second {
             b.on_path_change();
         }
         // The later source uses the old port once more; no time has passed, so U is unchanged.

@@ -101,7 +101,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["wire", "none"]),
         unit: "",
         source: "paper; none in the source",
-        help: "whether telemetry occupies bytes of packets",
+        help: "whether telemetry adds bytes to packets",
     },
 ];
 

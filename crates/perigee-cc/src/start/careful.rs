@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Careful Resume (RFC 9959): half of a window that an earlier connection has observed on the same
-//! path, paced over a round and then checked.
+//! Careful Resume (RFC 9959): a jump to half of the window that an earlier connection saved for the
+//! same path, paced over one RTT and then validated.
 //!
 //! ```text
-//! reconnaissance  ordinary slow start with the initial window. Stops at congestion, a path change,
-//!                 parameters older than their lifetime, min RTT ≤ saved/2 or > 10·saved
+//! reconnaissance  ordinary slow start with the initial window. Ends without a jump at congestion,
+//!                 a path change, expired parameters, min RTT ≤ saved/2 or > 10·saved
 //!   initial data acknowledged, and more to send
 //! unvalidated     pipe = in flight; cwnd = min(max_jump, saved/2), paced over the current RTT;
-//!                 pipe += acked. Until the window is sent, a packet of it is acknowledged, or a
-//!                 round has passed; then cwnd = in flight, or pipe and the end if that is more
+//!                 pipe += acked. Ends once the window is sent, a packet of it is acknowledged, or
+//!                 one RTT has passed: then cwnd = in flight and validation follows; if the jump
+//!                 was not used (in flight ≤ pipe), cwnd = pipe and ordinary slow start follows
 //! validating      cwnd += acked, pipe += acked, until the last unvalidated packet is acknowledged
-//! safe retreat    at congestion: cwnd ≤ pipe/2 until the repair is complete, then
+//! safe retreat    at congestion: cwnd ≤ pipe/2 until the losses are repaired, then
 //!                 ssthresh = beta·pipe; the saved parameters are deleted
 //! ```
 //!
-//! Without a saved window in the scenario, the flow takes what an earlier flow of the run between
-//! the same ends has observed: the most that was acknowledged within the lowest RTT, and that RTT. One flow at a time uses it.
+//! Without a saved window in the scenario, a flow uses the observation of an earlier flow of the
+//! run between the same ends: the lowest RTT, and the largest amount acknowledged within that time.
+//! One flow at a time uses it.
 //!
-//! With BBR the jump is a floor of its pacing rate and window while it is being sent; the rules for
-//! leaving and retreat are the same, but losses count from 2 % on, as for BBR itself.
+//! With a model-based scheme (BBR) the jump is a lower bound of the scheme's pacing rate and window
+//! while it is being sent; the phases are the same, but losses count from 2 % on, as in BBR itself.
 //!
-//! `then = "saved"` ends slow start at the saved window, which the RFC permits and does not require:
-//! with the RFC's ordinary slow start (`classic`) a window that is validated doubles once more.
+//! `then = "saved"` ends slow start at the saved window, which the RFC permits and does not
+//! require: with the RFC's ordinary slow start (`classic`) a validated window doubles once more.
 
 use super::memory::{Memory, Saved};
 use super::started::{grow, Step};
@@ -29,7 +31,7 @@ use crate::{AckEvent, BitRate, ConnInit, Cx, Domain, Nanos, ParamSpec, Params, W
 
 const TIME: Domain = Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(1 << 30) };
 
-/// Parameters.
+/// Parameters of the start.
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "saved_window",
@@ -93,8 +95,10 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
+/// Checks the combination of parameters.
+///
 /// # Errors
-/// A saved window without an RTT: the RFC requires both.
+/// If `saved_window` is given without `saved_rtt`: the RFC requires both.
 pub(super) fn check(p: &Params) -> Result<(), String> {
     match p.is_given("saved_window") && p.time("saved_rtt") == Nanos::ZERO {
         true => Err("saved_rtt is missing: saved_window needs the lowest RTT that was saved with it; \
@@ -104,14 +108,14 @@ pub(super) fn check(p: &Params) -> Result<(), String> {
     }
 }
 
-/// A saved RTT counts as that of another path from this multiple on.
+/// The path counts as another one if its minimum RTT is above this multiple of the saved RTT.
 const MAX_RTT_RATIO: u64 = 10;
-/// Loss from which on a scheme that measures the path itself is congested: BBR's 2 % of a flight,
-/// and at least this number of packets.
+/// Losses that model-based schemes tolerate during the jump: up to 1/50 of the data (BBR's 2 %), or
+/// up to 6 packets.
 const MODEL_LOSS: (u64, u64) = (50, 6);
-/// Windows below this multiple of the initial one are not saved.
-const LEAST_SAVED: u64 = 4;
-/// Window of BBR during the jump, as a multiple of rate and RTT (BBRStartupCwndGain).
+/// Windows below this multiple of the initial window are not saved.
+const MIN_SAVED: u64 = 4;
+/// Window of BBR during the jump, as a multiple of the jump (BBRStartupCwndGain).
 const MODEL_CWND_GAIN: u64 = 2;
 
 /// Phase of the resumption.
@@ -125,16 +129,19 @@ pub enum Phase {
     Validating,
     /// Congestion followed the jump.
     SafeRetreat,
-    /// No or no more use of saved parameters.
+    /// Saved parameters are not used, or no longer.
     Normal,
 }
 
-/// Observation of the path by rounds, for later flows.
+/// Measurement of the path per round trip, for later flows.
 #[derive(Clone, Debug, Default)]
 struct Round {
+    /// Sequence number that ends the round.
     end: u64,
     start: Nanos,
+    /// Bytes acknowledged in the round.
     delivered: u64,
+    /// Largest amount of all rounds, scaled to the minimum RTT, in bytes.
     best: u64,
 }
 
@@ -142,7 +149,7 @@ struct Round {
 #[derive(Clone, Debug)]
 pub struct Careful {
     phase: Phase,
-    /// Values given by the scenario.
+    /// Saved parameters from the scenario.
     given: Option<Saved>,
     lifetime: Nanos,
     share: f64,
@@ -150,35 +157,39 @@ pub struct Careful {
     beta: f64,
     up_to_saved: bool,
     memory: Option<Memory>,
-    /// Values in use.
+    /// Saved parameters in use.
     saved: Option<Saved>,
+    /// Whether the scheme is model-based (BBR).
     model: bool,
     init_cwnd: u64,
     min_rtt: Nanos,
-    /// Newest sample.
+    /// Latest RTT sample.
     rtt: Nanos,
     /// Sequence number that ends the initial data.
     initial_end: Option<u64>,
     first_unvalidated: u64,
     last_unvalidated: u64,
+    /// Time of the jump.
     entered: Nanos,
+    /// Window of the jump, in bytes.
     jump: u64,
+    /// PipeSize of the RFC: data in flight at the jump plus data acknowledged since, in bytes.
     pipe: u64,
     /// Bytes lost since the jump.
     lost: u64,
-    /// What the path had delivered when the retreat began.
+    /// `pipe` at the start of the retreat.
     retreat_pipe: u64,
-    /// Most that the window may be during a retreat.
+    /// Upper bound of the window during a retreat, in bytes.
     limit: u64,
-    /// Window as a share of what was delivered before the retreat; zero outside of it.
+    /// Window as a fraction of `retreat_pipe`; zero outside a retreat.
     retreat_share: f64,
-    /// The first retransmission of a retreat has been let through.
-    probed: bool,
+    /// Whether the first retransmission of the retreat has been allowed.
+    retransmitted: bool,
     round: Round,
 }
 
 impl Careful {
-    /// A start of a new connection; `model`: of a scheme that measures the path itself.
+    /// Start of a new connection; `model`: whether its scheme is model-based.
     pub fn new(p: &Params, memory: Option<Memory>, init: &ConnInit, model: bool) -> Self {
         let lifetime = p.time("lifetime");
         let given = p.is_given("saved_window").then(|| Saved {
@@ -210,22 +221,22 @@ impl Careful {
             retreat_pipe: 0,
             limit: 0,
             retreat_share: 0.0,
-            probed: false,
+            retransmitted: false,
             round: Round::default(),
         }
     }
 
-    /// Phase now.
+    /// Current phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Saved window in use, window of the jump, and what the path has delivered of it, in bytes.
+    /// Saved window in use, window of the jump, and PipeSize, in bytes.
     pub fn sizes(&self) -> (u64, u64, u64) {
         (self.saved.map_or(0, |s| s.window), self.jump, self.pipe)
     }
 
-    /// Window during a retreat as a share of what the path had delivered before.
+    /// Window during a retreat, as a fraction of PipeSize at its start; zero outside a retreat.
     pub fn retreat_share(&self) -> f64 {
         if self.phase == Phase::SafeRetreat {
             self.retreat_share
@@ -234,7 +245,7 @@ impl Careful {
         }
     }
 
-    /// The connection starts: looks for saved parameters.
+    /// Handles the start of the connection: takes the saved parameters, if there are any.
     pub fn on_start(&mut self, cx: &Cx) {
         self.saved = match &self.memory {
             Some(memory) => memory.take(cx.now, self.lifetime),
@@ -243,7 +254,7 @@ impl Careful {
         self.phase = Phase::Reconnaissance;
     }
 
-    /// Processes an ACK of the start.
+    /// Processes an ACK during the start.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> Step {
         self.observe(cx, ev);
         let congested = self.is_congested(cx, ev);
@@ -269,15 +280,15 @@ impl Careful {
             let grown = self.grown_by(w, ev);
             grow(cx, w, ev, grown);
         }
-        let enough =
+        let reached =
             self.up_to_saved && self.saved.is_some_and(|s| cx.packets(w.cwnd) >= cx.packets(s.window));
-        if !self.model && enough && self.phase == Phase::Normal && self.jump > 0 {
+        if !self.model && reached && self.phase == Phase::Normal && self.jump > 0 {
             return Step::Leave;
         }
         Step::Stay
     }
 
-    /// Whether an ACK is a sign of congestion; of losses, schemes that measure the path ignore a few.
+    /// Whether an ACK signals congestion. Model-based schemes tolerate a few losses of the jump.
     fn is_congested(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> bool {
         self.lost += ev.newly_lost;
         let few = self.lost * MODEL_LOSS.0 <= self.pipe + self.lost || self.lost <= cx.bytes(MODEL_LOSS.1);
@@ -285,7 +296,8 @@ impl Careful {
         ev.ece > 0 || (ev.newly_lost > 0 && !(self.model && is_jump && few))
     }
 
-    /// Bytes by which slow start grows: not beyond the saved window, if that ends it.
+    /// Bytes by which slow start grows the window; with `then = "saved"` not beyond the saved
+    /// window.
     fn grown_by(&self, w: &Window, ev: &AckEvent<'_>) -> u64 {
         match self.saved {
             Some(s) if self.up_to_saved && self.jump > 0 => {
@@ -295,7 +307,8 @@ impl Careful {
         }
     }
 
-    /// Jumps once the initial data is acknowledged and more is to be sent.
+    /// Jumps once the initial data is acknowledged, if the path is unchanged and the window limits
+    /// the sender.
     fn confirm(&mut self, cx: &Cx, w: &mut Window) {
         let end = *self.initial_end.get_or_insert(cx.snd_nxt);
         if cx.snd_una < end || !cx.cwnd_limited {
@@ -320,6 +333,7 @@ impl Careful {
         }
     }
 
+    /// Ends the unvalidated phase when it is due.
     fn check_unvalidated(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let flight = cx.in_flight;
         let sent = ev.prior_in_flight.max(flight) + u64::from(cx.mss) > self.jump;
@@ -335,7 +349,7 @@ impl Careful {
         }
         w.pacing = None;
         if flight < self.init_cwnd || flight <= self.pipe {
-            // The jump was not used: the window is what the path has delivered.
+            // The jump was not used: the window becomes the amount that the path has delivered.
             w.cwnd = cx.bytes(cx.packets(self.pipe.max(self.init_cwnd)));
             return self.stop();
         }
@@ -343,7 +357,8 @@ impl Careful {
         self.phase = Phase::Validating;
     }
 
-    /// A floor of the pacing rate and the window while the jump is sent, a ceiling in a retreat.
+    /// Lower bound of a model-based scheme's pacing rate and window while the jump is sent; upper
+    /// bound of its window in a retreat.
     fn steer_model(&self, cx: &Cx, w: &mut Window) {
         match self.phase {
             Phase::Unvalidated => {
@@ -356,7 +371,8 @@ impl Careful {
         }
     }
 
-    /// A reduction starts. The threshold of a retreat, unless the scheme's own holds.
+    /// Handles the start of a reduction. Returns the threshold of a retreat, in bytes; `None` =
+    /// that of the scheme.
     pub fn on_reduction(&mut self, cx: &Cx) -> Option<u64> {
         match self.phase {
             Phase::Unvalidated | Phase::Validating => {
@@ -377,7 +393,7 @@ impl Careful {
         self.phase = Phase::SafeRetreat;
         self.retreat_pipe = self.pipe;
         self.limit = (self.pipe / 2).max(cx.bytes(2));
-        self.probed = false;
+        self.retransmitted = false;
         if let Some(memory) = &self.memory {
             memory.forget();
         }
@@ -389,15 +405,15 @@ impl Careful {
             return;
         }
         self.pipe += ev.newly_acked;
-        // The first retransmission need not wait until the path is drained.
-        let first = if self.probed { 0 } else { cx.in_flight + u64::from(cx.mss) };
-        self.probed = true;
+        // The first retransmission does not have to wait until the path has drained.
+        let first = if self.retransmitted { 0 } else { cx.in_flight + u64::from(cx.mss) };
+        self.retransmitted = true;
         w.cwnd = w.cwnd.min(self.limit.max(first));
         w.pacing = None;
         self.retreat_share = if first > 0 { 0.0 } else { w.cwnd as f64 / self.retreat_pipe.max(1) as f64 };
     }
 
-    /// The repair is complete.
+    /// Handles the end of loss recovery.
     pub fn after_repair(&mut self, cx: &Cx, w: &mut Window) {
         if self.phase == Phase::SafeRetreat {
             w.cwnd = w.cwnd.min(self.limit);
@@ -407,14 +423,14 @@ impl Careful {
         self.phase = Phase::Normal;
     }
 
-    /// Whether a retreat of a scheme that measures the path itself is over.
-    pub fn ends_model_retreat(&mut self, cx: &Cx) {
+    /// Ends the retreat of a model-based scheme once the last unvalidated packet is acknowledged.
+    pub fn end_model_retreat(&mut self, cx: &Cx) {
         if self.model && self.phase == Phase::SafeRetreat && cx.snd_una >= self.last_unvalidated {
             self.phase = Phase::Normal;
         }
     }
 
-    /// Ends the use of saved parameters: a timeout, a changed path.
+    /// Ends the use of saved parameters, for instance at a timeout or a path change.
     pub fn stop(&mut self) {
         if self.saved.is_some() && self.phase != Phase::Normal {
             if let Some(memory) = &self.memory {
@@ -424,7 +440,7 @@ impl Careful {
         self.phase = Phase::Normal;
     }
 
-    /// Measures RTT and rounds, the latter for later flows.
+    /// Measures the RTT, and the data delivered per round for later flows.
     pub fn observe(&mut self, cx: &Cx, ev: &AckEvent<'_>) {
         if let Some(rtt) = ev.rtt {
             self.rtt = rtt;
@@ -440,10 +456,10 @@ impl Careful {
         if took == Nanos::ZERO || self.min_rtt == Nanos::MAX {
             return;
         }
-        // A queue lengthens the round, and adds to what it delivers.
+        // A queue lengthens the round and adds to the data that it delivers.
         let share = (self.min_rtt.0 as f64 / took.0 as f64).min(1.0);
         self.round.best = self.round.best.max((delivered as f64 * share) as u64);
-        if self.phase == Phase::Normal && self.round.best >= LEAST_SAVED * self.init_cwnd {
+        if self.phase == Phase::Normal && self.round.best >= MIN_SAVED * self.init_cwnd {
             memory.save(Saved { window: self.round.best, rtt: self.min_rtt, at: cx.now });
         }
     }

@@ -174,7 +174,7 @@ impl Started {
         self.scheme.on_ack(cx, w, ev);
         if let Machine::Careful(c) = &mut self.machine {
             c.on_ack(cx, w, ev);
-            c.ends_model_retreat(cx);
+            c.end_model_retreat(cx);
         }
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Full forwarding tables at single instants, as computed by tools without traffic, and by the
-//! benchmark.
+//! Snapshots of a sky's full forwarding tables, for tools without traffic and for the benchmark.
 
 use crate::links::length::Access;
 use crate::links::visibility::Horizon;
@@ -14,7 +13,7 @@ use crate::sky::Sky;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 
-/// Validity of the visibility candidates.
+/// Time for which visibility candidates remain valid.
 const HORIZON: Nanos = Nanos::from_secs(10);
 
 /// Reusable buffers of [`Sky::snapshot_tables`].
@@ -27,23 +26,23 @@ pub struct TableScratch {
     visible: Vec<Vec<Access>>,
     horizon: Horizon,
     views: Views,
-    /// Motion between two runs of SGP4.
+    /// Interpolation of positions between two evaluations of SGP4.
     knots: Option<Knots>,
     /// One tree per destination: each snapshot starts from the trees of the previous one.
     trees: Vec<Warm>,
-    /// Towards each destination in turn: next hop of every satellite, then first satellite of every
-    /// ground point.
+    /// Forwarding tables, one row per destination in the order requested: the next hop of each
+    /// satellite, then the first satellite of each ground point. `NOWHERE` = no path.
     pub next: Vec<u32>,
 }
 
 impl Sky {
-    /// Computes the full forwarding tables at an instant: positions, visibility, ISL lengths, and
-    /// the next hop of every satellite and ground point towards each of `dests` (indices of ground
-    /// points). Returns the number of entries with a path. This is the unit of work timed by the
-    /// benchmark.
+    /// Computes the full forwarding tables at an instant into `s`: positions, visibility, ISL
+    /// lengths, and the next hop of every satellite and ground point towards each of `dests`
+    /// (indices of ground points). Returns the number of entries with a path. The benchmark times
+    /// this call.
     ///
     /// # Errors
-    /// If a satellite has decayed by then.
+    /// If a satellite has decayed by then, or a user-supplied function of ISLs fails.
     pub fn snapshot_tables(
         &self,
         t: Nanos,
@@ -76,12 +75,12 @@ impl Sky {
         let filled = work.map(|((tree, next), &dest)| {
             tree.refresh(graph, &visible[dest], moved);
             let (satellites, stations) = next.split_at_mut(self.constellation.len());
-            satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(place, hop)| *place = hop);
+            satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(entry, hop)| *entry = hop);
             stations.copy_from_slice(tree.first_hops(views));
             // Summed block by block, in a form that the compiler vectorises.
-            let lead =
+            let reachable =
                 |block: &[u32]| block.iter().map(|&hop| u32::from(hop != NOWHERE)).sum::<u32>() as usize;
-            next.chunks(1024).map(lead).sum::<usize>()
+            next.chunks(1024).map(reachable).sum::<usize>()
         });
         Ok(filled.sum())
     }

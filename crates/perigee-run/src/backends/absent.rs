@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Registry entries of real hosts in builds without them: they name the build that has them.
+//! Placeholder registry entries of real hosts, for builds without the feature `hosts`. Their errors
+//! name the build that has it.
 
 use super::{options, Entry, HostScheme, Options, Setting};
 use perigee_backend::{Backend, BackendError};
 
-/// Programs on real hosts, of which this build has none.
+/// Programs on real hosts: empty in this build.
 #[derive(Clone, Debug, Default)]
 pub struct HostPrograms {}
 
@@ -23,14 +24,16 @@ const fn absent(name: &'static str, options: &'static [&'static str]) -> Entry {
     Entry { name, summary, options, schemes, cpu_s_per_tcp_packet: 0.0, make }
 }
 
-fn refusal() -> BackendError {
-    BackendError::Failed("this build has the simulator only: `make setup` adds real hosts".into())
+fn not_built() -> BackendError {
+    BackendError::Failed(
+        "real hosts are not in this build: run `make setup` in a clone, or use the simulator".into(),
+    )
 }
 
 fn schemes(_: &Options) -> Result<Vec<HostScheme>, BackendError> {
-    Err(refusal())
+    Err(not_built())
 }
 
 fn make(_: &Setting<'_>) -> Result<Box<dyn Backend>, BackendError> {
-    Err(refusal())
+    Err(not_built())
 }

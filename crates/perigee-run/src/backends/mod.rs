@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Registry of backends: each is one file and one line of [`SHIPPED`].
+//! Registry of backends. A backend is one file of this folder and one entry of [`SHIPPED`].
 
 #[cfg(not(feature = "hosts"))]
 mod absent;
@@ -31,13 +31,14 @@ pub const SHIPPED: [Entry; 3] = [simulator::ENTRY, linux::ENTRY, emulation::ENTR
 pub struct Entry {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line for lists.
+    /// Description in one line, for lists.
     pub summary: &'static str,
     /// Names of its options; others are rejected.
     pub options: &'static [&'static str],
     /// Congestion controls of its hosts; empty = those of `perigee-cc`.
     pub schemes: fn(&Options) -> Result<Vec<HostScheme>, BackendError>,
-    /// CPU time per TCP packet in addition to its share of the simulated network, for estimates.
+    /// CPU time per TCP packet in seconds, in addition to that of the simulated network; for
+    /// estimates.
     pub cpu_s_per_tcp_packet: f64,
     /// Constructor.
     pub make: fn(&Setting<'_>) -> Result<Box<dyn Backend>, BackendError>,
@@ -52,7 +53,7 @@ pub struct HostScheme {
     pub name: String,
 }
 
-/// Inputs of a backend, each of which uses those that it needs.
+/// Inputs of [`Entry::make`].
 pub struct Setting<'a> {
     /// Network and flows.
     pub world: &'a World,
@@ -84,10 +85,13 @@ impl Registry {
     /// Adds a backend.
     ///
     /// # Errors
-    /// If its name is taken.
+    /// If a backend has the same name.
     pub fn add(&mut self, entry: Entry) -> Result<(), BackendError> {
         if self.0.iter().any(|e| e.name == entry.name) {
-            return Err(BackendError::Failed(format!("there is a backend {:?} already", entry.name)));
+            return Err(BackendError::Failed(format!(
+                "backend {:?} already exists: choose another name",
+                entry.name
+            )));
         }
         self.0.push(entry);
         Ok(())
@@ -100,7 +104,7 @@ impl Registry {
     pub fn choose(&self, name: &str, options: Options) -> Result<Choice, BackendError> {
         let Some(entry) = self.0.iter().find(|e| e.name == name) else {
             let names: Vec<_> = self.0.iter().map(|e| e.name).collect();
-            let why = format!("unknown backend {name:?}; there are {}", names.join(", "));
+            let why = format!("unknown backend {name:?}: use one of {}", names.join(", "));
             return Err(BackendError::Failed(why));
         };
         options.check(name, entry.options)?;
@@ -130,7 +134,8 @@ impl Choice {
     /// Creates the backend for runs of a world.
     ///
     /// # Errors
-    /// If required options are missing or have another type.
+    /// If a required option is missing, an option has another type, or the backend is not in this
+    /// build.
     pub fn make(&self, world: &World, plugins: &Plugins) -> Result<Box<dyn Backend>, BackendError> {
         let Choice { entry, options, programs } = self;
         (entry.make)(&Setting { world, plugins, options, programs })
@@ -139,13 +144,13 @@ impl Choice {
     /// Congestion controls of its hosts; empty = those of `perigee-cc`.
     ///
     /// # Errors
-    /// If options have another type.
+    /// If an option has another type, or the backend is not in this build.
     pub fn schemes(&self) -> Result<Vec<HostScheme>, BackendError> {
         (self.entry.schemes)(&self.options)
     }
 }
 
-/// [`Entry::schemes`] of backends with flows that use the built-in schemes.
+/// [`Entry::schemes`] of backends that use the built-in schemes.
 ///
 /// # Errors
 /// Never.
@@ -158,20 +163,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_list_what_there_is() {
-        let refused = |name, options| Registry::default().choose(name, options).err().unwrap().to_string();
-        let why = refused("linus", Options::default());
+    fn errors_list_the_valid_names() {
+        let error = |name, options| Registry::default().choose(name, options).err().unwrap().to_string();
+        let why = error("linus", Options::default());
         let names = SHIPPED.map(|e| e.name).join(", ");
-        assert_eq!(why, format!("unknown backend \"linus\"; there are {names}"));
+        assert_eq!(why, format!("unknown backend \"linus\": use one of {names}"));
         let options = Options::default().with("kernle", OptionValue::Flag(true));
         assert_eq!(
-            refused("linux", options.clone()),
+            error("linux", options.clone()),
             "backend linux has no option \"kernle\"; it has kernel, modules"
         );
-        assert_eq!(
-            refused("simulator", options),
-            "backend simulator has no option \"kernle\"; it has threads"
-        );
+        assert_eq!(error("simulator", options), "backend simulator has no option \"kernle\"; it has threads");
     }
 
     #[test]

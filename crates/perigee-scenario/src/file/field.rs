@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Types of section fields: the values from which each can be read, and the conversion.
+//! Types of section fields, and their conversion from parsed values.
 
 use crate::file::checked::{Checked, Given, Part};
 use crate::file::error::Place;
@@ -13,9 +13,9 @@ use perigee_units::{BitRate, Nanos, Size};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A type with a table of keys, or a list or map of such types.
+/// A section's type, or a list or map of such types.
 pub trait Table {
-    /// The table.
+    /// Keys of the section.
     const TABLE: &'static Section;
 }
 
@@ -35,10 +35,13 @@ impl<T: Table> Table for Vec<(String, T)> {
 pub trait Field: Sized {
     /// [`Shape`]s of the values from which the type can be read.
     const SHAPES: u64;
-    /// Whether its key may be absent without having a default.
+    /// Whether its key may be absent although it has no default.
     const OPTIONAL: bool;
 
-    /// Reads the value from a section that has been checked against the grammar.
+    /// Reads the value of the key `row` from a section that has been checked against the grammar.
+    ///
+    /// # Panics
+    /// If the key has another shape than the type, which `rows::checked` excludes.
     fn read(section: &Checked, row: &Key) -> Self;
 }
 
@@ -65,7 +68,7 @@ impl<T: FromPart> Field for Option<T> {
 pub trait FromPart: Sized {
     /// [`Shape`]s of the values from which the type can be read.
     const SHAPES: u64;
-    /// Value if the key is absent, for types that have one.
+    /// Constructor of the value of an absent key, for types with an empty value.
     const EMPTY: Option<fn() -> Self> = None;
 
     /// Converts a value; `None` for other shapes.
@@ -222,14 +225,14 @@ impl FromPart for TcpOfAll {
     }
 }
 
-/// An amount of data.
+/// An amount of data in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
-/// A file named by a key, and the place of the key.
+/// A file that a key names, with the place of the key.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// Path relative to where the scenario was loaded.
+    /// Path, resolved against the folder of the file that contains the key.
     pub path: PathBuf,
     /// Place of the key.
     pub place: Place,

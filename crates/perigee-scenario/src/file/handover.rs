@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `[handover]`: the outage of a terminal that changes its satellite.
+//! `[handover]`: outages of terminals at changes of their satellite.
 
 use crate::file::error::Problem;
 use crate::file::field::Named;
@@ -22,9 +22,10 @@ parameters! {
 }
 
 impl Handover {
+    /// Checks that one file does not give both a distribution and a file of outages.
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         let c = &self.written;
-        // A file of outages in a scenario overrides the draw of the base file that it extends.
+        // `file` in a scenario overrides the `outage` of the base file that it extends.
         let of_one_file = c.place_of("file").origin == c.place_of("outage").origin;
         if self.file.is_some() && c.has("outage") && of_one_file {
             let p = c.problem("outage", "conflicts with handover.file");
@@ -32,7 +33,8 @@ impl Handover {
         }
     }
 
-    /// Checks the times of forced handovers against the time between steps of the constellation.
+    /// Checks the times of forced handovers against the step of the constellation and the duration
+    /// of the run.
     pub(crate) fn check_forced(
         &self,
         (step, duration): (Nanos, Nanos),
@@ -50,7 +52,8 @@ impl Handover {
             let key = if self.first.is_some() { "first" } else { "every" };
             let why =
                 format!("no effect: the first forced handover is at {time}, the run ends at {duration}");
-            problems.push(self.written.problem(key, why));
+            problems
+                .push(self.written.problem(key, why).hint("use an earlier time, or a longer run.duration"));
         }
         if self.every.is_some() && !terminals {
             let p = self.written.problem("every", "no effect: no node is a terminal");
@@ -58,8 +61,8 @@ impl Handover {
         }
     }
 
-    /// Reports forced handovers in a source without a constellation.
-    pub(crate) fn refuse_forced(&self, problems: &mut Vec<Problem>) {
+    /// Reports forced handovers of a source without satellites as problems.
+    pub(crate) fn reject_forced(&self, problems: &mut Vec<Problem>) {
         if self.every.is_some() {
             let p = self.written.problem("every", "no effect: this source has no satellites");
             problems.push(p.hint("use [schedule] with every and outage"));

@@ -312,7 +312,7 @@ impl Reader<'_> {
                 let terminals = nodes.iter().any(|n| n.kind == "terminal");
                 handover.check_forced((c.step, duration), terminals, self.problems);
             }
-            Some(_) => handover.refuse_forced(self.problems),
+            Some(_) => handover.reject_forced(self.problems),
             None => {}
         }
     }

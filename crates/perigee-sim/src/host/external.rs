@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ingress and egress of packets of external endpoints.
+//! Packets of external endpoints: entry into the simulation and delivery out of it.
 
 use super::egress::Egress;
 use super::{Cx, FlowFacts};
@@ -9,21 +9,21 @@ use perigee_record::PacketKind;
 
 /// Upper bound on the size of a packet without data: IPv6 and TCP headers with all options, plus a
 /// margin.
-const MOST_HEADERS: u16 = 120;
+const MAX_HEADER_BYTES: u16 = 120;
 
-/// Whether a packet of an external endpoint starts its flow. A standing connection is opened in
-/// advance: its flow starts with its first data.
+/// Whether a packet of an external endpoint starts its flow. A persistent connection (`standing`)
+/// is established in advance: its flow starts with its first data.
 pub(crate) fn begins_flow(facts: &FlowFacts, packet: &OutsidePacket) -> bool {
     let standing = facts.setup.leg.is_some_and(|l| l.standing);
-    !standing || packet.ip_bytes > MOST_HEADERS
+    !standing || packet.ip_bytes > MAX_HEADER_BYTES
 }
 
-/// Hands a packet that reached an external endpoint out of the simulation. Returns the length of
-/// its frame in bytes, 0 without one.
+/// Moves a packet that has reached an external endpoint to the outbox. Returns the length of its
+/// frame in bytes, 0 without one.
 #[cold]
 pub(crate) fn leave<O>(h: u32, packet: Packet, cx: &mut Cx<'_, O>) -> u64 {
     let content = match packet.kind {
-        // The handshake of an external endpoint is over once it has answered.
+        // An external endpoint needs no confirmation of its handshake.
         PacketKind::Opened => {
             cx.net.release(h);
             return 0;
@@ -61,7 +61,7 @@ pub(crate) fn leave<O>(h: u32, packet: Packet, cx: &mut Cx<'_, O>) -> u64 {
 }
 
 impl Egress {
-    /// A packet of an external endpoint enters the simulation.
+    /// Sends a packet of an external endpoint into the network.
     pub fn enter<O>(&mut self, from: OutsidePacket, cx: &mut Cx<'_, O>) {
         let mut packet = self.packet(cx.now, from.kind, u32::from(from.ip_bytes), from.seq);
         packet.push = from.push;

@@ -1,61 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Elastic background: flows that respond to losses, as one window.
+//! Elastic background traffic: an aggregate of flows that respond to losses, modelled as one
+//! window.
 //!
-//! Once per RTT R (their own, and the queue's delay), with N flows of w bytes each:
+//! The window is updated once per round of one RTT R (base RTT plus queueing delay), for N flows
+//! with windows of w bytes:
 //!
 //! ```text
-//! hit = N (1 - e^(-L/1.5N))                 flows among which the round's L lost packets are
-//! w  += (1 - hit/N) (1 - β) w / T           growth of the others; T: recovery in RTTs
+//! hit = N (1 - e^(-L/1.5N))                 flows that the round's L lost packets affect
+//! w  += (1 - hit/N) (1 - β) w / T           growth of the others; T: recovery time in RTTs
 //! w  -= hit/N (1 - β) w                     half of it in this round, half in the next one
 //! rate = N w / R
 //! ```
 //!
-//! Losses of a round are detected an RTT later, spread over the next round: hence the halves. `hit` is
-//! drawn (normal, with the variance of a binomial variable). By default T is that of Cubic (RFC 9438),
-//! with β = 0.7: the shorter of K = ∛(w (1 - β) / 0.4) and of its Reno-friendly growth of
-//! 3 (1 - β) / (1 + β) packets per RTT. Within a round arrivals fluctuate, but not over it: an
+//! The decrease is split because losses of a round are detected one RTT later, spread over the next
+//! round. `hit` is drawn from a normal distribution with the variance of a binomial variable. By
+//! default T is that of Cubic (RFC 9438) with β = 0.7: the shorter of K = ∛(w (1 - β) / 0.4)
+//! seconds (w in packets) and of its Reno-friendly growth of 3 (1 - β) / (1 + β) packets per RTT.
+//!
+//! Arrivals fluctuate within a round, but their sum over a round is the window: an
 //! Ornstein-Uhlenbeck process is added to the fluid.
 
 use perigee_timeline::Elastic;
 use perigee_units::Nanos;
 
-/// Cubic's decrease and its constant C in packets/s³ (RFC 9438 section 4).
+/// Cubic's decrease factor (RFC 9438 section 4).
 const BETA: f64 = 0.7;
+/// Cubic's constant C, in packets/s³ (RFC 9438 section 4).
 const CUBIC: f64 = 0.4;
 
-/// Smallest window of a flow, in packets.
-const LEAST: f64 = 2.0;
+/// Minimum window of a flow, in packets.
+const MIN_WINDOW: f64 = 2.0;
 
-/// Packets that a flow sends at once: those that one ACK releases. The variance of the bytes in a short
-/// time is their mean times this.
+/// Packets that a flow sends back to back, on one ACK. The variance of the bytes that arrive in a
+/// short interval is their mean times the bytes of such a burst.
 const BURST: f64 = 2.0;
 
-/// Share of an RTT in which bytes that came early are made up for: over an RTT, no more comes than the
-/// window. Calibrated, as the next one, on flows in packets (design/background.md).
-const REGAINED: f64 = 0.01;
+/// Time constant, as a fraction of the RTT, in which early arrivals are compensated: over one RTT
+/// the arrivals are the window. Calibrated, as [`LOST_AT_ONCE`], on packet-level flows
+/// (design/background.md).
+const COMPENSATION: f64 = 0.01;
 
-/// Packets that a flow loses of a burst, if it loses any.
+/// Mean number of packets that an affected flow loses.
 const LOST_AT_ONCE: f64 = 1.5;
 
-/// The flows of an aggregate.
+/// State of the aggregate.
 #[derive(Clone, Debug)]
 pub struct Flows {
     given: Elastic,
-    /// Window of all flows, in bytes.
+    /// Sum of the windows, in bytes.
     window: f64,
+    /// Rate of the aggregate, in bytes/s.
     rate: f64,
-    /// End of the round.
+    /// End of the current round.
     due: Nanos,
-    /// Bytes lost in it.
+    /// Bytes lost in the current round.
     lost: f64,
-    /// Bytes that came early (or late, if negative).
+    /// Bytes that have arrived early (late, if negative) and are not yet compensated.
     early: f64,
+    /// RTT of the current round, queueing included.
     rtt_s: f64,
-    /// Decrease left for the next round, as a share of the window.
+    /// Decrease to apply in the next round, as a fraction of the window.
     later: f64,
 }
 
 impl Flows {
+    /// Aggregate at its initial rate.
     pub fn new(given: &Elastic, now: Nanos) -> Self {
         let rate = given.start.bytes_per_s();
         let window = rate * given.rtt.as_secs_f64();
@@ -71,7 +80,8 @@ impl Flows {
         }
     }
 
-    /// The same flows with other settings; those that come or go have the mean window.
+    /// Applies other settings. If the number of flows changes, those that are added or removed have
+    /// the mean window.
     pub fn changed(self, given: &Elastic) -> Self {
         let share = f64::from(given.flows) / f64::from(self.given.flows.max(1));
         Flows { given: given.clone(), window: self.window * share, rate: self.rate * share, ..self }
@@ -87,7 +97,7 @@ impl Flows {
         self.due
     }
 
-    /// Bytes of the aggregate are lost.
+    /// Records the loss of `bytes` bytes of the aggregate.
     pub fn lose(&mut self, bytes: f64) {
         self.lost += bytes;
         if self.early > 0.0 {
@@ -95,20 +105,21 @@ impl Flows {
         }
     }
 
-    /// Variance of the bytes that arrive within `d` seconds.
+    /// Variance of the bytes that arrive within `d` seconds, in bytes².
     pub fn variance(&self, d: f64) -> f64 {
         self.rate * f64::from(self.given.packet) * BURST * d
     }
 
-    /// `noise` bytes come early within `d` seconds. Returns the bytes that do not come because they came
-    /// early before.
+    /// Records that `noise` bytes arrive early within `d` seconds. Returns the bytes that do not
+    /// arrive in this interval because they arrived early before.
     pub fn compensate(&mut self, d: f64, noise: f64) -> f64 {
-        let back = self.early * -libm::expm1(-d / (self.rtt_s * REGAINED));
+        let back = self.early * -libm::expm1(-d / (self.rtt_s * COMPENSATION));
         self.early += noise - back;
         back
     }
 
-    /// Ends a round at `now`: the queue delays by `delay` seconds. `draw`: a standard normal variable.
+    /// Ends a round at `now`, with a queueing delay of `delay` seconds. `draw` is a standard normal
+    /// variable.
     pub fn end_round(&mut self, now: Nanos, delay: f64, draw: f64) {
         let flows = f64::from(self.given.flows);
         let packet = f64::from(self.given.packet);
@@ -122,7 +133,7 @@ impl Flows {
         let grown = (1.0 - share) * (1.0 - BETA) * self.window / self.recovery(w, rtt);
         let decrease = share * (1.0 - BETA) / 2.0;
         self.window *= 1.0 - decrease - std::mem::replace(&mut self.later, decrease);
-        self.window = (self.window + grown).max(LEAST * packet * flows);
+        self.window = (self.window + grown).max(MIN_WINDOW * packet * flows);
         if let Some(most) = self.given.most {
             self.window = self.window.min(most.bytes_per_s() * flows * rtt);
         }
@@ -130,7 +141,8 @@ impl Flows {
         self.due = now + Nanos::from_secs_f64(rtt).max(Nanos(1_000));
     }
 
-    /// RTTs in which a flow with a window of `w` packets recovers from a loss.
+    /// Number of RTTs (of `rtt` seconds) in which a flow with a window of `w` packets recovers from
+    /// a loss.
     fn recovery(&self, w: f64, rtt: f64) -> f64 {
         if let Some(given) = self.given.recovery {
             return given;

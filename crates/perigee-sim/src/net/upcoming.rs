@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Prefetches of ports and packets that the next arrival on a link will touch.
+//! Cache prefetches of the ports and packets that the next arrival on a link will use.
 
 use super::Net;
 use crate::cache::fetch_of;
 use crate::packet::Packet;
 
 impl Net {
-    /// Next packet to arrive on a link.
+    /// Next packet to arrive at the end of a link; `None` if none is in flight.
     #[inline]
     pub fn next_to_arrive(&self, link: u32) -> Option<&Packet> {
         let first = self.links.get(link as usize)?.flight.first()?;
@@ -30,7 +30,7 @@ impl Net {
         }
     }
 
-    /// Prefetches the port of a link, and the slot in which the next packet joins its flight.
+    /// Prefetches the port of a link, and the slot of its flight for the next packet sent.
     #[inline]
     pub fn fetch_port(&self, link: u32) {
         if let Some(l) = self.links.get(link as usize) {

@@ -22,7 +22,7 @@ pub enum Placement {
     /// Half of the smallest RTT on the forward bottleneck, the rest of each flow's RTT on the last
     /// link of its own ACK path (the Linux reference curves).
     AckPath,
-    /// All of it on the first link of the data path (the Mininet testbed of seed 000).
+    /// All of it on the first link of the data path (the Mininet testbed of the LeoCC study).
     Forward,
 }
 

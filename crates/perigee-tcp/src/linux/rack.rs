@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Loss detection by time (RACK) and tail loss probes (RFC 8985).
+//! Loss detection by time (RACK, RFC 8985) and by duplicate ACKs (RFC 6675), and tail loss probes.
 
 use super::input::Progress;
 use super::timers::TimerKind;
@@ -14,23 +14,27 @@ use perigee_units::Nanos;
 
 /// Number of segments SACKed above a hole that mark it lost (RFC 6675).
 const DUP_THRESHOLD: u64 = 3;
-/// The tail loss probe in flight.
+
+/// State of the tail loss probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
     /// snd_nxt when the probe was sent; `None` = no outstanding probe.
     pub high: Option<Seg>,
+    /// Whether the probe was a retransmission.
     pub was_retrans: bool,
+    /// Whether the sender was application-limited when the probe was sent.
     app_limited: bool,
 }
 
 impl Probe {
-    /// Whether a retransmission is outstanding as a probe.
+    /// Whether a probe is outstanding that was a retransmission.
     pub fn is_retransmission(&self) -> bool {
         self.high.is_some() && self.was_retrans
     }
 }
 
 impl Linux {
+    /// Time by which a segment may arrive later than one sent after it (`tcp_rack_reo_wnd`).
     fn reordering_window(&self) -> Nanos {
         match self.conn.cfg.loss_detection {
             LossDetection::Rack => {}
@@ -46,14 +50,15 @@ impl Linux {
         (min / 4 * self.detection.rack.steps).min(self.rtt.srtt())
     }
 
-    /// Linux 4.15: never below a millisecond, and narrow only in recovery without reordering.
+    /// Reordering window of Linux 4.15: 1 ms in recovery without reordering, otherwise at least 1
+    /// ms unless the smoothed RTT is shorter.
     fn reordering_window_415(&self) -> Nanos {
-        const LEAST: Nanos = Nanos::from_millis(1);
+        const MIN_WINDOW: Nanos = Nanos::from_millis(1);
         let min = self.rtt.min();
         if (self.detection.reord_seen == 0 && self.episode.ca >= CaState::Recovery) || min == Nanos::MAX {
-            return LEAST;
+            return MIN_WINDOW;
         }
-        (min / 4 * self.detection.rack.steps).max(LEAST).min(self.rtt.srtt())
+        (min / 4 * self.detection.rack.steps).max(MIN_WINDOW).min(self.rtt.srtt())
     }
 
     /// RFC 6675: marks a segment lost when a number of segments above it are SACKed:
@@ -89,14 +94,14 @@ impl Linux {
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
         let wait = self.detection.rack.rtt + self.reordering_window();
         let newest = (self.detection.rack.sent, self.detection.rack.seg);
-        let mut at = self.board.oldest_under_way(newest);
+        let mut at = self.board.oldest_not_lost(newest);
         while let Some(seg) = at {
             let slot = *self.board.slot(seg);
             if !slot.older(seg, newest) {
                 break;
             }
             at = self.board.after(seg);
-            // Marked lost by a timeout and not retransmitted yet.
+            // Already marked lost, by a timeout, and not retransmitted yet.
             if slot.waits() {
                 continue;
             }
@@ -129,6 +134,7 @@ impl Linux {
         p.lost_retrans |= retrans > self.board.retrans;
     }
 
+    /// Marks a segment lost and reports it to the congestion control.
     pub(super) fn mark_lost(&mut self, now: Nanos, seg: Seg, kind: LossKind) {
         if !self.board.mark_lost(seg) {
             return;
@@ -148,8 +154,8 @@ impl Linux {
         }
     }
 
-    /// At a timeout all segments are lost except those sent so recently that their ACKs may still
-    /// arrive.
+    /// Marks all segments lost at a timeout, except those sent so recently that their ACKs may
+    /// still arrive.
     pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
         let wait = self.detection.rack.rtt + self.reordering_window();
         let by_time = self.conn.cfg.loss_detection != LossDetection::DupThresh;
@@ -163,7 +169,7 @@ impl Linux {
         }
     }
 
-    /// The reordering timer fired.
+    /// Handles the expiry of the reordering timer.
     pub(super) fn reorder_timeout(&mut self, now: Nanos) {
         let in_flight = self.board.in_flight();
         let wait = self.detect_losses(now);
@@ -179,7 +185,7 @@ impl Linux {
         }
     }
 
-    /// Delay of the tail loss probe, if one may be sent.
+    /// Delay of the tail loss probe; `None` if none may be sent.
     pub(super) fn probe_delay(&self, now: Nanos, from_ack: bool) -> Option<Nanos> {
         let allowed = self.conn.cfg.tlp
             && self.board.out() > 0
@@ -200,7 +206,8 @@ impl Linux {
         Some(round_up(delay.min(rto_left.max(Nanos(1))), self.timers.tick))
     }
 
-    /// The probe timer fired: sends one new segment if available, else retransmits the last one.
+    /// Handles the expiry of the probe timer: sends one new segment if available, else retransmits
+    /// the last one.
     pub(super) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
         if self.probe.high.is_none() {
             let app_limited = self.rate.app_limited != 0;
@@ -219,7 +226,8 @@ impl Linux {
         self.arm_rto(now);
     }
 
-    /// Evaluates an ACK for an outstanding probe.
+    /// Ends an outstanding probe if the ACK covers it; reduces the window if the probe repaired a
+    /// loss.
     pub(super) fn check_probe(&mut self, now: Nanos, ack: Seg, p: &Progress) {
         let Some(high) = self.probe.high else { return };
         if ack < high {
@@ -228,14 +236,14 @@ impl Linux {
         if !self.probe.was_retrans || p.dsack_of_probe {
             self.probe.high = None;
         } else if ack > high {
-            // The probe repaired a loss: reduce the window once.
+            // The probe repaired a loss: one reduction.
             let app_limited = self.probe.app_limited;
             self.begin_reduction(now);
             self.set_state(now, CaState::Cwr);
             self.end_reduction();
             self.try_keep_open(now);
             self.probe.high = None;
-            self.tell(now, Transition::TlpRepaired { app_limited });
+            self.notify(now, Transition::TlpRepaired { app_limited });
         } else if p.acked == 0 && !p.data_sacked {
             self.probe.high = None;
         }

@@ -10,7 +10,8 @@ use perigee_cc::{CaState, CongestionControl, OnRto, Recovery, Transition, UndoKi
 use perigee_units::Nanos;
 
 impl Linux {
-    pub(super) fn tell(&mut self, now: Nanos, t: Transition) {
+    /// Reports a transition to the congestion control.
+    pub(super) fn notify(&mut self, now: Nanos, t: Transition) {
         let cx = self.cx(now);
         self.conn.cc.on_transition(&cx, &mut self.conn.win, t);
     }
@@ -21,14 +22,14 @@ impl Linux {
             return;
         }
         match old {
-            CaState::Recovery => self.tell(now, Transition::ExitRecovery),
-            CaState::Loss => self.tell(now, Transition::ExitRto),
-            CaState::Cwr => self.tell(now, Transition::ExitCwr),
+            CaState::Recovery => self.notify(now, Transition::ExitRecovery),
+            CaState::Loss => self.notify(now, Transition::ExitRto),
+            CaState::Cwr => self.notify(now, Transition::ExitCwr),
             _ => {}
         }
         match new {
-            CaState::Recovery => self.tell(now, Transition::EnterRecovery),
-            CaState::Cwr => self.tell(now, Transition::EnterCwr),
+            CaState::Recovery => self.notify(now, Transition::EnterRecovery),
+            CaState::Cwr => self.notify(now, Transition::EnterCwr),
             _ => {}
         }
     }
@@ -301,11 +302,11 @@ impl Linux {
         }
         let was = std::mem::replace(&mut self.episode.ca, CaState::Loss);
         match was {
-            CaState::Recovery => self.tell(now, Transition::ExitRecovery),
-            CaState::Cwr => self.tell(now, Transition::ExitCwr),
+            CaState::Recovery => self.notify(now, Transition::ExitRecovery),
+            CaState::Cwr => self.notify(now, Transition::ExitCwr),
             _ => {}
         }
-        self.tell(now, Transition::EnterRto);
+        self.notify(now, Transition::EnterRto);
         self.episode.high = self.board.nxt();
         self.probe.high = None;
         self.episode.frto = self.conn.cfg.frto && (new_episode || self.timers.retransmits > 0);
@@ -356,7 +357,7 @@ impl Linux {
                 self.conn.set_ssthresh(self.episode.undo.prior_ssthresh);
             }
         }
-        self.tell(now, Transition::Undo(kind));
+        self.notify(now, Transition::Undo(kind));
         self.detection.dup_marked = self.board.una();
         self.episode.undo.marker = None;
         self.detection.rack.advanced = true;

@@ -21,7 +21,7 @@ impl Scoreboard {
 
     /// The oldest transmission not yet marked lost, or the first that is not older than `newest`.
     /// Transmissions before it are not examined again while they remain lost.
-    pub fn oldest_under_way(&mut self, newest: (Nanos, Seg)) -> Option<Seg> {
+    pub fn oldest_not_lost(&mut self, newest: (Nanos, Seg)) -> Option<Seg> {
         let mut at = if self.stale == NONE { self.oldest() } else { self.after(self.stale) };
         while let Some(seg) = at.filter(|&seg| self.slot(seg).waits() && self.slot(seg).older(seg, newest)) {
             self.stale = seg;
@@ -132,7 +132,7 @@ mod tests {
                 let older = |b: &Scoreboard, seg| b.slot(seg).older(seg, newest);
                 let prefix: Vec<Seg> = by_time(&b).into_iter().take_while(|&seg| older(&b, seg)).collect();
                 let expected: Vec<Seg> = prefix.into_iter().filter(|&seg| !b.slot(seg).waits()).collect();
-                let first = b.oldest_under_way(newest).filter(|&seg| older(&b, seg));
+                let first = b.oldest_not_lost(newest).filter(|&seg| older(&b, seg));
                 assert_eq!(first, expected.first().copied());
                 if let Some(&last) = expected.last() {
                     assert_eq!(b.latest_before(newest, expected[0]), b.slot(last).tx.sent);

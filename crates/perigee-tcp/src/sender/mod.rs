@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Sending side of a connection.
+//! Sending side of a TCP connection.
 //!
-//! The host creates a [`Sender`] ([`Sender::new`]), calls [`Sender::on_ack`] and
-//! [`Sender::on_timer`], and after each call [`Sender::transmit`], which returns the segments that
-//! may be sent now; [`Sender::next_timer`] is the time of the next call.
+//! A host creates a [`Sender`] and calls [`Sender::on_ack`] for each ACK and [`Sender::on_timer`]
+//! at [`Sender::next_timer`]. After each of these calls it calls [`Sender::transmit`], which
+//! returns the segments to send.
 //!
-//! The scheme chooses the stack ([`perigee_cc::Stack`]): Linux's (`linux`), or that of the OrbCC
-//! authors' simulator (`inet`).
+//! The congestion control selects the stack ([`perigee_cc::Stack`]): that of Linux (`linux`), or
+//! that of the OrbCC authors' simulator (`inet`).
 
 mod connection;
 mod limits;
@@ -32,7 +32,7 @@ pub struct Ack<'a> {
     pub telemetry: Option<Telemetry<'a>>,
 }
 
-/// A packet to send now.
+/// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// Segment number.
@@ -45,7 +45,7 @@ pub struct Transmit {
     pub sent: Nanos,
     /// Contents of the telemetry header, for schemes that use it.
     pub stamp: HeaderStamp,
-    /// PSH flag, which the network card's driver leaves set on the last packet of a burst.
+    /// PSH flag; segmentation offload sets it on the last packet of a burst only.
     pub push: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Stats {
     pub probes: u64,
     /// Number of fast recoveries.
     pub recoveries: u64,
-    /// Reductions undone as spurious.
+    /// Window reductions undone as spurious.
     pub undos: u64,
 }
 
@@ -71,14 +71,14 @@ pub struct Sender {
     stack: Stack,
 }
 
-/// Stack of a sender. Linux's is the common one, and is stored inline.
+/// Stack of a sender. That of Linux is the common case and is stored inline.
 #[expect(clippy::large_enum_variant, reason = "a host allocates the sender on the heap")]
 enum Stack {
     Linux(Linux),
     Inet(Box<Inet>),
 }
 
-/// Evaluates an expression with the sender's stack, whichever it is.
+/// Evaluates an expression with either stack of the sender.
 macro_rules! either {
     ($self:ident, $stack:ident => $body:expr) => {
         match &$self.stack {
@@ -95,7 +95,8 @@ macro_rules! either {
 }
 
 impl Sender {
-    /// Sender of a connection established at `now`; `handshake` is the RTT measured with its SYN.
+    /// Creates the sender of a connection established at `now`. `build` creates its congestion
+    /// control, `handshake` is the RTT of its SYN if measured, `seed` that of its random draws.
     pub fn new(
         cfg: Config,
         build: impl FnOnce(&ConnInit) -> Controller,
@@ -137,8 +138,7 @@ impl Sender {
         }
     }
 
-    /// Limits the stream to `segments` in total; a number below those already sent means that no
-    /// new data is sent.
+    /// Limits the stream to `segments` in total, or to those already sent if they are more.
     pub fn limit(&mut self, segments: Seg) {
         let sent = self.una_nxt().1;
         self.conn_mut().available = segments.max(sent);
@@ -209,7 +209,7 @@ impl Sender {
         self.conn_mut().limits.take(now)
     }
 
-    /// Window of the controller.
+    /// Window and pacing rate set by the congestion control.
     pub fn window(&self) -> &Window {
         &self.conn().win
     }
@@ -217,7 +217,7 @@ impl Sender {
     pub fn controller(&self) -> &Controller {
         &self.conn().cc
     }
-    /// Capabilities and requirements of the controller.
+    /// Capabilities and requirements of the congestion control.
     pub fn caps(&self) -> &Caps {
         &self.conn().caps
     }
@@ -243,7 +243,7 @@ impl Sender {
     pub fn srtt(&self) -> Nanos {
         either!(self, stack => stack.srtt())
     }
-    /// Current timeout, backoff included.
+    /// Current retransmission timeout, backoff included.
     pub fn rto(&self) -> Nanos {
         either!(self, stack => stack.rto())
     }
@@ -251,7 +251,7 @@ impl Sender {
     pub fn lost(&self) -> u64 {
         either!(self, stack => stack.lost())
     }
-    /// Latest valid delivery-rate sample, if there was one.
+    /// Latest valid delivery-rate sample; `None` before the first.
     pub fn delivery_rate(&self) -> Option<BitRate> {
         let (bytes, interval) = either!(self, stack => stack.last_delivery());
         (interval > Nanos::ZERO).then(|| BitRate::of(bytes, interval))
@@ -260,7 +260,7 @@ impl Sender {
     pub fn pacing_rate(&self) -> Option<BitRate> {
         either!(self, stack => stack.pacing_rate())
     }
-    /// Heap memory of the connection in bytes, without the struct itself.
+    /// Heap memory of the connection in bytes, excluding the struct itself.
     pub fn memory_bytes(&self) -> usize {
         either!(self, stack => stack.memory_bytes())
     }
@@ -277,7 +277,7 @@ impl Sender {
         either!(self, stack => stack.cx(now))
     }
 
-    /// Applies a decision of the controller outside an ACK.
+    /// Applies a decision that the congestion control made outside an ACK.
     fn after_control(&mut self) {
         if let Stack::Linux(linux) = &mut self.stack {
             linux.after_control();

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Terminals of cells over satellites, and traffic of satellites over gateways.
+//! Distribution of cells' terminals over satellites, and of satellites' traffic over gateways.
 
-/// Passes of [`balance`].
+/// Number of passes of [`Shares::balance`].
 const PASSES: usize = 12;
 
-/// Options of each item, with the share of the item that each gets; shares of an item add up to one.
+/// Distribution of items over options (cells over satellites, satellites over gateways): the
+/// options of each item, with the fraction of the item that each gets. The shares of an item add up
+/// to one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
     /// `rows[i]..rows[i + 1]` are the options of item `i`.
     pub rows: Vec<u32>,
-    /// Number of each option.
+    /// Index of each option.
     pub option: Vec<u32>,
-    /// Its share.
+    /// Share of each option.
     pub share: Vec<f64>,
 }
 
 impl Shares {
-    /// Items without shares: `options` of each in turn, evenly shared.
+    /// Even shares; `options` lists the options of each item.
     pub fn even(options: impl IntoIterator<Item = Vec<u32>>) -> Self {
         let mut s = Shares { rows: vec![0], ..Shares::default() };
         for of in options {
@@ -28,7 +30,7 @@ impl Shares {
         s
     }
 
-    /// Options of an item, and its shares.
+    /// Options of an item, each with its share.
     pub fn of(&self, item: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let row = self.row(item);
         self.option[row.clone()].iter().copied().zip(self.share[row].iter().copied())
@@ -38,30 +40,31 @@ impl Shares {
         self.rows[item] as usize..self.rows[item + 1] as usize
     }
 
-    /// Amount on each option, in the order of the items.
+    /// Load of each of `options` options, from the amount of each item. Summed in the order of the
+    /// items.
     pub fn amounts(&self, amount: &[f64], options: usize) -> Vec<f64> {
-        let mut on = vec![0.0; options];
+        let mut load = vec![0.0; options];
         for (item, a) in amount.iter().enumerate() {
             for (option, share) in self.of(item) {
-                on[option as usize] += a * share;
+                load[option as usize] += a * share;
             }
         }
-        on
+        load
     }
 
-    /// Moves shares from options with much to those with little, per `size`: each pass divides the
-    /// share of an option by what is on it. A fixed number of passes; the rest of the imbalance is
-    /// small where it can be avoided at all.
+    /// Equalises the load per size of the options: each pass divides the shares of an option by its
+    /// load relative to its `size`, then normalises the shares of each item. After the fixed number
+    /// of passes the avoidable imbalance is small.
     pub fn balance(&mut self, amount: &[f64], size: &[f64]) {
         for _ in 0..PASSES {
-            let on = self.amounts(amount, size.len());
+            let load = self.amounts(amount, size.len());
             for item in 0..amount.len() {
                 let row = self.row(item);
                 let mut sum = 0.0;
                 for i in row.clone() {
                     let option = self.option[i] as usize;
-                    if on[option] > 0.0 {
-                        self.share[i] *= size[option] / on[option];
+                    if load[option] > 0.0 {
+                        self.share[i] *= size[option] / load[option];
                     }
                     sum += self.share[i];
                 }
@@ -78,16 +81,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_a_choice_leaves_room_for_whoever_has_none() {
+    fn items_with_alternatives_leave_room_for_items_without() {
         let mut s = Shares::even([vec![0], vec![0, 1], vec![1, 2]]);
         let amount = [6.0, 4.0, 2.0];
         s.balance(&amount, &[1.0; 3]);
-        let on = s.amounts(&amount, 3);
-        assert!((on[0] - 6.0).abs() < 0.1 && (on[1] - 3.9).abs() < 0.2, "{on:?}");
+        let load = s.amounts(&amount, 3);
+        assert!((load[0] - 6.0).abs() < 0.1 && (load[1] - 3.9).abs() < 0.2, "{load:?}");
         for item in 0..3 {
             assert!((s.of(item).map(|o| o.1).sum::<f64>() - 1.0).abs() < 1e-12);
         }
-        assert!((on.iter().sum::<f64>() - 12.0).abs() < 1e-12);
+        assert!((load.iter().sum::<f64>() - 12.0).abs() < 1e-12);
     }
 
     #[test]

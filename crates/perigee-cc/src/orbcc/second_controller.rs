@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Second controller alongside OrbCC, with a separate window, for paths on which some ports lack
-//! telemetry.
+//! Second controller in parallel with OrbCC, with a separate window, for paths on which some ports
+//! lack telemetry.
 //!
 //! ```text
 //! rule      telemetry complete      partial                           none for 2 sRTT
-//! smaller   OrbCC                   the smaller of both windows       the second alone
-//! partial   OrbCC                   the second alone                  the second alone
-//! blind     OrbCC                   OrbCC, until the watch of         the second alone
-//!                                   `fallback` sees a hidden queue
+//!           for 1 sRTT
+//! smaller   OrbCC                   the smaller of both windows       second controller
+//! partial   OrbCC                   second controller                 second controller
+//! blind     OrbCC                   OrbCC, until `fallback` detects   second controller
+//!                                   a queue without telemetry
 //! ```
 //!
-//! A port without telemetry may be full from the first packet on: the RTT then does not rise, and a
-//! window that follows only the ports with telemetry is unbounded. The minimum of both windows is
-//! bounded by the busiest port with telemetry, or by losses and delays at the others, so that no
-//! detection is needed.
+//! The queue of a port without telemetry may be full from the first packet on. The RTT then does
+//! not rise, `fallback` detects nothing, and a window computed from the other ports alone is
+//! unbounded. The minimum of both windows needs no detection: it is bounded by the busiest port
+//! with telemetry, and by losses and delays at the others.
 
 use super::fallback::{Coverage, Fallback, Handover, WatchInput};
 use crate::cubic::{self, Cubic};
 use crate::leocc::{self, LeoCc};
 use crate::*;
 
-/// Bound of OrbCC's reference relative to the other window: it must be close when a port with
-/// telemetry fills.
+/// Upper bound of OrbCC's reference window under `smaller`, as a multiple of the second window,
+/// so that the reference is close to the window in effect when a port with telemetry fills.
 const LEAD: f64 = 1.25;
 
-/// Condition under which the second controller applies.
+/// Use of the second controller while telemetry is partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
+    /// The smaller of both windows.
     Smaller,
+    /// The second controller alone.
     Partial,
+    /// The second controller alone once a queue without telemetry is detected.
     Blind,
 }
 
@@ -45,43 +49,49 @@ enum Inner {
     LeoCc(Box<LeoCc>),
 }
 
-/// Controller in charge.
+/// Controller that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     OrbCc,
+    /// Both: the smaller window applies.
     Smaller,
+    /// The second controller.
     Alone,
 }
 
+/// Second controller with its window.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct SecondController {
     inner: Inner,
     rule: Rule,
     state: State,
     own: Window,
-    /// Window of OrbCC, if `own` is smaller.
+    /// Window of OrbCC's law in bytes, kept while `own` is smaller.
     law: u64,
+    /// Start of the current period without telemetry.
     bare_since: Option<Nanos>,
+    /// Start of the current period of complete telemetry.
     complete_since: Option<Nanos>,
     watch: Fallback,
-    /// Whether it has been in charge before: the first time is the start of the connection.
-    counted: bool,
+    /// Whether the second controller has been active before. Its first activation counts as the
+    /// start of the connection.
+    activated: bool,
+    /// Window and threshold before the last reduction, in bytes, for undo.
     prior: (u64, u64),
 }
 
-impl Beside {
+impl SecondController {
     pub fn new(second: Second, rule: Rule, init: &ConnInit) -> Self {
         let inner = match second {
             Second::Cubic => Inner::Cubic(Box::new(Cubic::new(&Params::defaults(cubic::PARAMS), init))),
             Second::LeoCc => {
-                // Probes would be an additional flow, whereas notices cost nothing if there are
-                // none.
+                // Notices instead of probes, which would add a flow of packets.
                 let notices = [("signal", Value::Text("notices".into()))];
                 let params = Params::defaults(leocc::PARAMS).with_profile(&notices);
                 Inner::LeoCc(Box::new(LeoCc::new(&params, init)))
             }
         };
-        Beside {
+        SecondController {
             inner,
             rule,
             state: State::OrbCc,
@@ -90,7 +100,7 @@ impl Beside {
             bare_since: None,
             complete_since: None,
             watch: Fallback::new(init),
-            counted: false,
+            activated: false,
             prior: (0, INFINITE_SSTHRESH),
         }
     }
@@ -100,7 +110,7 @@ impl Beside {
         self.state == State::Alone
     }
 
-    /// Whether its window is the one in effect.
+    /// Whether the second controller's window is in effect.
     pub fn binds(&self) -> bool {
         match self.state {
             State::OrbCc => false,
@@ -118,34 +128,34 @@ impl Beside {
         self.with_own(|scheme, own| scheme.on_start(cx, own));
     }
 
-    /// Processes an ACK; true if OrbCC has to resume from the current window.
+    /// Processes an ACK. Returns whether OrbCC has to resume from the current window.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, seen: &WatchInput) -> bool {
         let before = self.state;
         self.state = self.next_state(cx.now, seen);
         if before == State::OrbCc && self.state != State::OrbCc {
-            self.begin(w);
+            self.activate(w);
         }
-        let hands_back = before == State::Alone && self.state != State::Alone;
+        let resumes = before == State::Alone && self.state != State::Alone;
         if self.state == State::Smaller && before != State::Smaller {
             self.law = w.cwnd;
         }
         let limited = cx.cwnd_limited && self.binds();
         self.with_own(|scheme, own| scheme.on_ack(&Cx { cwnd_limited: limited, ..*cx }, own, ev));
         if self.state == State::Smaller {
-            // The input of OrbCC's law.
+            // OrbCC's law continues from its own window; `settle` applies the smaller one.
             w.cwnd = self.law;
         }
-        hands_back
+        resumes
     }
 
-    /// Starts from the current window: in congestion avoidance, but in slow start at the start of
-    /// the connection.
-    fn begin(&mut self, w: &Window) {
+    /// Starts the second controller at the current window: in slow start at the start of the
+    /// connection, later in congestion avoidance.
+    fn activate(&mut self, w: &Window) {
         if matches!(self.inner, Inner::Cubic(_)) {
             self.own.cwnd = w.cwnd;
-            self.own.ssthresh = if self.counted { w.cwnd } else { INFINITE_SSTHRESH };
+            self.own.ssthresh = if self.activated { w.cwnd } else { INFINITE_SSTHRESH };
         }
-        self.counted = true;
+        self.activated = true;
     }
 
     fn next_state(&mut self, now: Nanos, seen: &WatchInput) -> State {
@@ -183,8 +193,8 @@ impl Beside {
         }
     }
 
-    /// Sets the window in effect after a step of OrbCC's law. `share`: the window to which OrbCC's
-    /// startup would jump. Returns the bound of OrbCC's reference.
+    /// Sets the window in effect after a step of OrbCC's law. `share` is the target of OrbCC's
+    /// initial phase, in bytes. Returns the upper bound of OrbCC's reference window, in bytes.
     pub fn settle(&mut self, cx: &Cx, w: &mut Window, share: f64) -> f64 {
         if self.state != State::Alone {
             self.law = w.cwnd;
@@ -198,7 +208,7 @@ impl Beside {
         }
     }
 
-    /// Sets the pacing rate if the second scheme uses pacing.
+    /// Sets the pacing rate if the second controller uses pacing.
     pub fn pace(&mut self, w: &mut Window) {
         let mark = std::mem::take(&mut self.own.mark_app_limited);
         if self.state == State::OrbCc {
@@ -216,7 +226,7 @@ impl Beside {
         self.with_own(|scheme, own| own.ssthresh = scheme.ssthresh(cx, own));
     }
 
-    /// Applies reductions, which OrbCC's transport leaves to the scheme: at once instead of by PRR.
+    /// Applies reductions at once: OrbCC's transport leaves them to the scheme, without PRR.
     pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         self.with_own(|scheme, own| scheme.on_transition(cx, own, t));
         let cubic = matches!(self.inner, Inner::Cubic(_));
@@ -246,7 +256,7 @@ impl Beside {
         self.with_own(|scheme, own| scheme.on_signal(cx, own, s));
     }
 
-    /// Time of the next timer call.
+    /// Time of the next call to [`Self::on_timer`].
     pub fn next_timer(&self) -> Option<Nanos> {
         self.own.next_timer
     }
