@@ -181,12 +181,19 @@ def page_of(heading: str) -> str:
     return next((name for name, _, _, starts in PAGES if heading.startswith(starts)), "README")
 
 
+def place_of(heading: str) -> int:
+    """Place of a section on its page: the index of its heading in the page's list, whatever the brackets."""
+    starts = next((starts for *_, starts in PAGES if heading.startswith(starts)), ())
+    bare = heading.lstrip("[")
+    return next((i for i, start in enumerate(starts) if bare.startswith(start.lstrip("["))), 0)
+
+
 def pages(reference: str) -> dict[str, str]:
     """Text of each page by its name."""
     found: dict[str, list[str]] = {"README": [], **{name: [] for name, *_ in PAGES}}
     of = {heading: page_of(heading) for heading, _ in sections(reference)}
-    for heading, text in sections(reference):
-        found[of[heading]].append((f"## {heading}\n" if heading else "") + text)
+    for heading, text in sorted(sections(reference), key=lambda section: place_of(section[0])):
+        found[of[heading]].append(f"## {heading}\n\n{text.lstrip()}" if heading else text)
     intro, *top = found.pop("README")
     listed = "\n".join(
         f"| [{title}]({name}.md) | {', '.join(f'`{h}`' for h in of if of[h] == name)} |" for name, title, *_ in PAGES

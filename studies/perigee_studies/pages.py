@@ -237,13 +237,13 @@ def _page(
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     size = Size(about["size"])
+    command = f"`perigee study run {e.name}{size.option}`"
+    parts += [*_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
     parts += [*_answer(about), *findings(e.name, verdicts), *textwrap.wrap(finding(verdicts), WIDTH), ""]
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    command = f"`perigee study run {e.name}{size.option}`"
-    parts += [*_prose(f"{where}. {command} ({size.value} size: {about['runs']} runs)"), ""]
     words = made.in_words(about.get("made", {}))
     parts += [words, ""] if words else []
     # The table is folded on forges and on the site, and plain in text.
